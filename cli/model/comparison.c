@@ -12,7 +12,7 @@
 #include "cli/base/clock.h"
 #include "summary.h"
 
-/* --- Samples of a capture by names --- */
+/* --- Series by name --- */
 
 struct course *course_new(void)
 {
@@ -46,7 +46,7 @@ static bool is_same(const struct course_subject *a, const struct course_subject 
 	       !strncmp(a->name, b->name, COURSE_NAME);
 }
 
-/* The same subject as one of another course; NULL: there is none. */
+/* Finds the matching subject of another capture; NULL: none. */
 static const struct course_subject *course_find(const struct course *course,
 						const struct course_subject *like)
 {
@@ -61,7 +61,7 @@ static size_t width_of(const struct course *course, const struct course_subject 
 	return subject->is_cause ? 1 : course->measures.n;
 }
 
-/* The values of the present sample, zeros at first. NULL: no memory. */
+/* Values of the current sample, zero if new. NULL: no memory. */
 static double *subject_row(const struct course *course, struct course_subject *subject)
 {
 	size_t width = width_of(course, subject), had = subject->rows * width;
@@ -74,7 +74,7 @@ static double *subject_row(const struct course *course, struct course_subject *s
 	return subject->values + needed - width;
 }
 
-/* Finds a subject or makes it. NULL: there is no room, which is counted, or no memory. */
+/* Finds or adds a subject. NULL: limit reached (counted), or no memory. */
 static struct course_subject *subject_take(struct course *course, const struct course_subject *like,
 					   int *error)
 {
@@ -130,7 +130,7 @@ static int cause_add(struct course *course, const struct verdict_row *cause, dou
 	return 0;
 }
 
-/* Sums become rates when all rows of a name are added up. */
+/* Divides sums by the sample's time, once all rows of a name are added up. */
 static void rates_set(struct course *course, double seconds)
 {
 	for (size_t i = 0; i < course->n; i++) {
@@ -203,8 +203,8 @@ int course_add(struct course *course, const struct sample *sample)
 	return error;
 }
 
-/* Copies the series of a subject's measure, of a cause measure 0, into values, as many as there are
- * samples; zeros if subject is NULL. */
+/* Copies a subject's series into values, one per sample; measure is 0 for causes. Zeros if
+ * subject is NULL. */
 static void course_series(const struct course *course, const struct course_subject *subject,
 			  size_t measure, double *values)
 {
@@ -214,12 +214,12 @@ static void course_series(const struct course *course, const struct course_subje
 		values[i] = subject && i < subject->rows ? subject->values[i * width + measure] : 0;
 }
 
-/* --- What differs between two captures --- */
+/* --- Differences --- */
 
-/* What is the same for all measures. */
+/* Shared by all measures. */
 struct comparing {
 	struct comparison *comparison;
-	double *before, *now; /* room for a series each */
+	double *before, *now; /* one series each */
 	double busy;          /* of all threads, ns per second */
 };
 
@@ -236,7 +236,7 @@ static struct comparison_side side_of(const double *values, size_t n, double *la
 	return (struct comparison_side){ statistic.mean, statistic_deviation(&statistic, n) };
 }
 
-/* Whether it matters, however sure it is. */
+/* True if the difference matters, however significant it is. */
 static bool is_large(const struct comparing *comparing, const struct difference *difference)
 {
 	const struct measure *measure = difference->measure;
@@ -247,14 +247,14 @@ static bool is_large(const struct comparing *comparing, const struct difference 
 	return change >= COMPARISON_LEAST * fmax(difference->now.mean, difference->before.mean);
 }
 
-/* Whether the means are further apart than so many of the larger deviation. */
+/* True if the means are more than this many of the larger deviation apart. */
 static bool is_apart(const struct difference *difference, double deviations)
 {
 	return fabs(difference->now.mean - difference->before.mean) >
 	       deviations * fmax(difference->now.deviation, difference->before.deviation);
 }
 
-/* Looks at a subject that is in one of the courses, or in both. */
+/* Compares one measure of a subject that is in either capture, or in both. */
 static int series_compare(const struct comparing *comparing, const struct course_subject *before,
 			  const struct course_subject *now, size_t index)
 {
@@ -272,7 +272,7 @@ static int series_compare(const struct comparing *comparing, const struct course
 	course_series(to, now, index, comparing->now);
 	difference.before = side_of(comparing->before, from->samples, &largest);
 	difference.now = side_of(comparing->now, to->samples, &largest);
-	if (!(largest > 0)) /* or it is not known */
+	if (!(largest > 0)) /* or unknown */
 		return 0;
 	comparison->tested++;
 	if (!is_large(comparing, &difference) || !is_apart(&difference, 1))
@@ -309,7 +309,7 @@ static double busy_of(const struct course *course, double *values)
 	return sum;
 }
 
-/* The least p that so many samples can have: all of one are below all of the other. */
+/* Smallest p for these numbers of samples: all values of one side are below all of the other. */
 static double least_of(const struct comparing *comparing)
 {
 	const struct comparison *comparison = comparing->comparison;
@@ -358,7 +358,7 @@ static int difference_compare(const void *a, const void *b)
 	return order ? order : (x->measure > y->measure) - (x->measure < y->measure);
 }
 
-/* Keeps those that chance does not explain. */
+/* Drops differences that chance may explain. */
 static void limit_apply(struct comparison *comparison, double least)
 {
 	double deviations = 1;
@@ -445,14 +445,14 @@ double difference_percent(const struct difference *difference)
 	return 100 * (difference->now.mean - before) / (before > 0 ? before : 1);
 }
 
-/* --- Whether two sets of values differ by more than chance: Mann and Whitney's rank test --- */
+/* --- Rank test --- */
 
 #define SUMS (RANK_TEST_EXACT * (RANK_TEST_EXACT + 1) + 1) /* of doubled ranks */
 
 struct ranked {
 	double value;
-	bool first;  /* it is of the first set */
-	size_t rank; /* doubled, as middle ranks end in .5 */
+	bool first;  /* in the first set */
+	size_t rank; /* doubled, because middle ranks end in .5 */
 };
 
 static int by_value(const void *a, const void *b)
@@ -462,7 +462,7 @@ static int by_value(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Ranks sorted values. Returns the sum of t^3 - t over groups of t equal ones. */
+/* Ranks sorted values. Returns the sum of t^3 - t over groups of t ties. */
 static double ranks_set(struct ranked *all, size_t n)
 {
 	double ties = 0;
@@ -480,7 +480,7 @@ static double ranks_set(struct ranked *all, size_t n)
 	return ties;
 }
 
-/* How many of the ways to choose n of all have a sum of ranks as far from the mean; -1: no
+/* Share of the ways to choose n values whose rank sum is at least as far from the mean; -1: no
  * memory. */
 static double exact(const struct ranked *all, size_t count, size_t n, size_t sum)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is different in one capture from another one, beyond how their samples differ. */
+/* Compares two captures: finds what differs beyond the spread of their samples. */
 #ifndef COMPARISON_H
 #define COMPARISON_H
 
@@ -9,11 +9,10 @@
 #include "measure.h"
 #include "verdict.h"
 
-/* --- All samples of a capture as series that can be compared with those of another one: of threads
- * by their names, as PIDs and TIDs differ from run to run, and of what kept them from running ---
- */
+/* --- A capture as series of samples. Threads go by name, since PIDs and TIDs differ from run to
+ * run; causes go by cause and culprit. --- */
 
-/* Bounds of memory: later samples and names are counted only. */
+/* Memory bounds: later samples and names are only counted. */
 #define COURSE_SAMPLES 400
 #define COURSE_SUBJECTS 256
 
@@ -21,19 +20,19 @@
 
 struct course_subject {
 	bool is_cause;
-	enum cause cause;       /* and who, as verdict_who has it */
-	char name[COURSE_NAME]; /* of threads, or of who; not escaped */
-	/* Of each sample each measure, of a cause one value: sums per second, else as they are. */
+	enum cause cause;       /* and the culprit, as in verdict_who */
+	char name[COURSE_NAME]; /* of the threads or the culprit; not escaped */
+	/* One row per sample: every measure, or one value for a cause. Sums are per second. */
 	double *values;
-	size_t rows, room; /* samples that it has, the others are zeros */
+	size_t rows, room; /* rows: samples stored; later ones are zeros */
 };
 
 struct course {
 	struct measures measures;
 	size_t samples;
-	size_t unusable;      /* samples that are not added: see course_add() */
+	size_t unusable;      /* samples that were not added: see course_add() */
 	uint64_t sample_time; /* ns; see course_sample_time() */
-	/* What not all captures have: whether all samples do, and from which length on, ns. */
+	/* Data that only some captures have: in how many samples it is, and the lower bound, ns. */
 	size_t with_resources, with_interruptions;
 	uint64_t interruptions_from;
 	uint64_t left_out;
@@ -42,18 +41,18 @@ struct course {
 	double *row;
 };
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 struct course *course_new(void);
 
-/* Adds a finished sample, but not a window of triggers, nor one that was ended before its time.
- * Returns 0 or -ENOMEM. */
+/* Adds a finished sample. Skips windows of triggers and samples that were cut short. Returns 0
+ * or -ENOMEM. */
 int course_add(struct course *course, const struct sample *sample);
 
-/* How long a sample was meant to be, ns: as the shortest that the target did not end, as a busy
- * machine ends them late. 0: they lasted as long as the target did. */
+/* Intended length of a sample, ns: the shortest that the target did not end, because a busy
+ * machine ends samples late. 0: each sample lasted as long as the target. */
 uint64_t course_sample_time(const struct course *course);
 
-/* Whether both have figures of a key, taken alike. */
+/* True if both captures have a figure under this key, measured the same way. */
 bool course_is_held(const struct course *course, const struct course *other, const char *key);
 
 /* NULL is allowed. */
@@ -61,21 +60,21 @@ void course_free(struct course *course);
 
 /* --- What differs between two captures --- */
 
-/* How often chance alone may find anything, whatever the number of measures: the limit of the rank
- * test is this by their number. Of few samples it cannot be reached; then a difference counts if no
- * two samples of both captures overlap, and the means are so many deviations apart, which is as
- * improbable (of two times 8 samples that is a t of 6). */
+/* Probability that chance alone finds any difference. The rank test's limit is this divided by
+ * the number of measures. Too few samples cannot reach that limit. A difference then counts if
+ * no samples overlap and the means are this many deviations apart. That is about as improbable:
+ * with twice 8 samples it is a t of 6. */
 #define COMPARISON_CHANCE 0.01
 #define COMPARISON_APART 3
 #define COMPARISON_SAMPLES 8 /* of each, at least */
 
-/* Samples are as long if they do not differ by more than this part and so many ns. What crosses
- * their edges is not the same in longer ones, and maxima are larger. */
+/* Samples count as equally long if they differ by no more than this share, or by this many ns.
+ * Longer samples have fewer edges and larger maxima. */
 #define COMPARISON_TIME 0.25
 #define COMPARISON_TIME_NS 10000000
 
-/* Times that are sums have to differ by this part of what all threads were busy, all else by this
- * part of the larger value. */
+/* Times that are sums must differ by this share of the busy time of all threads, other figures
+ * by this share of the larger value. */
 #define COMPARISON_LEAST_BUSY 0.01
 #define COMPARISON_LEAST 0.1
 
@@ -84,8 +83,8 @@ struct comparison_side {
 };
 
 struct difference {
-	const struct course_subject *subject; /* of one of the courses */
-	const struct measure *measure;        /* NULL: of a cause; in ns per second */
+	const struct course_subject *subject; /* of either capture */
+	const struct measure *measure;        /* NULL: a cause, in ns per second */
 	struct comparison_side before, now;   /* sums are per second */
 	double p;                             /* of the rank test */
 };
@@ -93,33 +92,33 @@ struct difference {
 struct comparison {
 	const struct course *before, *now;
 	double limit;           /* of p */
-	bool few;               /* there are too few samples to tell */
-	size_t tested;          /* measures that are not 0 in all samples */
-	struct difference *all; /* the largest first: causes, what threads were kept from, */
+	bool few;               /* too few samples to decide */
+	size_t tested;          /* measures with a nonzero sample */
+	struct difference *all; /* largest first: causes, time kept from running, */
 	size_t n, room;         /* other times that are sums, other times, counts */
 };
 
-/* Whether samples of both are as long. */
+/* True if samples of both captures are equally long. */
 bool comparison_is_fair(const struct course *before, const struct course *now);
 
-/* Fills zeroed *comparison, which points into both. Returns 0 or -ENOMEM; the caller clears it in
- * any case. */
+/* Fills a zeroed comparison, which points into both captures. Returns 0 or -ENOMEM; the caller
+ * clears it in either case. */
 int comparison_find(struct comparison *comparison, const struct course *before,
 		    const struct course *now);
 
 void comparison_clear(struct comparison *comparison);
 
-/* The change in percent of the value before, negative if it is less; of 0 as of 1. */
+/* Change in percent of the value before, negative if it fell. A value of 0 counts as 1. */
 double difference_percent(const struct difference *difference);
 
-/* --- Whether two sets of values differ by more than chance: Mann and Whitney's rank test --- */
+/* --- Rank test of Mann and Whitney: do two sets of values differ by more than chance? --- */
 
-/* Up to so many values in all every way to divide them is counted, with middle ranks for those that
- * are equal; beyond, a normal distribution, corrected for these and by 0.5 for continuity. */
+/* Up to this many values in all, every split is counted, with middle ranks for ties. Beyond, a
+ * normal approximation is used, corrected for ties and by 0.5 for continuity. */
 #define RANK_TEST_EXACT 20
 
-/* The probability that two sets which chance has divided differ at least as much, in either
- * direction; 1 if one is empty. -1: no memory. */
+/* Probability that a random split differs at least as much, in either direction; 1 if a set is
+ * empty. Returns -1 without memory. */
 double rank_test(const double *a, size_t n, const double *b, size_t m);
 
 #endif

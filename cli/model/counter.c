@@ -9,7 +9,7 @@
 
 #include "cli/base/arith.h"
 
-/* The names that perf-list(1) has, without those of caches. */
+/* Names of perf-list(1), except cache events. */
 static const struct {
 	const char *name;
 	uint32_t type;
@@ -102,7 +102,7 @@ static bool cache_event_find(const char *name, struct counter_event *event)
 	return false;
 }
 
-/* r3c; at most 64 bits. */
+/* Raw code such as r3c, up to 64 bits. */
 static bool raw_event_find(const char *name, struct counter_event *event)
 {
 	static const char digits[] = "0123456789abcdefABCDEF";
@@ -115,7 +115,7 @@ static bool raw_event_find(const char *name, struct counter_event *event)
 	return true;
 }
 
-/* The event of a name, as perf has them, or raw: r3c. Returns 0, -EINVAL: there is none. */
+/* Finds an event by perf name or raw code. Returns 0 or -EINVAL. */
 static int event_find(const char *name, struct counter_event *event)
 {
 	*event = (struct counter_event){ .name = "" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Perf events: their names, and what was counted of a thread. */
+/* Perf events: names, and counts per thread. */
 #ifndef COUNTER_H
 #define COUNTER_H
 
@@ -13,7 +13,7 @@
 
 /* An event as perf_event_open(2) takes it. */
 struct counter_event {
-	char name[COUNTER_NAME]; /* as it was given */
+	char name[COUNTER_NAME]; /* as given */
 	uint32_t type;
 	uint64_t config;
 };
@@ -24,36 +24,36 @@ struct counter_set {
 	bool per_cpu;
 };
 
-/* What "default" stands for: what FD.io's performance lab counts. */
+/* Events behind "default": those that FD.io's performance lab counts. */
 #define COUNTERS_DEFAULT                                                                           \
 	"cycles,instructions,cache-references,cache-misses,context-switches,minor-faults,"         \
 	"major-faults"
 
-/* Names of events, NULL behind the last one. */
+/* Event names, NULL after the last. */
 const char *counter_event_name(size_t index);
 
-/* Reads a list of names with commas between them, as perf has them, or raw: r3c. Returns 0;
- * -EINVAL: there is no such event, -E2BIG: there are too many, -EEXIST: one is there twice; *wrong
- * is the name then. */
+/* Reads a comma-separated list of names as in perf, or raw codes such as r3c. Returns 0;
+ * -EINVAL: no such event, -E2BIG: too many, -EEXIST: a name appears twice. On error *wrong is
+ * the name. */
 int counter_set_read(const char *list, struct counter_set *set, char wrong[static COUNTER_NAME]);
 
-/* What was counted of a thread in a window: of an event, on one CPU or all. */
+/* Count of one event for one thread in a window, on one CPU or all. */
 struct counter_row {
 	char name[COUNTER_NAME];
-	int32_t cpu;    /* -1: on all */
-	uint64_t value; /* scaled up if it was not counted all the time */
-	/* For how many ns of the thread's runs it was wanted, and counted; 0: not known. */
+	int32_t cpu;    /* -1: all CPUs */
+	uint64_t value; /* scaled up if the event was multiplexed */
+	/* How long the event was wanted, and counted, while the thread ran, ns; 0: unknown. */
 	uint64_t enabled_ns, running_ns;
 	bool scaled;
 };
 
-/* A value that was counted for a part of the time, as if it had been for all of it. */
+/* Scales a count of a multiplexed event up to the full time. */
 uint64_t counter_scale(const struct kd_counted *counted);
 
-/* The sum of an event on all CPUs; false if it was not counted. */
+/* Sums an event over all CPUs; false if it was not counted. */
 bool counters_find(const struct counter_row *rows, size_t n, const char *name, uint64_t *value);
 
-/* What follows from two of them: ROW(title, part, whole, scale): part per so many of whole. */
+/* Ratios of two events: ROW(title, part, whole, scale), part per scale of whole. */
 #define COUNTER_RATIOS(ROW)                                                                        \
 	ROW("instructions per cycle", "instructions", "cycles", 1)                                 \
 	ROW("cache misses per 1000 instructions", "cache-misses", "instructions", 1000)            \

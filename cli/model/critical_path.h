@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The critical path of a window: what one thread's time depended on, across threads and processes.
- * Computed from a recording, backwards from the window's end.
+/* Critical path of a window: what one thread's time depended on, across threads and processes.
  *
- * While the thread runs, or is ready for a CPU, the path is on it. While it is blocked, and a task
- * ended that wait, the path is on that task, from when it ended the wait back to when the wait
- * began; while that task was blocked in this time, on whoever ended its wait, and so on; then it is
- * on the thread again. Thus each wait is a bound for all that is looked at inside it, the legs
- * never overlap, and they add up to the window. A wait that no task ended, but a timer, a disk, the
- * network or another interrupt, is a leg itself. So is one that cannot be followed; it says why.
+ * It is computed from a recording, backwards from the window's end. While the thread runs or is
+ * ready, the path is on the thread. While it is blocked and a task ended the wait, the path is
+ * on that task, from the wakeup back to the start of the wait. If that task was blocked
+ * meanwhile, the path goes on to the task that woke it, and so on; then it returns to the
+ * thread. Each wait thus bounds all legs inside it. Legs never overlap, and they add up to the
+ * window. A wait that a timer, disk, network or other interrupt ended is a leg itself. So is a
+ * wait that cannot be followed; it gives a reason.
  *
  * This is the active path of F. Giraldeau and M. Dagenais, "Wait Analysis of Distributed Systems
- * Using Kernel Tracing", IEEE TPDS 27(8), 2016, as Trace Compass computes it (its bounded critical
- * path), with these differences: a wait for a CPU has a leg for each one that had the CPU; what
- * interrupts took is split off where the interrupts are recorded; packets between machines are not
- * followed; a task is followed as far back as it was recorded, and the rest is a part of the wait
- * that it ended, with the reason. A softirq of the network that handles what a task sent over
- * loopback counts as that task. */
+ * Using Kernel Tracing", IEEE TPDS 27(8), 2016. Trace Compass computes it as its bounded
+ * critical path. Differences: a wait for a CPU has a leg for each task that had the CPU.
+ * Interrupt time is split off where interrupts are recorded. Packets between machines are not
+ * followed. A task is followed as far back as it was recorded; the rest stays with the wait that
+ * the task ended, with the reason. A network softirq that handles what a task sent over loopback
+ * counts as that task. */
 #ifndef CRITICAL_PATH_H
 #define CRITICAL_PATH_H
 
@@ -28,11 +28,11 @@
 
 struct sample;
 
-/* States of legs are enum ledger_state; or these: a task that is not the target's runs, in user or
- * kernel mode; it is not known. */
+/* States of legs: enum ledger_state, or one of these: a task outside the target runs, in user or
+ * kernel mode; unknown. */
 enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
 
-/* Why that thread: ROW(why, key, text). */
+/* Why this thread was chosen: ROW(why, key, text). */
 #define PATH_CHOICE_WORDS(ROW)                                                                     \
 	ROW(PATH_OF_STOP, "stop", "its probe ended the window")                                    \
 	ROW(PATH_OF_START, "start", "its probe began the window")                                  \
@@ -40,8 +40,8 @@ enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
 	ROW(PATH_OF_KEPT, "kept", "it was kept from running longest")                              \
 	ROW(PATH_OF_BUSY, "busy", "it was busy longest")
 
-/* Why a wait, or a state, is not followed: ROW(reason, key, text). The text goes on about who ended
- * the wait, if that is known. Keys are a promise, see words.h. */
+/* Why a wait or state is not followed: ROW(reason, key, text). Reports add the waker, if known.
+ * Keys are a promise, see words.h. */
 #define PATH_REASON_WORDS(ROW)                                                                     \
 	ROW(PATH_FOLLOWED, "none", "")                                                             \
 	ROW(PATH_NO_WAKER, "no_waker", "it is not known who ended that")                           \
@@ -61,69 +61,68 @@ extern const char *const path_reason_keys[PATH_REASONS];
 extern const char *const path_state_keys[PATH_STATES];
 
 struct path_thread {
-	pid_t tid, pid;         /* pid 0: not known */
-	char name[KD_COMM_LEN]; /* not escaped; "": not known */
+	pid_t tid, pid;         /* pid 0: unknown */
+	char name[KD_COMM_LEN]; /* not escaped; "": unknown */
 	bool of_target, of_kernel;
 };
 
-/* Of a leg in a ready state: who had the CPU; of an interrupt: which; of a blocked one: which task
- * ended it. All zeros: not known, or none. */
+/* Other task or interrupt of a leg. Ready: what had the CPU. Interrupt: which one. Blocked: the
+ * task that ended the wait. All zeros: none, or unknown. */
 struct path_who {
 	uint32_t kind; /* enum culprit_kind */
 	pid_t tid, pid;
 	char name[KD_IRQ_NAME_LEN + 16]; /* not escaped */
 };
 
-/* A leg, or several that follow one another, of which none is long enough for a row. */
+/* One leg, or consecutive legs that are each too short for a row. */
 struct path_row {
 	uint64_t start, end;
 	uint64_t legs;               /* how many */
-	uint64_t parts[PATH_STATES]; /* ns by state; they add up to end - start */
-	bool several_threads;        /* of several legs: they are not all of one thread */
-	/* What the leg is. Of several what those are that are alike and had most of the time, as
-	 * far as that is known, and how much they had at least. */
-	uint64_t mostly;           /* ns; of one leg all of it */
-	struct path_thread thread; /* whose it is */
+	uint64_t parts[PATH_STATES]; /* ns by state, adding up to end - start */
+	bool several_threads;        /* the legs are of different threads */
+	/* What the leg is. For several legs: the kind that took most of the time, as far as
+	 * known, and at least how much that was. */
+	uint64_t mostly;           /* ns; all of it for a single leg */
+	struct path_thread thread; /* thread of the leg */
 	uint32_t state;            /* enum ledger_state, path_state */
-	uint32_t awaited;          /* enum kd_awaited: of a blocked one */
-	uint32_t ended_by;         /* enum kd_from: the same; KD_FROM_UNKNOWN: not known */
+	uint32_t awaited;          /* blocked legs: enum kd_awaited */
+	uint32_t ended_by;         /* blocked legs: enum kd_from; KD_FROM_UNKNOWN: unknown */
 	uint32_t reason;           /* enum path_reason */
-	int32_t call;              /* that it was in; KD_CALL_NONE: in none, or not known */
+	int32_t call;              /* system call; KD_CALL_NONE: none, or unknown */
 	struct path_who by;
 };
 
-/* No more rows than these. */
+/* Most rows of a path. */
 #define PATH_ROWS 1000
 
 struct critical_path {
-	struct path_thread thread; /* tid 0: there is no path */
+	struct path_thread thread; /* tid 0: no path */
 	uint32_t chosen;           /* enum path_choice */
 	uint64_t start, end;       /* the window */
 	uint64_t legs;             /* in all rows */
-	uint64_t lost;             /* events that the recording lacks: some of it may be wrong */
-	struct path_row *rows;     /* in the order of time, without holes, from start to end */
+	uint64_t lost;             /* events missing from the recording, so the path may be
+				    * partly wrong */
+	struct path_row *rows;     /* in order of time, without gaps, from start to end */
 	size_t n_rows;
 };
 
-/* Fills the zeroed path of a finished sample that has a recording: of the thread whose probe ended
- * the window; or began it; or that the verdict is about. None, if no thread of the target is known.
- * Returns 0 or -ENOMEM. */
+/* Fills the zeroed path of a finished sample with a recording. Prefers the thread whose probe
+ * ended the window, then the one whose probe began it, then the one the verdict is about. Leaves
+ * it empty if no thread of the target is known. Returns 0 or -ENOMEM. */
 int critical_path_of_sample(struct sample *sample);
 
 struct recording;
 
-/* Fills the rows of a path whose other members are set: of its thread, from start to end. Whatever
- * the recording's rows are, they have no holes. Takes time in proportion to what was recorded
- * between start and end, and memory for a few thousand rows. Returns 0 or -ENOMEM; then there are
- * none. */
+/* Fills the rows of a path whose other members are set. Rows have no gaps, whatever the
+ * recording holds. Takes time in proportion to the events between start and end, and memory for
+ * a few thousand rows. Returns 0 or -ENOMEM; then there are no rows. */
 int critical_path_find(struct critical_path *path, const struct recording *recording);
 
-/* Makes one row of two neighbours. */
+/* Merges a row into its neighbour. */
 void path_row_join(struct path_row *into, const struct path_row *row);
 
-/* What a row says, in words: "blocked uninterruptible for disk in fsync, ended by the disk". Names
- * in it are not escaped. Of another machine (foreign), numbers of system calls have no names.
- * Returns buffer. */
+/* Describes a row: "blocked uninterruptible for disk in fsync, ended by the disk". Names are not
+ * escaped. For samples of another machine (foreign), system calls are numbers. Returns buffer. */
 #define PATH_TEXT_LEN 256
 const char *path_row_text(const struct path_row *row, bool foreign, char buffer[PATH_TEXT_LEN]);
 

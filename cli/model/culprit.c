@@ -34,7 +34,7 @@ bool culprit_prio_is_real_time(uint32_t prio)
 	return (int32_t)prio < MAX_RT_PRIO;
 }
 
-/* Who holds a lock with inheritance runs with the priority, but not the policy, of another. */
+/* A priority-inheritance boost raises the holder's priority, but not its policy. */
 void culprit_set_priority(struct culprit *culprit, uint32_t policy, uint32_t prio)
 {
 	int32_t kernel = (int32_t)prio;
@@ -91,7 +91,7 @@ void culprits_sort(struct culprit *rows, size_t n)
 		qsort(rows, n, sizeof(*rows), by_time);
 }
 
-/* Returns false if there is no row of the same one. */
+/* Returns false without a matching row. */
 static bool row_add(struct culprit *rows, size_t n, const struct culprit *culprit)
 {
 	size_t i = 0;
@@ -103,14 +103,14 @@ static bool row_add(struct culprit *rows, size_t n, const struct culprit *culpri
 	rows[i].woken_ns = u64_add(rows[i].woken_ns, culprit->woken_ns);
 	rows[i].preempted_ns = u64_add(rows[i].preempted_ns, culprit->preempted_ns);
 	rows[i].longest_ns = u64_max(rows[i].longest_ns, culprit->longest_ns);
-	if (culprit->period_ns) { /* as it was last */
+	if (culprit->period_ns) { /* the latest limit */
 		rows[i].quota_ns = culprit->quota_ns;
 		rows[i].period_ns = culprit->period_ns;
 	}
 	return true;
 }
 
-/* Tasks that had less are put together. Returns how many rows are left. */
+/* Merges the tasks with the least time. Returns the number of rows left. */
 static size_t rows_fold(struct culprit *rows, size_t n)
 {
 	size_t left = CULPRITS_MOST / 2;

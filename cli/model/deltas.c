@@ -9,7 +9,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 
-/* A text that is being read, and the part of it that is at hand. */
+/* A text being parsed, and its current part. */
 struct part {
 	const char *text;
 	size_t at, length;
@@ -53,7 +53,7 @@ static int names_read(const struct part *part, char names[DELTA_NAMES])
 	return 0;
 }
 
-/* "50us", or "pmd*:50us"; a name may have colons itself. */
+/* "50us", or "pmd*:50us"; names may contain colons. */
 static int item_read(struct deltas *deltas, const struct part *item, uint64_t max)
 {
 	const char *start = item->text + item->at, *colon = memrchr(start, ':', item->length);

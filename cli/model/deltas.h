@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long windows of triggers must be to be kept, by the name of the thread that ends them:
- * --trigger-delta. */
+/* Trigger deltas: shortest window to keep, by name of the thread that ends it (--trigger-delta). */
 #ifndef DELTAS_H
 #define DELTAS_H
 
@@ -13,29 +12,29 @@
 #define DELTA_NAMES 64 /* bytes of a pattern, with its NUL */
 
 struct deltas {
-	uint64_t others; /* ns; for all threads that no pattern names */
-	bool has_others; /* it was given */
+	uint64_t others; /* ns; for threads that match no pattern */
+	bool has_others; /* others was given */
 	size_t n;
 	struct {
-		char names[DELTA_NAMES]; /* a pattern (names.h); the first that matches counts */
+		char names[DELTA_NAMES]; /* a pattern (names.h); the first match counts */
 		uint64_t ns;
 	} named[KD_NAMED_DELTAS];
 };
 
-/* What is wrong with a text, and where. */
+/* Error in a text, and its position. */
 struct deltas_error {
-	size_t at;       /* the byte of the text; its length: behind its end */
+	size_t at;       /* byte offset; the length of the text: at its end */
 	const char *why; /* a string constant */
 };
 
-/* Reads "1ms,pmd*:50us,revalidator*:20ms": durations, without a unit in ns, of at most max ns.
+/* Reads "1ms,pmd*:50us,revalidator*:20ms". Durations without a unit are ns; max is the longest.
  * Returns 0, or -EINVAL with *error filled. */
 int deltas_parse(struct deltas *deltas, const char *text, uint64_t max, struct deltas_error *error);
 
-/* That of a thread's name. */
+/* Delta of a thread's name. */
 uint64_t deltas_of(const struct deltas *deltas, const char *name);
 
-/* The smallest of all. */
+/* Smallest delta. */
 uint64_t deltas_least(const struct deltas *deltas);
 
 #endif

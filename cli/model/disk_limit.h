@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a control group may read from a disk, or write to it. */
+/* I/O limit of a cgroup on a disk. */
 #ifndef DISK_LIMIT_H
 #define DISK_LIMIT_H
 
@@ -8,8 +8,7 @@
 
 #include "culprit.h"
 
-/* Of what so many are allowed in a second: ROW(kind, key, words). Keys are a promise, see words.h.
- */
+/* What is limited per second: ROW(kind, key, words). Keys are a promise, see words.h. */
 #define DISK_LIMIT_WORDS(ROW)                                                                      \
 	ROW(DISK_LIMIT_READ_BYTES, "read_bytes", "reads")                                          \
 	ROW(DISK_LIMIT_WRITE_BYTES, "write_bytes", "writes")                                       \
@@ -26,13 +25,13 @@ struct disk_limit {
 	char group[CULPRIT_GROUP_LEN]; /* as in struct culprit */
 	char device[DISK_LIMIT_DEVICE];
 	uint32_t kind;       /* enum disk_limit_kind */
-	bool version_1;      /* of control groups: blkio.throttle.*, else io.max */
-	uint64_t per_second; /* 0: there is no limit */
-	uint64_t used;       /* of that, per second */
+	bool version_1;      /* cgroup v1: blkio.throttle.*, else io.max */
+	uint64_t per_second; /* 0: no limit */
+	uint64_t used;       /* of the limit, per second */
 };
 
-/* Less of a limit does not hold anybody up: what a group does is counted when it is let through,
- * and the kernel loses a part of each slice of time. */
+/* Usage below this share of a limit holds nothing up. The kernel counts I/O when it is
+ * dispatched, and loses some of each time slice. */
 #define DISK_LIMIT_REACHED 70 /* percent */
 
 #endif

@@ -45,7 +45,7 @@ int distribution_append(struct distribution *distribution, uint64_t le, uint64_t
 	return 0;
 }
 
-/* The next bucket of two lists, with the counts of both if they have it. */
+/* Takes the next bucket of two lists, merging both if equal. */
 static struct bucket next_of_both(const struct distribution *a, size_t *at_a,
 				  const struct distribution *b, size_t *at_b)
 {
@@ -129,7 +129,7 @@ uint64_t durations_permille(const struct durations *durations, unsigned int perm
 
 	if (!count)
 		return 0;
-	/* Rounded up, without overflow. */
+	/* Round up without overflow. */
 	wanted = count / 1000 * permille + (count % 1000 * permille + 999) / 1000;
 	for (size_t i = 0; i < ended->n; i++) {
 		if (open && durations->open_max <= ended->buckets[i].le) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exceeded a condition. */
+/* Values that exceeded a condition. */
 #ifndef EXCESS_H
 #define EXCESS_H
 
@@ -11,15 +11,15 @@
 
 #define EXCESS_WORDS_LEN 160
 
-/* The most extreme one of all that were looked at. */
+/* The most extreme value of all that were checked. */
 struct excess {
-	uint64_t times;         /* so often in all, of threads and samples; 0: never */
-	uint64_t value, whole;  /* whole 0: value is a count or ns; else value of so many ns */
-	uint64_t sample;        /* its number; 0: it is of the comparison */
-	bool is_time;           /* value is ns */
-	bool so_far;            /* value is that of something that was not over at the end */
-	pid_t tid;              /* 0: of no single thread */
-	uint32_t members;       /* more than 1: threads that were folded, of this name */
+	uint64_t times;         /* how often, over threads and samples; 0: never */
+	uint64_t value, whole;  /* whole 0: value is a count or ns; else value out of whole ns */
+	uint64_t sample;        /* sample number; 0: from the comparison */
+	bool is_time;           /* value is in ns */
+	bool so_far;            /* value was still open at the end */
+	pid_t tid;              /* 0: no single thread */
+	uint32_t members;       /* if above 1: folded threads with this name */
 	char name[KD_COMM_LEN]; /* not escaped */
 };
 

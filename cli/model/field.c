@@ -9,7 +9,7 @@
 #include "cli/base/arith.h"
 #include "distribution.h"
 
-/* By memcpy(3), as some members are uint64_t and others __u64. */
+/* Uses memcpy(3) because some members are uint64_t and others __u64. */
 static uint64_t figure_of(const void *structure, size_t at)
 {
 	uint64_t figure;
@@ -167,7 +167,7 @@ static int field_merge(const struct field *field, void *into, const void *from)
 	return 0;
 }
 
-/* From the last to the first: minima before the counts that they ask for. */
+/* Goes from last to first, so that minima are merged before their counts. */
 int fields_merge(const struct field *fields, void *into, const void *from)
 {
 	size_t n = 0;
@@ -180,7 +180,7 @@ int fields_merge(const struct field *fields, void *into, const void *from)
 	return error;
 }
 
-/* By memcpy(3) of a constant size, which costs nothing; of others memcmp(3) would be slow. */
+/* memcpy(3) of a constant size costs nothing; memcmp(3) of a variable one would be slow. */
 #define COMPARE(type)                                                                              \
 	({                                                                                         \
 		type x, y;                                                                         \

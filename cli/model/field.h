@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of structures, described once: by these rows threads are merged, and JSON is
- * written and read. */
+/* Descriptions of struct members. These tables drive merging, and JSON output and input. */
 #ifndef FIELD_H
 #define FIELD_H
 
@@ -15,42 +14,42 @@ enum field_kind {
 	FIELD_I64,
 	FIELD_BOOL,
 	FIELD_ADDRESS, /* uint64_t */
-	FIELD_NAME,    /* bytes up to a NUL or its size */
-	FIELD_TEXT,    /* const char *; not written if it is NULL */
-	FIELD_PHRASE,  /* the same; printable ASCII only */
-	FIELD_OWN,     /* the same, in memory that is freed with the row; not "" */
-	FIELD_OBJECT,  /* members of a structure, or of this one, that are together in JSON */
-	FIELD_ROWS,    /* a pointer to structures, and their number, a size_t */
-	/* These are more than one member in JSON. */
+	FIELD_NAME,    /* bytes up to a NUL, or full size */
+	FIELD_TEXT,    /* const char *; not written if NULL */
+	FIELD_PHRASE,  /* like FIELD_TEXT, printable ASCII only */
+	FIELD_OWN,     /* like FIELD_TEXT, allocated and freed with the row; not "" */
+	FIELD_OBJECT,  /* a nested structure, or members of this one that JSON groups */
+	FIELD_ROWS,    /* a pointer to structures, and a size_t with their number */
+	/* Kinds with more than one member in JSON: */
 	FIELD_CALL,     /* the number of a system call, with its mode */
-	FIELD_WHOLE,    /* a distribution, or none, of what is described in thread_row.h */
-	FIELD_TIMES,    /* a distribution behind its struct kd_count */
+	FIELD_WHOLE,    /* a distribution, or none, of a period in thread_row.h */
+	FIELD_TIMES,    /* a distribution after its struct kd_count */
 	FIELD_CPUS,     /* the bitmap of CPUs */
-	FIELD_OPEN,     /* what crosses the window's edges */
+	FIELD_OPEN,     /* items that cross the window's edges */
 	FIELD_LOCK,     /* enum kd_lock */
-	FIELD_SLEPT_IN, /* a system call as FIELD_CALL, in an object; missing if it is none */
-	FIELD_WORD,     /* a 32-bit number that is one of so many words */
-	FIELD_FORM,     /* as its form says; in tables of cli/json only */
+	FIELD_SLEPT_IN, /* a system call like FIELD_CALL, in an object; missing if none */
+	FIELD_WORD,     /* a 32-bit index into a table of words */
+	FIELD_FORM,     /* custom, see its form; only in tables of cli/json */
 	FIELD_KINDS,
 };
 
 enum field_merge {
-	MERGE_KEEP, /* it is the first one's, or merged elsewhere */
-	MERGE_SUM,  /* up to the largest number; not known if one of them is not */
+	MERGE_KEEP, /* keeps the first value, or is merged elsewhere */
+	MERGE_SUM,  /* saturates; unknown if either value is */
 	MERGE_MAX,
-	MERGE_MIN, /* of those whose count is not 0 */
-	MERGE_ANY, /* all bits that are set in one or the other */
+	MERGE_MIN, /* over rows with a nonzero count */
+	MERGE_ANY, /* union of all set bits */
 };
 
 enum field_flag {
 	FIELD_REQUIRED = 1,
-	FIELD_ONE = 2,    /* it is 1 if JSON does not have it */
-	FIELD_IF_ANY = 4, /* not written while all bytes of it, or of its fields, are 0 */
-	FIELD_FAR = 64,   /* FIELD_OBJECT: a pointer to it; NULL while all of it is 0 */
-	FIELD_KEPT = 8,   /* FIELD_ROWS: memory of the reader, not of who fills the structure */
-	/* Of rows in a list, see rows.h: */
-	FIELD_KEY = 16,  /* rows with the same keys are one; keys come before figures */
-	FIELD_EACH = 32, /* a key of which each value has a row of others of its own */
+	FIELD_ONE = 2,    /* defaults to 1 if missing in JSON */
+	FIELD_IF_ANY = 4, /* not written while all bytes, or all its fields, are 0 */
+	FIELD_FAR = 64,   /* FIELD_OBJECT: by pointer; NULL while all zero */
+	FIELD_KEPT = 8,   /* FIELD_ROWS: rows live in the JSON reader's memory */
+	/* Rows of a list, see rows.h: */
+	FIELD_KEY = 16,  /* rows with equal keys are merged; keys precede figures */
+	FIELD_EACH = 32, /* a key whose values each have their own "others" row */
 };
 
 struct distribution;
@@ -61,28 +60,27 @@ struct field {
 	enum field_kind kind;
 	enum field_merge merge;
 	unsigned int flags;         /* enum field_flag */
-	size_t at, size;            /* in the structure; FIELD_ROWS: of a row */
-	size_t n;                   /* FIELD_ROWS: where their number is */
-	size_t count;               /* MERGE_MIN: where it is */
-	size_t known;               /* where a bool says whether it is known; 0: it always is */
+	size_t at, size;            /* in the structure; FIELD_ROWS: size of a row */
+	size_t n;                   /* FIELD_ROWS: offset of their number */
+	size_t count;               /* MERGE_MIN: offset of the count */
+	size_t known;               /* offset of the bool that says whether it is known; 0:
+				     * always known */
 	const struct field *fields; /* FIELD_OBJECT, FIELD_ROWS: their members */
-	/* FIELD_WHOLE: enum open_kind; FIELD_WORD: how many; FIELD_OWN: bytes at most */
+	/* FIELD_WHOLE: enum open_kind; FIELD_WORD: number of words; FIELD_OWN: most bytes */
 	unsigned int of;
 	const char *const *words; /* FIELD_WORD */
 	const struct json_form *form;
-	const struct row_list
-		*list;      /* FIELD_ROWS: that describes them, in place of fields and size */
-	const char *label;  /* in metrics; NULL: it is none */
-	unsigned int order; /* rows are sorted by 1 before 2; 0: not by this one */
+	const struct row_list *list; /* FIELD_ROWS: used in place of fields and size */
+	const char *label;           /* label in metrics; NULL: none */
+	unsigned int order;          /* sort order of rows: 1 before 2; 0: not a sort key */
 };
 
-/* Ends a table. */
 #define FIELDS_END                                                                                 \
 	{                                                                                          \
 		.key = NULL                                                                        \
 	}
 
-/* Whether a member of so many bytes can be of a kind. */
+/* True if a member of this size fits the kind. */
 #define FIELD_FITS(of, bytes)                                                                      \
 	((of) == FIELD_BOOL ? (bytes) == sizeof(bool)                                              \
 	 : (of) == FIELD_U32 || (of) == FIELD_I32 || (of) == FIELD_WORD                            \
@@ -93,8 +91,8 @@ struct field {
 		 ? (bytes) == sizeof(uint64_t)                                                     \
 		 : true)
 
-/* A row for a member of a structure, with whatever else there is to say. It does not compile
- * if the member is no size for its kind. */
+/* Describes a member; further initializers may follow. Fails to compile if the size does not fit
+ * the kind. */
 #define FIELD(text, of, type, member, ...)                                                         \
 	{                                                                                          \
 		.key = (text), .kind = (of),                                                       \
@@ -103,13 +101,13 @@ struct field {
 		.size = sizeof(((type *)0)->member), __VA_ARGS__                                   \
 	}
 
-/* A figure, uint64_t; how: enum field_merge. */
+/* A uint64_t figure; how: enum field_merge. */
 #define FIELD_FIGURE(text, how, type, member, ...)                                                 \
 	FIELD(text, FIELD_U64, type, member, .merge = (how), __VA_ARGS__)
 
 #define FIELD_SUM(key, type, member) FIELD_FIGURE(key, MERGE_SUM, type, member)
 
-/* Of what is counted; prefix: a structure in this one, with its dot, or nothing. */
+/* Members of a count; prefix: a nested structure with its dot, or nothing. */
 #define FIELD_COUNT(type, prefix) FIELD_SUM("count", type, prefix count)
 #define FIELD_TOTAL(type, prefix) FIELD_SUM("total_ns", type, prefix total)
 #define FIELD_MIN(type, prefix)                                                                    \
@@ -118,7 +116,7 @@ struct field {
 #define FIELDS_COUNTED(type, prefix)                                                               \
 	FIELD_COUNT(type, prefix), FIELD_TOTAL(type, prefix), FIELD_MAX(type, prefix)
 
-/* Rows, and the member that is their number: n_ and the same, or any other. */
+/* Rows, and the member with their number: n_<member> by default. */
 #define FIELD_LIST_OF(text, type, member, number, ...)                                             \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_ROWS, .at = offsetof(type, member),                   \
@@ -127,32 +125,31 @@ struct field {
 #define FIELD_LIST(text, type, member, ...)                                                        \
 	FIELD_LIST_OF(text, type, member, n_##member, __VA_ARGS__)
 
-/* Merges what a structure has into another one of its type; without FIELD_ROWS and
- * FIELD_OPEN, whose rows have to be found first. Returns 0 or -ENOMEM. */
+/* Merges a structure into another of its type. Skips FIELD_ROWS and FIELD_OPEN, whose rows need
+ * a lookup first. Returns 0 or -ENOMEM. */
 int fields_merge(const struct field *fields, void *into, const void *from);
 
-/* The order of a member in two structures, as strcmp(). Kinds that are numbers, bool or text in
- * the structure only. */
+/* Compares a member of two structures, like strcmp(). Only for numbers, bool, and text stored in
+ * the structure. */
 int field_compare(const struct field *field, const void *a, const void *b);
 
-/* The structure of a member of FIELD_OBJECT in another one. NULL: it is far, and all 0. */
+/* Nested structure of a FIELD_OBJECT. NULL: by pointer, and all zero. */
 const void *field_object(const struct field *field, const void *structure);
 
-/* The same to be changed: what is far is made. Returns NULL without memory. */
+/* Nested structure to write to; allocates it if it is by pointer. Returns NULL without memory. */
 void *field_object_make(const struct field *field, void *structure);
 
-/* Makes a member of FIELD_OWN of a text, which may end at a NUL before so many bytes. Returns 0 or
- * -ENOMEM. */
+/* Sets a FIELD_OWN member to a copy of text, of most bytes or up to a NUL. Returns 0 or -ENOMEM. */
 int field_own(const char **member, const char *text, size_t most);
 
-/* Makes members of FIELD_OWN and distributions, which a row shares with the one that it is a copy
- * of, its own. Returns 0, or -ENOMEM: then it has some of them. */
+/* Copies FIELD_OWN members and distributions that a copied row still shares with its original.
+ * Returns 0, or -ENOMEM with some of them copied. */
 int fields_detach(const struct field *fields, void *row);
 
-/* Releases them. */
+/* Frees FIELD_OWN members and distributions. */
 void fields_free(const struct field *fields, void *row);
 
-/* The distribution that a member is, NULL if it is none. */
+/* The distribution in a member, NULL if it has none. */
 struct distribution *field_times(const struct field *field, void *structure);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* --- Processes --- */
 
-/* Those that have ended first, by name, and those of a name that began in the window last. */
+/* Sorts ended processes first, by name; within a name, those begun in the window last. */
 static int process_by_name(const void *a, const void *b)
 {
 	const struct process_row *x = *(const struct process_row *const *)a;
@@ -22,14 +22,14 @@ static int process_by_name(const void *a, const void *b)
 	return order ? order : process_row_compare(x, y);
 }
 
-/* What all of them have. */
+/* Clears a text unless both are equal. */
 static void text_merge(char *into, const char *from, size_t size)
 {
 	if (strncmp(into, from, size) != 0)
 		memset(into, 0, size);
 }
 
-/* Makes one row of a run. into[i] is the index of the row which the one at an index goes into. */
+/* Merges a run into its first row. into[i]: index of the row that row i is merged into. */
 static void processes_join(struct process_row *rows, struct process_row **run, size_t n,
 			   size_t *into)
 {
@@ -48,7 +48,7 @@ static void processes_join(struct process_row *rows, struct process_row **run, s
 	}
 }
 
-/* How many rows could be one; *members: how many processes that are. */
+/* Length of a run of similar rows; *members: processes in them. */
 static size_t processes_alike(struct process_row *const *run, size_t n, uint64_t *members)
 {
 	size_t length = 1;
@@ -61,7 +61,7 @@ static size_t processes_alike(struct process_row *const *run, size_t n, uint64_t
 	return length;
 }
 
-/* Threads are of the row that their process has gone into. */
+/* Moves threads to the merged rows of their processes. */
 static void threads_move(struct sample *sample, const size_t *into)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
@@ -75,9 +75,9 @@ static void threads_move(struct sample *sample, const size_t *into)
 	}
 }
 
-/* Sorts the rows of processes by PID, and makes one row of those of a name that have ended, if
- * there are more than SAMPLE_FOLD of them, and another one of those that have begun as well; their
- * threads are of that row then. Returns 0 or -ENOMEM. */
+/* Sorts processes by PID and folds ended ones by name, if there are more than SAMPLE_FOLD. Those
+ * that also began in the window get a row of their own. Threads move along. Returns 0 or
+ * -ENOMEM. */
 static int processes_fold(struct sample *sample)
 {
 	size_t n = sample->n_processes, left = 0, length;
@@ -131,7 +131,7 @@ static bool is_other(const struct process_row *row)
 	return row && !strncmp(row->name, PROCESS_OTHERS, sizeof(row->name));
 }
 
-/* Takes names away until there are few enough. */
+/* Replaces names until few enough are left. */
 static int names_limit(struct sample *sample)
 {
 	size_t n = sample->n_processes;
@@ -165,8 +165,8 @@ int processes_fold_open(struct sample *sample)
 
 /* --- Threads --- */
 
-/* How a row takes part in folding: alone, with those that ended, or with the
- * silent ones of its state (FOLD_SILENT + enum ledger_state). */
+/* How a row is folded: not at all, with ended ones, or with silent ones of its state
+ * (FOLD_SILENT + enum ledger_state). */
 enum { FOLD_ALONE, FOLD_ENDED, FOLD_SILENT };
 
 struct candidate {
@@ -205,7 +205,7 @@ static unsigned int fold_class(const struct thread_row *thread)
 	return thread_is_silent(thread, &state) ? FOLD_SILENT + state : FOLD_ALONE;
 }
 
-/* The number of candidates from the first on that could share its row. */
+/* Number of leading candidates that could share a row. */
 static size_t run_length(const struct candidate *first, size_t n)
 {
 	size_t length = 1;
@@ -217,7 +217,7 @@ static size_t run_length(const struct candidate *first, size_t n)
 	return length;
 }
 
-/* Merges a run into its first row and leaves the others without members. */
+/* Merges a run into its first row; the others lose their members. */
 static int run_fold(const struct candidate *run, size_t length)
 {
 	if (run->class == FOLD_ALONE || (run->class >= FOLD_SILENT && length <= SAMPLE_FOLD))

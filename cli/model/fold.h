@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a sample shares a row: processes and threads that are alike, once there are many. */
+/* Folding: similar processes and threads share a row once there are many. */
 #ifndef FOLD_H
 #define FOLD_H
 
 #include "sample.h"
 
-/* Sorts the calls and interrupts of each thread by total and the threads by
- * process, name and TID; folds processes that ended by name where there are more than
- * SAMPLE_FOLD of them, and of each process threads that ended by name, and silent threads by
- * name and state where there are more than SAMPLE_FOLD of them; sorts the traces. Returns 0 or
- * -ENOMEM. */
+/* Sorts a sample and folds it. Calls and interrupts of a thread go by total, threads by process,
+ * name and TID. Ended processes are folded by name where there are more than SAMPLE_FOLD. Within
+ * a process, ended threads are folded by name; silent ones by name and state where there are
+ * more than SAMPLE_FOLD. Sorts the traces. Returns 0 or -ENOMEM. */
 int sample_finish(struct sample *sample);
 #define SAMPLE_FOLD 4
 
-/* Names are the target's choice: those that the fewest processes have beyond so many rows in an
- * open window become this one, and their threads' names, too. */
+/* Limit on rows of an open window, since the target chooses its names. Beyond it, the names with
+ * the fewest processes, and their threads' names, become PROCESS_OTHERS. */
 #define PROCESS_ROWS 4096
 #define PROCESS_OTHERS "(others)"
 
-/* The same in a window that is still open, with processes and threads that have ended only.
- * Returns 0 or -ENOMEM. */
+/* Folds an open window: only processes and threads that have ended. Returns 0 or -ENOMEM. */
 int processes_fold_open(struct sample *sample);
 
 #endif

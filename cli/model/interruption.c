@@ -12,7 +12,7 @@
 const char *const interruption_keys[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(KEY) };
 const char *const interruption_titles[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(TITLE) };
 
-/* What of a part is not that of parts inside it, which came before. */
+/* Length of a piece without the earlier pieces nested in it. */
 static uint64_t own_ns(const struct gap *gap, const struct kd_interruption *part)
 {
 	uint64_t ns = part->until - part->since;
@@ -51,14 +51,14 @@ static void part_count(struct gap *gap, const struct kd_interruption *part, uint
 
 bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry_ns)
 {
-	/* A soft interrupt or a switch may follow, and a switch behind that. */
+	/* A softirq or a switch may follow, and a switch after the softirq. */
 	bool leaving = gap->hardirqs && part->by != KD_BY_HARDIRQ &&
 		       (gap->last.by == KD_BY_HARDIRQ || part->by == KD_BY_TASK);
 	const uint64_t join_ns = interruption_join_ns(leaving, entry_ns);
 	uint64_t own;
 
 	if (part->until < part->since)
-		return true; /* the clock may step back a little: nothing to be told */
+		return true; /* the clock may step back a little: nothing to record */
 	if (gap->until && (part->since > gap->until + join_ns || part->tid != gap->last.tid))
 		return false;
 	if (!gap->until)
@@ -73,7 +73,7 @@ bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry
 		gap->largest[part->by] = *part;
 		gap->largest_ns[part->by] = own;
 	}
-	/* Whether a page had to be read is known at the fault's end, which may be a short part. */
+	/* Only the end of a fault tells whether a page was read, and that may be a short piece. */
 	if (part->by == KD_BY_FAULT && part->who)
 		gap->largest[KD_BY_FAULT].who = part->who;
 	part_count(gap, part, own, entry_ns);
@@ -119,7 +119,7 @@ void gap_end(struct gap *gap, struct interruption *interruption)
 		.tick_late = gap->tick_late,
 	};
 	memcpy(interruption->by, gap->by, sizeof(gap->by));
-	/* Some of the estimate lies between the parts; of one interrupt it lies outside. */
+	/* The estimate lies partly between the pieces; for one interrupt it lies outside. */
 	estimate = gap->entries;
 	inside = u64_min(estimate, ns > explained ? ns - explained : 0);
 	outside = u64_min(estimate - inside, gap->entry);

@@ -7,10 +7,10 @@
 #include "cli/base/arith.h"
 #include "words.h"
 
-/* --- The books --- */
+/* --- Ledger --- */
 
-/* The kernel's ticks, of 10 ms at most, tell nothing if they are fewer; and what may be chance is
- * no difference: three standard deviations of so many that hit user mode by chance. */
+/* Ticks are up to 10 ms long, so too few of them prove nothing. Differences within three
+ * standard deviations may be chance: ticks hit user mode at random. */
 #define TICK_NS 10000000.0
 #define TICKS_LEAST_NS 500000000ULL
 #define TICKS_DIFFER 0.1
@@ -26,8 +26,8 @@ static uint32_t awaited_now(const struct kd_thread *thread)
 	return thread->state == KD_UNSEEN ? thread->seed_awaited : thread->awaited;
 }
 
-/* Moves up to ns from a running state, and the rest from the others: the state that
- * an interrupt hit may not have been known yet. Returns what was moved. */
+/* Takes ns from one running state, and what it lacks from the others: the interrupted state may
+ * not have been known yet. Returns what was taken. */
 static uint64_t take(uint64_t running[KD_RUNNING], unsigned int from, uint64_t ns)
 {
 	uint64_t left = ns;
@@ -41,7 +41,7 @@ static uint64_t take(uint64_t running[KD_RUNNING], unsigned int from, uint64_t n
 	return ns - left;
 }
 
-/* Time lost to one class of interrupts, with the one in progress at the end. */
+/* Time lost to hardirqs or softirqs, including the one in progress at the end. */
 static uint64_t overlay_take(uint64_t ns[KD_STATES_ROOM], const struct kd_overlay *overlay,
 			     const struct kd_irq_frame *frame, uint64_t gen, uint64_t from,
 			     uint64_t to)
@@ -60,7 +60,7 @@ static uint64_t overlay_take(uint64_t ns[KD_STATES_ROOM], const struct kd_overla
 	return taken;
 }
 
-/* The reading at the window's end, or the thread's; NULL: there is none, or none at its start. */
+/* Reading at the end of the window or thread; NULL without one, or without one at the start. */
 static const struct kd_reading *reading_at_end(const struct kd_thread *thread, uint64_t end)
 {
 	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
@@ -72,8 +72,8 @@ static const struct kd_reading *reading_at_end(const struct kd_thread *thread, u
 	return thread->died ? &thread->readings[KD_AT_DEATH] : NULL;
 }
 
-/* What the hypervisor took from the thread since it was looked at last, before the window's end. Of
- * a CPU with ticks it is next to nothing; else it may have been taken at any time. */
+/* Stolen time since the last look at the thread, up to the window's end. Close to nothing on a
+ * CPU with ticks; without ticks it may have been taken at any time. */
 static uint64_t stolen_pending(const struct kd_thread *thread, uint64_t from, uint64_t to)
 {
 	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
@@ -86,8 +86,8 @@ static uint64_t stolen_pending(const struct kd_thread *thread, uint64_t from, ui
 			  (double)(close->at - thread->steal_at));
 }
 
-/* Moves to its line what the hypervisor took. When it did so is known to a tick at best, so each
- * running state loses the same share of it. */
+/* Moves stolen time to its state. A tick at best bounds when it was taken, so each running state
+ * loses the same share. */
 static void stolen_take(struct ledger *ledger, uint64_t running[KD_RUNNING], uint64_t stolen)
 {
 	uint64_t sum = 0, left;
@@ -106,9 +106,9 @@ static void stolen_take(struct ledger *ledger, uint64_t running[KD_RUNNING], uin
 	ledger->ns[LEDGER_STOLEN] = stolen - left + take(running, 0, left);
 }
 
-/* The kernel's count over the window: our running time less what both counts
- * differ by between the two readings around the window. The one at the end of the
- * window before may be all that there is of a thread that has ended. */
+/* Computes the kernel's run time over the window: ours, corrected by how far both counts differ
+ * between the two readings. For an ended thread, the previous window's closing reading may be
+ * all there is. */
 static void ledger_exec(struct ledger *ledger, const struct kd_thread *thread, uint64_t end)
 {
 	const struct kd_reading *open = &thread->readings[KD_AT_OPEN];
@@ -131,7 +131,7 @@ static bool is_blocked(uint32_t state)
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
 }
 
-/* ns: in the window; whole: with what came before, at least. */
+/* ns: inside the window; whole: full length so far, or less. */
 static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint64_t whole)
 {
 	struct kd_count *count;
@@ -144,7 +144,7 @@ static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint6
 	count->max = u64_max(count->max, u64_max(ns, whole));
 }
 
-/* What the record has, and what is wrong at its edges: see ledger_fill(). */
+/* Reads the record, without the time beyond the window: see ledger_fill(). */
 static void awaited_read(struct ledger *ledger, const struct kd_record *record, uint64_t beyond)
 {
 	uint32_t last = record->last_awaited;
@@ -158,7 +158,7 @@ static void awaited_read(struct ledger *ledger, const struct kd_record *record, 
 	}
 }
 
-/* A sleep goes on beyond the window. */
+/* Notes a sleep that is still open at the window's end. */
 static void asleep_note(struct ledger *ledger, uint32_t kind, uint64_t so_far)
 {
 	struct sleeping *asleep =
@@ -168,10 +168,9 @@ static void asleep_note(struct ledger *ledger, uint32_t kind, uint64_t so_far)
 	asleep->max = u64_max(asleep->max, so_far);
 }
 
-/* From the last event to the end of the window the thread was in its present
- * state; but if the kernel found it running after a switch that it did not
- * report, it has been running for as long as the kernel counted. Returns how long it was in
- * that state. */
+/* Adds the time from the last event to the window's end to the current state. If the kernel
+ * found the thread running after an unreported switch, it ran for as long as the kernel counted.
+ * Returns the time in the current state. */
 static uint64_t tail_book(uint64_t ns[KD_STATES_ROOM], const struct kd_thread *thread,
 			  uint32_t state, uint64_t upto, uint64_t to)
 {
@@ -204,8 +203,8 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		ledger->timed_faults = record->timed_faults;
 		ledger->signals = record->signals;
 		upto = u64_max(record->upto, from);
-		/* If a trigger set the edge late, a thread may have changed its state
-		 * meanwhile without knowing of the window. */
+		/* A trigger may set the edge late. The thread may have changed state in between
+		 * without knowing of the window. */
 		if (record->first > from && record->first < to && record->before != KD_UNSEEN &&
 		    record->before < KD_STATES) {
 			ns[record->before] += record->first - from;
@@ -216,7 +215,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		if (record->upto == to && !thread->died && is_blocked(record->last))
 			asleep_note(ledger, record->last_awaited,
 				    u64_sub(to, record->asleep_since));
-		/* A program that began before the edge may have booked beyond. */
+		/* A program that began before the edge may have added time beyond it. */
 		if (upto > to && record->last < KD_STATES_ROOM)
 			ns[record->last] -= u64_min(ns[record->last], upto - to);
 	}
@@ -251,7 +250,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	return result;
 }
 
-/* What of the time on a CPU was in user mode by the kernel's ticks; 0 if they are too few. */
+/* User-mode part of the CPU time by the kernel's ticks; 0 if there are too few. */
 static uint64_t ticks_user(const struct ledger *ledger)
 {
 	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
@@ -294,8 +293,7 @@ void ledger_faults(const struct kd_thread *thread, const struct ledger_window *w
 	*major = close->major_faults - open->major_faults;
 }
 
-/* What began, and ended or not, as seen from a window. until: 0 if it goes on. Returns how
- * many it adds: 1. */
+/* Fills an item as seen from a window. until: 0 if still open. Returns the number of items: 1. */
 static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
 			const struct ledger_window *window, uint64_t since, uint64_t until)
 {
@@ -308,7 +306,7 @@ static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
 	item->inside = end - u64_max(since, window->start);
 	item->at_start = since < window->start;
 	item->at_end = !until || until > window->end;
-	/* At least, if its beginning is not known. */
+	/* A lower bound if its start is unknown. */
 	since = known ? since : thread->seen;
 	item->longest = item->length = u64_max(end > since ? end - since : 0, item->inside);
 	return 1;
@@ -319,7 +317,7 @@ static enum open_kind kind_of(uint32_t state)
 	return state == KD_STOPPED ? OPEN_STOPPED : kd_is_running(state) ? OPEN_RUN : OPEN_READY;
 }
 
-/* What had ended when the record was read. */
+/* Item that had ended when the record was read. */
 static size_t ended_item(struct open_item *item, enum open_kind kind, const struct kd_open *open,
 			 const struct kd_thread *thread, const struct ledger_window *window)
 {
@@ -332,7 +330,7 @@ static size_t ended_item(struct open_item *item, enum open_kind kind, const stru
 	return item_fill(item, thread, window, open->since, open->until);
 }
 
-/* The call that was still open when the record was read. */
+/* System call still open when the record was read. */
 static size_t pending_call(struct open_item *item, const struct kd_thread *thread,
 			   const struct ledger_window *window)
 {
@@ -350,7 +348,7 @@ static size_t pending_call(struct open_item *item, const struct kd_thread *threa
 	return item_fill(item, thread, window, since, 0);
 }
 
-/* The run, the wait for a CPU or the stop. */
+/* Run, wait for a CPU, or stop still open when the record was read. */
 static size_t pending_period(struct open_item *item, const struct kd_thread *thread,
 			     const struct ledger_window *window)
 {
@@ -405,7 +403,7 @@ size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct
 	return n;
 }
 
-/* --- What entering and leaving the kernel costs --- */
+/* --- Cost of kernel entry and exit --- */
 
 static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 {
@@ -426,7 +424,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 		calls = u64_add(calls, thread->calls[i].count);
 	irqs = u64_min(irqs, ledger->life);
 	rest = irqs;
-	/* In one proportion with what the tracepoints have seen. */
+	/* In proportion to what the tracepoints measured. */
 	for (unsigned int i = 0; i < KD_RUNNING; i++) {
 		double hit = (double)ledger->irq_in[i];
 		uint64_t part = seen ? (uint64_t)((double)irqs * hit / (double)seen) : 0;
@@ -443,7 +441,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	mean = timed ? (ns[LEDGER_FAULT] + faults) / timed : cost->fault_mean_ns;
 	faults = u64_add(faults,
 			 u64_times(ledger->untimed_faults, u64_sub(mean, cost->fault_timing_ns)));
-	/* What is dear there may be the hypervisor's work, which comes in user mode. */
+	/* The cost may be the hypervisor's work, which ticks count as user mode. */
 	user = ticks_user(ledger);
 	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], user));
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);

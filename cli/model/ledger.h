@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what the kernel side keeps of a thread to its balanced books: pure
- * functions over copies of the shared structures. */
+/* Turns what the kernel side collected for a thread into a balanced ledger. Pure functions over
+ * copies of the shared structures. */
 #ifndef LEDGER_H
 #define LEDGER_H
 
@@ -10,43 +10,41 @@
 #include "bpf/kernel_delay.h"
 #include "sample.h"
 
-/* A closed window, or one that the thread's death has closed for it; in ns of
- * the maps' own clock. */
+/* A closed window, possibly closed early by the thread's death; ns on the clock of the maps. */
 struct ledger_window {
 	uint64_t start, end;
 	uint64_t gen;
-	bool has_readings; /* of the kernel's run times, at its edges */
+	bool has_readings; /* run times were read at both edges */
 };
 
-/* Fills the ledger of a thread. The record counts only if it is of the window's
- * generation: a thread without one was in its present state throughout. Returns
- * 1; 0 if the thread did not live in the window; -EAGAIN if the two were not
- * read at one moment (the ledger is filled as well as can be). */
+/* Fills the ledger of a thread. A record counts only if it is of the window's generation:
+ * without one, the thread stayed in its current state throughout. Returns 1; 0 if the thread did
+ * not live in the window; -EAGAIN if thread and record do not match (the ledger is then a best
+ * effort). */
 int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		const struct kd_record *record, const struct ledger_window *window);
 
-/* By how many points the share of user mode differs from what the ticks say, if that is more than
- * they can be wrong by, else 0: positive if it is larger. *percent: what the ticks say. */
+/* Difference between the user-mode share and what the ticks say, in percentage points; positive
+ * if the ledger's share is larger. 0 if within the error of the ticks. *percent: share by ticks. */
 int ledger_ticks_differ(const struct ledger *ledger, unsigned int *percent);
 
-/* Sets both to the kernel's own counts of the thread's page faults in the window, if they were
- * read at its edges; else they stay. */
+/* Sets both to the kernel's own page fault counts of the window. Leaves them unchanged if these
+ * were not read at its edges. */
 void ledger_faults(const struct kd_thread *thread, const struct ledger_window *window,
 		   uint64_t *minor, uint64_t *major);
 
-/* Lists what crosses the window's edges: at most two of each kind that can be open at
- * one. Returns how many. */
+/* Lists what crosses the window's edges: at most two items per kind. Returns their number. */
 #define LEDGER_OPEN_ITEMS 6
 size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct kd_thread *thread,
 			 const struct kd_record *record, const struct ledger_window *window);
 
-/* --- What entering and leaving the kernel costs goes from what was interrupted to what interrupted
- * it --- */
+/* --- Moves the cost of kernel entry and exit from what was interrupted to what interrupted it
+ * --- */
 
-/* Moves to page faults what those that were not timed took, if they took as long as those
- * that were but for the timing, and what entering and leaving costs for each of the thread's calls
- * from running user to running kernel, for each of its page faults to those, and for each of its
- * hard interrupts from the states that they hit to hard irq, as far as there is such time. */
+/* Moves estimated times within the ledger, as far as there is time to move. Untimed page faults
+ * move to page faults, at the mean of timed ones without the cost of timing. Entry and exit
+ * costs move for each system call (user to kernel), page fault (to page faults) and hardirq
+ * (from the states it hit to hardirq). */
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keys of fields, and words, are a promise to readers of JSON: they are added to, never changed.
- * man/kernel_delay.schema.json says what they mean. */
+ * man/kernel_delay.schema.json explains them. */
 #include "lists.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 
 #define KEY_IF_ANY .flags = FIELD_IF_ANY | FIELD_KEY
 
-/* "taskset[4711]"; nothing of who is not known. */
+/* "taskset[4711]"; empty if unknown. */
 static size_t who_write(struct columns *columns, const char name[static KD_COMM_LEN], int32_t tid)
 {
 	size_t used = columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
@@ -30,7 +30,7 @@ static size_t who_write(struct columns *columns, const char name[static KD_COMM_
 	return used;
 }
 
-/* --- Who stopped it --- */
+/* --- Stops --- */
 
 static const char *const stop_kinds[KD_STOP_KINDS] = {
 	[KD_STOP_UNKNOWN] = "unexplained",
@@ -100,7 +100,7 @@ const struct row_list stop_list = {
 	.unnamed = "[unknown]",
 };
 
-/* --- Who moved it to other CPUs --- */
+/* --- Forced moves to other CPUs --- */
 
 static size_t mover_cell(struct columns *columns, const void *row)
 {
@@ -137,7 +137,7 @@ const struct row_list mover_list = {
 	.names_threads = true,
 };
 
-/* --- Its requests to disks --- */
+/* --- Disk requests --- */
 
 static const char *const block_keys[KD_BLOCK_KINDS] = {
 	[KD_BLOCK_READ] = "read",
@@ -214,7 +214,7 @@ const struct row_list block_list = {
 		},
 };
 
-/* --- Its perf events, in the order in which they were given --- */
+/* --- Perf events, in the order given --- */
 
 #define COUNTED(key, kind, member, ...) FIELD(key, kind, struct counter_row, member, __VA_ARGS__)
 const struct row_list counter_list = {
@@ -238,9 +238,9 @@ const struct row_list counter_list = {
 	.needs = ROWS_OF_COUNTERS,
 };
 
-/* --- At which descriptors it waited --- */
+/* --- Waits at descriptors --- */
 
-/* "all below 20 us": waits that are listed in one row. */
+/* "all below 20 us", for a row of short waits. */
 static size_t shorter_write(struct columns *columns, uint64_t ns)
 {
 	char limit[NUMBER_LEN];
@@ -251,13 +251,13 @@ static size_t shorter_write(struct columns *columns, uint64_t ns)
 	return strlen("all below ") + length;
 }
 
-/* How many of its waits have ended. */
+/* Waits that have ended. */
 static uint64_t waits_ended(const struct descriptor_row *row)
 {
 	return row->waits.count - u64_min(row->in_progress, row->waits.count);
 }
 
-/* Who ended the longest wait of both is who ended the longer one. */
+/* Keeps the waker of the longer of both longest waits. */
 static void descriptor_meet(void *into_, const void *from_)
 {
 	struct descriptor_row *into = into_;
@@ -384,7 +384,7 @@ const struct row_list descriptor_list = {
 		},
 };
 
-/* --- Interrupts that came while it ran --- */
+/* --- Interrupts that arrived while it ran --- */
 
 #define IRQ_UNHANDLED " [unhandled]"
 static const char *irq_mark(const void *row)
@@ -392,7 +392,7 @@ static const char *irq_mark(const void *row)
 	return ((const struct irq_row *)row)->unhandled ? IRQ_UNHANDLED : "";
 }
 
-/* The name gives way to the mark. */
+/* The mark takes space from the name. */
 static size_t irq_cell(struct columns *columns, const void *row)
 {
 	const struct irq_row *irq = row;
@@ -458,10 +458,10 @@ const struct row_list softirq_list = {
 	.number = offsetof(struct irq_row, vector),
 };
 
-/* --- Locks that it waited for, and who had them --- */
+/* --- Locks it waited for, and their holders --- */
 
-/* Who ended the last wait that somebody ended, and where the holder slept last, if it did: of
- * one lock and holder. The row of others is of many. */
+/* Keeps the last waker and where the holder slept last. The row of others mixes locks and keeps
+ * neither. */
 static void lock_meet(void *into_, const void *from_)
 {
 	struct lock_row *into = into_;
@@ -559,5 +559,5 @@ const struct row_list lock_list = {
 			{ .title = "RELEASED BY", .cell = released_cell },
 			{ .title = NULL },
 		},
-	.brief = 2, /* each takes two lines or three */
+	.brief = 2, /* each takes two or three lines */
 };

@@ -8,9 +8,9 @@
 
 #include "cli/base/arith.h"
 
-/* --- Which functions waited for it --- */
+/* --- Functions that waited --- */
 
-#define FUNCTIONS 3 /* the innermost is often a wrapper that the whole program shares */
+#define FUNCTIONS 3 /* the innermost is often a wrapper shared by all callers */
 
 static bool begins_with_one(const char *text, const char *const *beginnings)
 {
@@ -27,7 +27,7 @@ static const char *object_name(const struct frame *frame)
 	return slash ? slash + 1 : frame->object;
 }
 
-/* Programs that are linked statically have the functions themselves. */
+/* Statically linked programs contain the functions themselves. */
 static bool is_of_library(const struct frame *frame)
 {
 	static const char *const objects[] = { "libc.so",      "libc-2.",   "libpthread",
@@ -52,7 +52,7 @@ static void text_add(char *text, const char *more)
 		strcpy(text + LOCK_CALLER_LEN - sizeof("..."), "...");
 }
 
-/* next: whether it is of the same object, which stands behind the last of them. */
+/* next: the last frame of an object prints the object's name. */
 static void frame_add(char *text, const struct frame *frame, const struct frame *next)
 {
 	const char *object = object_name(frame);
@@ -81,14 +81,14 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 	while (first < stack->n && is_of_library(&stack->frames[first]))
 		first++;
 	end = stack->n - first < FUNCTIONS ? stack->n : first + FUNCTIONS;
-	/* What started the thread says nothing. */
+	/* Functions that started the thread add nothing. */
 	while (end > first && is_of_library(&stack->frames[end - 1]))
 		end--;
 	for (size_t i = first; i < end; i++)
 		frame_add(text, &stack->frames[i], i + 1 < end ? &stack->frames[i + 1] : NULL);
 }
 
-/* --- What its holder did --- */
+/* --- Holder's states --- */
 
 void doing_limit(struct kd_doing *doing, uint64_t ns)
 {

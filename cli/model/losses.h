@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every reason for which something may be missing from a sample: once for all formats. */
+/* All reasons why data may be missing from a sample, once for all formats. */
 #ifndef LOSSES_H
 #define LOSSES_H
 
@@ -8,7 +8,7 @@
 #include "bpf/kernel_delay.h"
 #include "sample.h"
 
-/* Those that user space counts: LOSS(reason, member of struct sample, and then as struct loss). */
+/* Losses counted in user space: LOSS(reason, member of struct sample, then as struct loss). */
 #define SAMPLE_LOSSES(LOSS)                                                                        \
 	LOSS(LOSS_SKIPPED_RUNS, skipped_runs, "skipped_runs", "program run was",                   \
 	     "program runs were",                                                                  \
@@ -33,20 +33,20 @@ enum loss_reason { LOSSES_OF_KERNEL = KD_LOSSES - 1, SAMPLE_LOSSES(LOSS_REASON) 
 #undef LOSS_REASON
 
 struct loss {
-	size_t at;       /* in struct sample: how many, uint64_t */
-	const char *key; /* in JSON and metrics, where the order of the rows is kept */
-	/* Of what, for one and for several; then what became of it, why, and what to do.
-	 * what is NULL if only the sample knows why: traces.failure. */
+	size_t at;       /* offset of the uint64_t counter in struct sample */
+	const char *key; /* in JSON and metrics; the order of rows is part of the format */
+	/* Noun for one and for several; then what happened, why, and what to do. what NULL: see
+	 * traces.failure. */
 	const char *one, *many, *what;
 };
 
 extern const struct loss losses[LOSSES];
 
-/* How many the sample has lost for this reason, and where it says so. */
+/* Count of this loss, and its place in the sample. */
 uint64_t loss_count(const struct sample *sample, const struct loss *loss);
 uint64_t *loss_counter(struct sample *sample, const struct loss *loss);
 
-/* All that was lost, of whatever kind: what --strict asks about. */
+/* Total of all losses, for --strict. */
 uint64_t sample_lost(const struct sample *sample);
 
 #endif

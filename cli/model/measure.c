@@ -33,8 +33,8 @@ static bool is_figure(const struct field *field)
 					    field->merge == MERGE_MAX || field->merge == MERGE_MIN);
 }
 
-/* Adds the figures of a table whose structure begins at so many bytes in the whole one, which is
- * that of another measure. */
+/* Adds the figures of a table. base: offset of its structure in the enclosing one, which like
+ * describes. */
 static int fields_add(struct measures *measures, const struct field *fields, size_t base,
 		      const char *prefix, const struct measure *like)
 {

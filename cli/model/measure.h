@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every single figure that a sample has of a thread, in one list: what thread_fields[] has in
- * objects and objects in these, and what the verdict has of it. No row is named here: a new one is
- * a measure by itself. */
+/* Flat list of all figures of a thread: those of thread_fields[], nested objects included, and
+ * those of the verdict. Names no row: new rows become measures by themselves. */
 #ifndef MEASURE_H
 #define MEASURE_H
 
@@ -14,18 +13,20 @@
 
 #define MEASURE_KEY 64
 
-/* The first measures. */
+/* Indexes of the first measures. */
 enum { MEASURE_BUSY, MEASURE_KEPT, MEASURE_LONGEST };
 
 struct measure {
 	char key[MEASURE_KEY];   /* as in JSON, with a dot between two: "ready.max_ns" */
 	enum field_merge merge;  /* MERGE_SUM, MERGE_MAX or MERGE_MIN */
 	bool is_time;            /* in ns */
-	bool of_verdict;         /* it is in struct verdict_thread, not in struct thread_row */
-	size_t at;               /* in that, uint64_t; or in what is far from it: */
-	const struct field *far; /* NULL: it is not */
-	size_t known;            /* where a bool says whether it is known; 0: it always is */
-	size_t rate; /* of sums, which have rates: its index among the rates; else SIZE_MAX */
+	bool of_verdict;         /* in struct verdict_thread, not struct thread_row */
+	size_t at;               /* offset of the uint64_t, or offset in the structure that far
+				  * points to: */
+	const struct field *far; /* NULL: none */
+	size_t known;            /* offset of the bool that says whether it is known; 0: always
+				  * known */
+	size_t rate;             /* index among the rates, for sums; else SIZE_MAX */
 };
 
 struct measures {
@@ -34,26 +35,26 @@ struct measures {
 	size_t rates;
 };
 
-/* Fills zeroed *measures. Returns 0 or -ENOMEM; the caller clears it in any case. */
+/* Fills a zeroed list. Returns 0 or -ENOMEM; the caller clears it in either case. */
 int measures_find(struct measures *measures);
 
 void measures_clear(struct measures *measures);
 
-/* The index of a key; SIZE_MAX if there is none. */
+/* Index of a key; SIZE_MAX: none. */
 size_t measures_index(const struct measures *measures, const char *key);
 
-/* One of a thread's; false: it is not known. */
+/* Reads a figure of a thread; false: unknown. */
 bool measure_figure(const struct measure *measure, const struct verdict_thread *thread,
 		    uint64_t *figure);
 
-/* Reads all of a thread into values, as many as there are measures; NaN: not known. */
+/* Reads all figures of a thread into values, one per measure; NaN: unknown. */
 void measures_read(const struct measures *measures, const struct verdict_thread *thread,
 		   double *values);
 
-/* Adds those of one thread to those of others: sums, maxima, or minima without zeros. */
+/* Merges values of a thread into those of others: sums, maxima, or minima without zeros. */
 void measures_merge(const struct measures *measures, double *into, const double *from);
 
-/* What people read of the key: without the unit at its end. */
+/* The key as people read it: without the unit at its end. */
 void measure_title(const struct measure *measure, char title[static MEASURE_KEY]);
 
 #endif

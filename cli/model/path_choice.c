@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whose critical path it is. */
+/* Picks the thread of the critical path. */
 #include <string.h>
 
 #include "critical_path.h"
@@ -16,7 +16,7 @@ static void thread_take(struct path_thread *thread, const struct sample *sample,
 	memcpy(thread->name, row->name, sizeof(thread->name));
 }
 
-/* Whether this is a thread of the target, which is chosen then. */
+/* Picks this thread if it is the target's. */
 static bool choose_hit(struct critical_path *path, const struct sample *sample, pid_t tid,
 		       enum path_choice why)
 {

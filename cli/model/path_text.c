@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows of a critical path in words. */
+/* Describes rows of a critical path. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,7 +155,7 @@ static void leg_add(struct phrase *phrase, const struct path_row *row, bool fore
 		phrase_add(phrase, ": %s", path_reason_texts[row->reason]);
 }
 
-/* A state of several legs; in detail if most of it is alike. */
+/* Adds one state of a row; with details if most of it is alike. */
 static void part_add(struct phrase *phrase, const struct path_row *row, size_t state, bool foreign)
 {
 	if (state == row->state && row->mostly > row->parts[state] / 2)
@@ -164,7 +164,7 @@ static void part_add(struct phrase *phrase, const struct path_row *row, size_t s
 		phrase_add(phrase, "%s", path_state_titles[state]);
 }
 
-/* Which state has most of those that are not written; PATH_STATES: none has any. */
+/* Largest state not yet written; PATH_STATES: none. */
 static size_t largest_part(const struct path_row *row, const bool written[static PATH_STATES])
 {
 	size_t most = PATH_STATES;
@@ -176,7 +176,7 @@ static size_t largest_part(const struct path_row *row, const bool written[static
 	return most;
 }
 
-/* The largest parts that are not small. */
+/* Most parts of a row that are written, and the smallest. */
 #define PARTS_MOST 3
 #define PART_LEAST 2 /* percent */
 static void parts_add(struct phrase *phrase, const struct path_row *row, bool foreign)

@@ -10,29 +10,29 @@
 #include "recording.h"
 #include "words.h"
 
-/* --- Its rows, from its end to its beginning --- */
+/* --- Rows, from end to start --- */
 
-/* They are few however many legs there are: those that are shorter than some time share rows with
- * their neighbours, and that time grows when there are too many. */
+/* Bounded list of rows, however many legs there are. Legs shorter than a limit share rows with
+ * their neighbours; the limit grows when there are too many rows. */
 
 struct path_rows {
 	struct path_row *rows; /* by descending time */
 	size_t n, room;
-	uint64_t least; /* ns: legs that are shorter may share rows */
-	bool failed;    /* there was no memory */
+	uint64_t least; /* ns: shorter legs may share rows */
+	bool failed;    /* out of memory */
 };
 
-/* So many are collected before they are made fewer. */
+/* Rows are reduced when there are this many. */
 #define ROWS_MOST (2 * PATH_ROWS)
 #define LEAST_FIRST 1000 /* ns */
-#define ACROSS 64 /* legs that are shorter by so much share rows with those of other threads */
+#define ACROSS 64        /* legs of different threads share rows only below least / ACROSS */
 
 static bool same_thread(const struct path_row *a, const struct path_row *b)
 {
 	return a->thread.tid == b->thread.tid && a->thread.pid == b->thread.pid;
 }
 
-/* What they are, or are mostly. */
+/* True if both are alike, or mostly alike. */
 static bool are_alike(const struct path_row *a, const struct path_row *b)
 {
 	return a->state == b->state && same_thread(a, b) && a->call == b->call &&
@@ -74,7 +74,7 @@ static bool is_short(const struct path_row *row, uint64_t least)
 	return row->end - row->start < least;
 }
 
-/* Those of one thread do so long before those of several. */
+/* Legs of one thread are merged much earlier than those of several. */
 static bool may_share(const struct path_rows *rows, const struct path_row *a,
 		      const struct path_row *b)
 {
@@ -87,7 +87,7 @@ static bool may_share(const struct path_rows *rows, const struct path_row *a,
 	       (b->several_threads || is_short(b, least));
 }
 
-/* Has neighbours that are short share rows. */
+/* Merges short neighbours. */
 static void rows_share(struct path_rows *rows)
 {
 	size_t n = 0;
@@ -108,8 +108,8 @@ static void rows_reduce(struct path_rows *rows)
 	}
 }
 
-/* Adds a leg that ends where the last one began: its parts are set here, and those that are alike
- * are one. */
+/* Adds a leg that ends where the last one began, and sets its parts. Extends the last leg if
+ * both are alike. */
 static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 {
 	uint64_t ns = leg->end - leg->start;
@@ -139,7 +139,7 @@ static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 	}
 }
 
-/* Gives the rows to a path, by ascending time. Returns 0 or -ENOMEM; then the path has none. */
+/* Moves the rows to a path, in ascending order. Returns 0 or -ENOMEM; then the path has no rows. */
 static int path_rows_finish(struct path_rows *rows, struct critical_path *path)
 {
 	if (rows->failed) {
@@ -160,19 +160,19 @@ static int path_rows_finish(struct path_rows *rows, struct critical_path *path)
 	return 0;
 }
 
-/* --- What was on a CPU, in pieces from the end to the beginning, without holes --- */
+/* --- What was on a CPU, in pieces from end to start, without gaps --- */
 
-/* A piece that begins there, and ends where the one before it began. */
+/* Receives a piece from start to where the previous one began. */
 typedef void path_piece(void *context, uint64_t start, const void *what);
 
-/* Hard interrupts interrupt soft ones, and NMIs both. */
+/* Hardirqs interrupt softirqs, and NMIs both. */
 #define NESTED 8
 
-/* Interrupts in progress at a time, outer ones first, while that goes back. */
+/* Interrupts in progress at a point in time, outermost first. The time moves back. */
 struct nest {
 	const struct recorded_irq *in[NESTED];
 	unsigned int n;
-	uint64_t start, at; /* pieces begin there at the earliest, and end here */
+	uint64_t start, at; /* earliest start of pieces; current end */
 	path_piece *piece;
 	void *context;
 };
@@ -186,7 +186,7 @@ static void nest_piece(struct nest *nest, uint64_t start)
 	nest->at = start;
 }
 
-/* Goes back to a time. */
+/* Moves back to a time. */
 static void nest_back(struct nest *nest, uint64_t to)
 {
 	for (; nest->n && nest->in[nest->n - 1]->start >= to; nest->n--)
@@ -201,8 +201,8 @@ static void nest_enter(struct nest *nest, const struct recorded_irq *irq)
 		nest->in[nest->n++] = irq;
 }
 
-/* Which interrupt was handled, the innermost one of those that interrupt one another; what: a
- * struct recorded_irq, or NULL. */
+/* Lists which interrupt was handled, the innermost of nested ones; what: struct recorded_irq, or
+ * NULL. */
 static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint64_t start,
 			  uint64_t end, path_piece *piece, void *context)
 {
@@ -212,7 +212,7 @@ static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint6
 				   irqs[i].cpu < cpu || (irqs[i].cpu == cpu && irqs[i].end <= end));
 	size_t later = ended;
 
-	/* Those that went on at the end: an outer one ends after those inside it. */
+	/* Interrupts that went on at the end: an outer one ends after the inner ones. */
 	while (later < recording->n_irqs && later - ended < NESTED && irqs[later].cpu == cpu)
 		later++;
 	for (size_t i = later; i > 0; i--) {
@@ -223,7 +223,7 @@ static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint6
 	nest_back(&nest, start);
 }
 
-/* Who had it, as far as that was recorded; what: a struct recorded_run, or NULL. */
+/* Lists what had the CPU, as far as recorded; what: struct recorded_run, or NULL. */
 static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint64_t start,
 			  uint64_t end, path_piece *piece, void *context)
 {
@@ -253,26 +253,26 @@ static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint6
 
 #define DEPTH 64
 
-/* A task that the path is on, or that waits for those behind it. */
+/* A task that the path is on, or that waits for the tasks after it. */
 struct visit {
 	struct path_thread thread;
 	const struct recorded_state *states;
 	size_t n;
-	uint64_t bound;                    /* the path goes no further back on it */
-	const struct recorded_state *wait; /* that is looked into */
+	uint64_t bound;                    /* the path goes back no further on this task */
+	const struct recorded_state *wait; /* wait that the next task ended */
 };
 
 struct path_walk {
 	const struct recording *recording;
 	struct path_rows rows;
-	uint64_t at; /* all after this has its leg */
+	uint64_t at; /* all time after this has its leg */
 	struct visit visits[DEPTH];
 	unsigned int n;
-	uint32_t cpu;        /* for which the present task waits */
-	struct path_row leg; /* the next one, as far as it is known */
+	uint32_t cpu;        /* CPU that the current task waits for */
+	struct path_row leg; /* next leg, as far as known */
 };
 
-/* Of others' tasks it is not known in which mode they run. */
+/* The mode of running tasks outside the target is unknown. */
 static uint32_t state_of(const struct path_thread *thread, uint32_t state)
 {
 	const struct ledger_words *words = ledger_words_of(state);
@@ -282,7 +282,7 @@ static uint32_t state_of(const struct path_thread *thread, uint32_t state)
 	return words ? (uint32_t)(words - ledger_words) : PATH_UNKNOWN;
 }
 
-/* A leg from a time to where the last one began. */
+/* Adds a leg from start to where the last one began. */
 static void leg_add(struct path_walk *walk, uint64_t start)
 {
 	walk->leg.start = start;
@@ -322,7 +322,7 @@ static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
 	visit->states = recording_states(walk->recording, tid, &visit->n);
 }
 
-/* --- Legs on a CPU, or in the queue for one --- */
+/* --- Legs on a CPU or a run queue --- */
 
 static struct path_who task_who(const struct recording *recording, pid_t tid)
 {
@@ -397,7 +397,7 @@ static void ready_piece(void *context, uint64_t start, const void *what)
 
 /* --- Legs of waits --- */
 
-/* Whether the path is on that task already, or has come from it. */
+/* True if the path is on this task already, or came from it. */
 static bool is_walked(const struct path_walk *walk, pid_t tid)
 {
 	for (unsigned int i = 0; i < walk->n; i++)
@@ -411,7 +411,7 @@ static bool ended_by_task(const struct recorded_state *state)
 	return state->from == KD_FROM_TASK || (state->from == KD_FROM_NETWORK && state->waker);
 }
 
-/* Why the path cannot go on with who ended a wait: PATH_FOLLOWED if it can. */
+/* Reason not to follow the waker of a wait; PATH_FOLLOWED: follow it. */
 static enum path_reason reason_of(const struct path_walk *walk, const struct recorded_state *wait)
 {
 	if (walk->at < wait->end || wait->goes_on)
@@ -425,7 +425,7 @@ static enum path_reason reason_of(const struct path_walk *walk, const struct rec
 	return walk->n == DEPTH ? PATH_TOO_DEEP : PATH_FOLLOWED;
 }
 
-/* A leg in a wait, of which nothing more is known. */
+/* Adds a leg for a wait without further details. */
 static void wait_leg(struct path_walk *walk, const struct visit *visit,
 		     const struct recorded_state *wait, enum path_reason reason, uint64_t start)
 {
@@ -455,8 +455,8 @@ static void blocked_step(struct path_walk *walk, const struct recorded_state *wa
 
 /* --- Steps --- */
 
-/* Of the present task nothing is known from a time on: of one that ended a wait, that is a part of
- * the wait. */
+/* Handles time in which nothing is known of the current task. If it ended a wait, the time
+ * belongs to that wait. */
 static void unknown_step(struct path_walk *walk, uint64_t start)
 {
 	const struct visit *visit = &walk->visits[walk->n - 1], *waiting = visit - 1;
@@ -505,7 +505,7 @@ static void state_step(struct path_walk *walk, const struct recorded_state *stat
 	}
 }
 
-/* Goes back by one state of the present task, or into its wait. */
+/* Goes back by one state of the current task, or into its wait. */
 static void step(struct path_walk *walk)
 {
 	struct visit *visit = &walk->visits[walk->n - 1];

@@ -59,7 +59,7 @@ void recording_clear(struct recording *recording)
 	memset(recording, 0, sizeof(*recording));
 }
 
-/* --- Who ran where --- */
+/* --- CPU runs --- */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -76,7 +76,7 @@ struct making {
 	uint64_t from, until;
 };
 
-/* What of it lies in that time. */
+/* Adds the part of a run inside the range. */
 static int run_add(struct making *making, struct cpu_run run)
 {
 	struct cpu_runs *runs = making->runs;
@@ -91,7 +91,7 @@ static int run_add(struct making *making, struct cpu_run run)
 	return 0;
 }
 
-/* Running states that follow one another are one run. */
+/* Merges consecutive running states into one run. */
 static int states_add(struct making *making)
 {
 	const struct recording *recording = making->recording;
@@ -135,11 +135,11 @@ static int rows_add(struct making *making)
 	return err;
 }
 
-/* A run ends where that of a better source begins: of some the beginning, or whether others ran in
- * between, is only known about. */
+/* Ends each run where one of a better source begins: some starts are only approximate, as is
+ * whether others ran in between. */
 static void ends_cut(struct cpu_runs *runs)
 {
-	uint64_t begins[CPU_RUN_ROW + 1]; /* of the next one of each source, or a better one */
+	uint64_t begins[CPU_RUN_ROW + 1]; /* next start on this CPU, per source or better */
 
 	for (size_t i = runs->n; i-- > 0;) {
 		struct cpu_run *run = &runs->all[i];
@@ -153,8 +153,8 @@ static void ends_cut(struct cpu_runs *runs)
 	}
 }
 
-/* And begins where the one before has ended: the scheduler begins some before the switch to them.
- */
+/* Starts each run where the previous one ended: the scheduler counts some as running before the
+ * switch to them. */
 static void starts_cut(struct cpu_runs *runs)
 {
 	uint64_t last = 0;

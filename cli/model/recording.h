@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the flight recorder held when a window was reported: the window and the time before it.
- *
- * Rows are made of the kernel side's events by recording_make(); reports and the critical path
- * read them. Times are CLOCK_MONOTONIC, ns. */
+ * recording_make() builds the rows from events; reports and the critical path read them. Times
+ * are CLOCK_MONOTONIC, ns. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -14,38 +13,39 @@
 #include "bpf/kernel_delay.h"
 #include "culprit.h"
 
-/* A thread in one state. Those of a thread follow one another without holes, from where the
- * recording is complete, or the thread is first known, to the recording's end, or its own. */
+/* A thread in one state. States of a thread follow each other without gaps. They start where the
+ * recording is complete, or where the thread first appears. They go on to the end of the
+ * recording or thread. */
 struct recorded_state {
 	uint64_t start, end;
 	pid_t tid;
-	uint32_t cpu;    /* it runs there, or waits for it; of others: where it was last seen */
-	uint8_t state;   /* enum kd_state: from KD_USER on; KD_UNSEEN: not known */
-	uint8_t awaited; /* enum kd_awaited: of a blocked one */
-	uint8_t from;    /* enum kd_from: what ended it, if that was a wake-up */
+	uint32_t cpu;    /* where it runs or waits to run; otherwise where it last ran */
+	uint8_t state;   /* enum kd_state, KD_USER and up; KD_UNSEEN: unknown */
+	uint8_t awaited; /* enum kd_awaited, if blocked */
+	uint8_t from;    /* enum kd_from: what woke it */
 	bool of_target;
-	bool goes_on; /* it had not ended when the recording did */
-	bool early;   /* of others: it was in it when it was first seen; since when is not known */
-	int32_t call; /* that it is in, as far as it is known; KD_CALL_NONE, KD_CALL_UNKNOWN */
-	pid_t waker;  /* who ended it, 0: none */
-	pid_t holder; /* of the lock that it waits for; 0: none, or not known */
+	bool goes_on; /* still open at the end of the recording */
+	bool early;   /* not of the target: the state began before the thread's first event */
+	int32_t call; /* current system call, as far as known; KD_CALL_NONE, KD_CALL_UNKNOWN */
+	pid_t waker;  /* waker, 0: none */
+	pid_t holder; /* lock holder it waits for; 0: none, or unknown */
 };
 
-/* What had a CPU while a thread of the target waited for it, or the idle task. */
+/* What had a CPU while a target thread waited for it; may be the idle task. */
 struct recorded_run {
-	uint64_t start, end; /* start: as far as it is known */
+	uint64_t start, end; /* start: as far as known */
 	uint32_t cpu;
-	uint32_t key; /* among the culprits, or enum kd_who */
+	uint32_t key; /* culprit key, or enum kd_who */
 	pid_t tid;
 };
 
 struct recorded_irq {
 	uint64_t start, end;
 	uint32_t cpu;
-	pid_t tid; /* it hit; 0: the idle task */
+	pid_t tid; /* interrupted thread; 0: the idle task */
 	bool hard;
-	const char *name; /* as that of struct irq_row; static, or one of irq_names */
-	uint8_t state;    /* that its time is booked from; KD_UNSEEN: of none of the target */
+	const char *name; /* as in struct irq_row; static, or in irq_names */
+	uint8_t state;    /* state that loses this time; KD_UNSEEN: no target thread */
 };
 
 struct recorded_name {
@@ -53,10 +53,10 @@ struct recorded_name {
 };
 
 struct recorded_call {
-	uint64_t start, end; /* 0: not in the recording */
+	uint64_t start, end; /* 0: outside the recording */
 	pid_t tid;
-	int32_t number; /* KD_CALL_UNKNOWN: it began before */
-	int32_t result; /* cut to 32 bits; of one that has ended */
+	int32_t number; /* KD_CALL_UNKNOWN: began earlier */
+	int32_t result; /* truncated to 32 bits; if it has ended */
 };
 
 struct recorded_hit {
@@ -65,21 +65,21 @@ struct recorded_hit {
 	enum kd_role role;
 };
 
-/* A run of a thread that lost time to the hypervisor, or began before its switch-in. */
+/* A run of a thread that lost time to the hypervisor, or that began before its switch-in. */
 struct recorded_stolen {
-	uint64_t start, end; /* somewhere in there */
+	uint64_t start, end; /* somewhere in between */
 	uint64_t ns;
 	pid_t tid;
 };
 
-/* Of a thread that rows name, whether it is the target's or not. */
+/* A thread that rows refer to, of the target or not. */
 struct recorded_thread {
-	pid_t tid, pid;         /* pid 0: not known */
-	char name[KD_COMM_LEN]; /* not escaped; "": not known */
+	pid_t tid, pid;         /* pid 0: unknown */
+	char name[KD_COMM_LEN]; /* not escaped; "": unknown */
 	bool of_target, of_kernel;
 };
 
-/* Whose key struct recorded_run has. Its times are 0. */
+/* Culprit behind a key of struct recorded_run. Its times are 0. */
 struct recorded_culprit {
 	uint32_t key;
 	struct culprit is;
@@ -96,24 +96,23 @@ struct recorded_culprit {
 	EACH(recorded_culprit, culprits) /* by key */                                              \
 	EACH(recorded_name, irq_names)
 
-/* What reports say of it. All 0: nothing was recorded. */
+/* Summary for reports. All 0: nothing was recorded. */
 struct recording_facts {
-	uint64_t asked,
-		held; /* ns before the window; held is less if it was overwritten, or began later */
-	uint64_t events;       /* since then, up to the window's end */
-	uint64_t memory;       /* bytes for events */
-	bool overwritten, cut; /* cut: by that the window's own beginning is missing */
+	uint64_t asked, held;  /* ns before the window; held < asked: overwritten, or began later */
+	uint64_t events;       /* from held to the window's end */
+	uint64_t memory;       /* bytes of event buffers */
+	bool overwritten, cut; /* cut: overwritten into the window itself */
 };
 
 struct recording {
-	uint64_t from; /* complete from here on; the window's start, or as long before it as was
-			  asked for, if that much was held */
+	uint64_t from; /* complete from here: window start minus what was asked for, or less if
+			* less was held */
 	uint64_t to;
 	uint64_t asked;   /* ns before the window */
-	uint64_t memory;  /* bytes that hold events */
+	uint64_t memory;  /* bytes of event buffers */
 	uint64_t events;  /* in [from, to] */
-	uint64_t lost;    /* events that found no place, since the sample before */
-	bool overwritten; /* there was more, before from, that was asked for */
+	uint64_t lost;    /* events dropped since the previous sample */
+	bool overwritten; /* older events that were asked for are gone */
 #define RECORDING_LIST(type, name)                                                                 \
 	struct type *name;                                                                         \
 	size_t n_##name, room_##name;
@@ -121,27 +120,27 @@ struct recording {
 #undef RECORDING_LIST
 };
 
-/* The states of a thread: the first one, and *n of them; NULL if there are none. */
+/* States of a thread: returns the first of *n; NULL: none. */
 const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
 					      size_t *n);
 
-/* NULL: not known. */
+/* NULL: unknown. */
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid);
 const struct recorded_culprit *recording_culprit(const struct recording *recording, uint32_t key);
 
 /* start: of the window. */
 struct recording_facts recording_facts(const struct recording *recording, uint64_t start);
 
-/* Releases all and clears it; NULL is allowed. */
+/* Frees and clears everything; NULL is allowed. */
 void recording_clear(struct recording *recording);
 
-/* --- Who ran on each CPU, as far as a recording has it: of threads of the target that is all, of
- * others what ran while those waited --- */
+/* --- What ran on each CPU, as far as recorded: all of the target, and what ran while target
+ * threads waited --- */
 
-/* What counts where two say that they had the CPU: the first of these. */
+/* Sources of a run. Where two overlap, the lower one wins. */
 enum cpu_run_source {
-	CPU_RUN_TARGET, /* states of the target's threads, */
-	CPU_RUN_OTHER,  /* and of others */
+	CPU_RUN_TARGET, /* states of target threads, */
+	CPU_RUN_OTHER,  /* and of other threads */
 	CPU_RUN_ROW,    /* struct recorded_run */
 };
 
@@ -149,21 +148,22 @@ struct cpu_run {
 	uint64_t start, end;
 	uint32_t cpu;
 	enum cpu_run_source source;
-	pid_t tid;    /* 0: not known, or no thread */
+	pid_t tid;    /* 0: unknown, or no thread */
 	uint32_t key; /* CPU_RUN_ROW: see struct recorded_run */
 };
 
 struct cpu_runs {
-	struct cpu_run *all; /* by CPU and time; none overlaps another one of its CPU */
+	struct cpu_run *all; /* by CPU and time; runs of a CPU never overlap */
 	size_t n, room;
 };
 
-/* Fills a zeroed list with what lies between two times. Returns 0 or -ENOMEM; the caller releases
- * all with free() in any case. */
+/* Fills a zeroed list with the runs between two times. Returns 0 or -ENOMEM; the caller frees
+ * all in either case. */
 int cpu_runs_make(struct cpu_runs *runs, const struct recording *recording, uint64_t from,
 		  uint64_t until);
 
-/* Who it was: "backup[812]", "idle", "soft irq"; foreign text is not escaped. Returns buffer. */
+/* Name of what ran: "backup[812]", "idle", "soft irq". Task names are not escaped. Returns
+ * buffer. */
 #define CPU_RUN_NAME_LEN CULPRIT_LABEL_LEN
 const char *cpu_run_name(const struct cpu_run *run, const struct recording *recording,
 			 char buffer[CPU_RUN_NAME_LEN]);

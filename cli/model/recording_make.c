@@ -17,7 +17,7 @@
 		 : memset(&(recording)->list[(recording)->n_##list++], 0,                          \
 			  sizeof(*(recording)->list)))
 
-/* --- What CPUs did: in their order --- */
+/* --- CPUs: events in write order --- */
 
 static int run_add(struct recording *recording, const struct recorded_event *had, uint32_t key)
 {
@@ -79,8 +79,7 @@ static int hit_compare(const void *a, const void *b)
 	return (left->at > right->at) - (left->at < right->at);
 }
 
-/* Who had a CPU is told by two events, one after the other; of those whose second one is missing
- * it is not known. */
+/* Two consecutive events say what had a CPU. Without the second one, it is unknown. */
 static int cpus_make(struct recording *recording, const struct recording_source *source)
 {
 	const struct recorded_event *had = NULL;
@@ -114,22 +113,23 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 	return error;
 }
 
-/* --- What threads did: sorted by TID and time --- */
+/* --- Threads: events by TID and time --- */
 
-/* A thread whose events are read. */
+/* A thread whose events are being read. */
 struct event_course {
 	struct recording *recording;
-	struct recorded_state now; /* that it is in */
+	struct recorded_state now; /* current state */
 	const struct recorded_thread *thread;
 	int32_t call;
-	uint64_t call_since; /* 0: not known */
-	pid_t holder;        /* of the lock for which it goes to sleep next */
-	uint64_t owed[2];    /* of leads, by the kind of wait: they were longer than their waits */
-	bool known;          /* now is, */
-	bool first;          /* from what follows it only: it began before the first event */
+	uint64_t call_since; /* 0: unknown */
+	pid_t holder;        /* holder of the lock it sleeps for next */
+	uint64_t owed[2];    /* lead times longer than their waits, by kind of wait */
+	bool known;          /* now is valid, */
+	bool first;          /* inferred from the next event only: it began before the first
+			      * event */
 };
 
-/* The part of a state that lies in the recording. */
+/* Adds the part of a state inside the recording. */
 static int state_add(struct recording *recording, const struct recorded_state *state)
 {
 	struct recorded_state *row;
@@ -163,8 +163,7 @@ static void course_begin(struct event_course *course, const struct recorded_even
 	bool of_target = course->thread && course->thread->of_target;
 	uint32_t before = recorded_event_before(event);
 
-	/* Of others it is not known for how long. Sleeps are followed back to whoever ended them.
-	 */
+	/* How long others had been in it is unknown. Sleeps are traced back to their wakers. */
 	if (!of_target && event->kind != KD_RECORDED_WOKEN)
 		before = KD_UNSEEN;
 	course->now = (struct recorded_state){
@@ -180,7 +179,7 @@ static void course_begin(struct event_course *course, const struct recorded_even
 	course->known = course->first = true;
 }
 
-/* The lead of the run that begins with an event; NULL: none, or the run goes on. */
+/* Lead of the run that begins with an event; NULL: none, or the run goes on. */
 static const struct recorded_event *run_lead(const struct recorded_event *events, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -198,9 +197,9 @@ static uint64_t *owed_of(struct event_course *course)
 	return &course->owed[course->now.state == KD_READY_PREEMPTED];
 }
 
-/* The part of a wait that the scheduler counts as running, see switch_lead() of the kernel side,
- * which books it so: what is more than this wait it takes from the others, so the next one gets it
- * here. */
+/* Splits off the part of a wait that the scheduler counts as running, as switch_lead() of the
+ * kernel side does. A lead longer than its wait is taken from other waits there, so the next
+ * wait gets the rest here. */
 static int lead_add(struct event_course *course, uint64_t at, const struct recorded_event *event)
 {
 	struct recorded_state running = course->now;
@@ -236,7 +235,7 @@ static int call_end(struct event_course *course, const struct recorded_event *ev
 	return 0;
 }
 
-/* The state in which the thread is from the event on. */
+/* Sets the state that begins with the event. */
 static void state_begin(struct event_course *course, const struct recorded_event *event)
 {
 	course->now = (struct recorded_state){
@@ -254,7 +253,7 @@ static void state_begin(struct event_course *course, const struct recorded_event
 	course->holder = 0;
 }
 
-/* The state of before ends. */
+/* Ends the previous state. */
 static int state_end(struct event_course *course, const struct recorded_event *events, size_t n)
 {
 	const struct recorded_event *lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n)
@@ -266,7 +265,7 @@ static int state_end(struct event_course *course, const struct recorded_event *e
 		if (course->first)
 			course->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
 	}
-	/* The event of its wake-up is the waker's CPU's: it waits where it runs in the end. */
+	/* The wakeup event has the waker's CPU; the thread waits where it runs in the end. */
 	if (events->kind == KD_RECORDED_RUN && course->now.state == KD_READY_WOKEN)
 		course->now.cpu = events->cpu;
 	course->first = false;
@@ -313,7 +312,7 @@ static int stolen_add(struct event_course *course, const struct recorded_event *
 	return 0;
 }
 
-/* NULL: it is none of the target, or has ended. */
+/* NULL: not a target thread, or ended. */
 static const struct recorded_now *now_of(const struct recording_source *source, pid_t tid)
 {
 	size_t at = ARRAY_SPLIT(source->n_now, i, source->now[i].tid < tid);
@@ -321,7 +320,7 @@ static const struct recorded_now *now_of(const struct recording_source *source, 
 	return at < source->n_now && source->now[at].tid == tid ? source->now + at : NULL;
 }
 
-/* A thread's events, all of one TID. */
+/* Makes the rows of one thread from its events. */
 static int course_make(struct recording *recording, const struct recording_source *source,
 		       const struct recorded_event *events, size_t n)
 {
@@ -347,7 +346,7 @@ static int course_make(struct recording *recording, const struct recording_sourc
 	return state_add(recording, &course.now);
 }
 
-/* A thread without events. */
+/* Makes the row of a thread without events. */
 static int silent_make(struct recording *recording, const struct recorded_now *now)
 {
 	const struct recorded_state state = {
@@ -364,7 +363,7 @@ static int silent_make(struct recording *recording, const struct recorded_now *n
 	return state_add(recording, &state);
 }
 
-/* Idle tasks, which may wake threads, are none: all of them have TID 0. */
+/* Idle tasks are not threads, even when they wake some: all have TID 0. */
 static bool is_of_thread(const struct recorded_event *event)
 {
 	return event->kind && event->tid &&
@@ -372,7 +371,7 @@ static bool is_of_thread(const struct recorded_event *event)
 		event->kind == KD_RECORDED_LOCK || event->kind == KD_RECORDED_STOLEN);
 }
 
-/* Threads with events, and between them, in the order of TIDs, those without. */
+/* Makes the rows of all threads in order of TID, with and without events. */
 static int courses_make(struct recording *recording, const struct recording_source *source,
 			size_t n)
 {
@@ -397,12 +396,12 @@ static int courses_make(struct recording *recording, const struct recording_sour
 	return error;
 }
 
-/* --- Events in order --- */
+/* --- Sorting events --- */
 
-#define DIGIT_BITS 11 /* a TID has 22: two passes */
+#define DIGIT_BITS 11 /* a TID has 22 bits: two passes */
 #define DIGITS (1U << DIGIT_BITS)
 
-/* Stable, from one array to the other. */
+/* Stable radix pass from one array to the other. */
 static void sort_by_digit(const struct recorded_event *from, struct recorded_event *to, size_t n,
 			  unsigned int shift)
 {
@@ -420,7 +419,7 @@ static void sort_by_digit(const struct recorded_event *from, struct recorded_eve
 		to[begins[from[i].tid >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* How many events from the first on are in the order of time. */
+/* Number of leading events in order of time. */
 static size_t run_length(const struct recorded_event *events, size_t n)
 {
 	size_t length = n > 0;
@@ -445,8 +444,8 @@ static void merge(const struct recorded_event *left, size_t n_left,
 	memcpy(to, n_left ? left : right, (n_left + n_right) * sizeof(*to));
 }
 
-/* Neighbouring runs are merged until there is one: as each CPU wrote in the order of time, there
- * are few. */
+/* Merges neighbouring runs until one is left. There are few, because each CPU wrote in order of
+ * time. */
 static void sort_by_time(struct recorded_event *events, struct recorded_event *spare, size_t n)
 {
 	while (run_length(events, n) < n) {
@@ -463,8 +462,8 @@ static void sort_by_time(struct recorded_event *events, struct recorded_event *s
 	}
 }
 
-/* By TID, then by time; equal ones stay in their order. spare: room for n of them. Takes a time
- * that grows with n, if the events of each CPU were in the order of time or nearly. */
+/* Sorts by TID, then by time; stable. spare: space for n events. Takes linear time if each CPU's
+ * events were nearly in order. */
 static void events_sort(struct recorded_event *events, struct recorded_event *spare, size_t n)
 {
 	sort_by_digit(events, spare, n, 0);

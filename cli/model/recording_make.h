@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From events to a recording. */
+/* Builds a recording from events. */
 #ifndef RECORDING_MAKE_H
 #define RECORDING_MAKE_H
 
@@ -9,7 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "recording.h"
 
-/* An event of the flight recorder as user space has it. */
+/* An event of the flight recorder in user space. */
 struct recorded_event {
 	uint64_t at; /* CLOCK_MONOTONIC, ns */
 	uint32_t tid, what;
@@ -27,31 +27,31 @@ static inline uint32_t recorded_event_before(const struct recorded_event *event)
 	return event->detail >> KD_RECORDED_BEFORE;
 }
 
-/* What a thread of the target is when the events are read. Of one without events it was that all
- * the time. */
+/* State of a target thread when the events were read. A thread without events was in it
+ * throughout. */
 struct recorded_now {
 	pid_t tid;
 	uint8_t state, awaited;
-	uint32_t cpu; /* on which it runs, or for which it waits */
+	uint32_t cpu; /* where it runs or waits to run */
 	int32_t call;
 	uint64_t since;
 };
 
-/* The name of an interrupt, which lives as long as the recording. */
+/* Name of an interrupt; must outlive the recording. */
 typedef const char *recorded_irq_fn(void *context, pid_t tid, bool hard, uint8_t index);
 
 struct recording_source {
-	struct recorded_event *events; /* those of each CPU in the order in which it wrote them,
-					  also after the recording's end; are sorted by this */
+	struct recorded_event *events; /* each CPU's in write order, including events after the
+					* recording's end; sorted in place */
 	size_t n_events;
-	const struct recorded_now *now; /* the target's threads */
+	const struct recorded_now *now; /* target threads */
 	size_t n_now;
 	recorded_irq_fn *irq_name;
 	void *context;
 };
 
-/* Fills the rows of a recording whose from and to are set, and whose threads are: sorted by TID.
- * The caller clears it in any case. Returns 0 or -ENOMEM. */
+/* Fills the rows of a recording; its from, to and threads (sorted by TID) must be set. Returns 0
+ * or -ENOMEM; the caller clears it in either case. */
 int recording_make(struct recording *recording, const struct recording_source *source);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much detail the reports have. */
+/* Level of detail of the reports. */
 #ifndef REPORT_OPTIONS_H
 #define REPORT_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the text has of threads. */
+/* How much of the threads the text shows. */
 enum report_extent {
 	REPORT_FULL,    /* all sections of all threads */
-	REPORT_SHORT,   /* the first screen; sections of some threads, a line of the others */
-	REPORT_SUMMARY, /* the first screen */
+	REPORT_SHORT,   /* first screen, sections of some threads, one line for each other */
+	REPORT_SUMMARY, /* first screen only */
 };
 
-/* By what threads are put in order, the largest first: ROW(sort, key). */
+/* Sort keys of threads, largest first: ROW(sort, key). */
 #define REPORT_SORTS(ROW)                                                                          \
 	ROW(SORT_KEPT, "kept")                                                                     \
 	ROW(SORT_LONGEST, "longest")                                                               \
@@ -27,20 +27,19 @@ enum report_sort { REPORT_SORTS(REPORT_SORT) SORTS };
 #undef REPORT_SORT
 
 struct report_options {
-	enum report_extent extent; /* text */
-	enum report_sort sort;     /* text that is not full */
+	enum report_extent extent;
+	enum report_sort sort;     /* text, unless full */
 	unsigned int top;          /* threads with sections in a short text */
-	const char *threads;       /* text: those whose names match; NULL: all */
+	const char *threads;       /* text: only matching names; NULL: all */
 	bool bold;                 /* text: for a terminal */
-	bool per_thread;           /* metrics: a series per thread, with its TID; else per name */
-	bool waits_per_thread;     /* text, folded: waits of other threads are other rows */
+	bool per_thread;           /* metrics: a series per thread, with TID; else per name */
+	bool waits_per_thread;     /* folded text: waits of different threads are separate rows */
 	bool fold_names;           /* metrics: "revalidator55" is "revalidator" */
-	unsigned int max_syscalls; /* metrics: of a thread, the others in one row; 0: no limit */
-	bool timestamps;           /* metrics: samples have the window's end as their time */
-	uint64_t shown_from, shown_until; /* timeline: what the sample before it in the same file
-					     shows, CLOCK_MONOTONIC, ns; 0: there is none */
-	bool lines; /* text: waits and samples at other offsets in the same functions are other rows
-		     */
+	unsigned int max_syscalls; /* metrics: per thread, others share a row; 0: no limit */
+	bool timestamps;           /* metrics: samples carry the window's end as timestamp */
+	uint64_t shown_from, shown_until; /* timeline: range of the previous sample in the file,
+					   * CLOCK_MONOTONIC ns; 0: none */
+	bool lines; /* text: stacks must match by offset, not only by function */
 };
 
 #endif

@@ -15,7 +15,7 @@ static void add(uint64_t *into, uint64_t from)
 
 struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 {
-	size_t low = 0, high = sample->n_usages; /* those before low have no larger PID */
+	size_t low = 0, high = sample->n_usages; /* rows below low have smaller or equal PIDs */
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

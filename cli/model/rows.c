@@ -28,7 +28,7 @@ struct row_figures row_figures(const struct row_list *list, const void *row)
 
 /* --- Adding --- */
 
-/* Whether x has the keys of y, or those of the row of others that y belongs to. */
+/* True if x has the keys of y, or of the row of others for y. */
 static bool has_keys(const struct row_list *list, const char *x, const char *y, bool as_others)
 {
 	for (const struct field *field = list->fields; field->key && field->merge == MERGE_KEEP;
@@ -50,7 +50,7 @@ static char *row_find(const struct row_list *list, char *rows, size_t n, const v
 	return NULL;
 }
 
-/* Returns NULL if there is no memory. */
+/* Returns NULL without memory. */
 static void *row_append(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
 	char *all;
@@ -63,7 +63,7 @@ static void *row_append(const struct row_list *list, void *rows, size_t *n, cons
 	return memcpy(all + (*n)++ * list->size, row, list->size);
 }
 
-/* A row that what belongs to the others is added to. */
+/* Appends the row of others for this row. */
 static void *row_append_others(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
 	char *others = row_append(list, rows, n, list->others);
@@ -113,7 +113,7 @@ static int rows_compare(const void *a, const void *b, void *context)
 	return result;
 }
 
-/* Those that are sorted by no member stay in the order in which they came. */
+/* Without sort keys, rows stay in order of arrival. */
 void row_list_sort(const struct row_list *list, void *rows, size_t n)
 {
 	struct order order = { .figure = list->total ? list->total : list->count };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of rows, such as who stopped a thread. A struct row_list and the fields of its rows
- * describe a list once: from them its rows are found, added up, sorted and released; JSON, the
- * section of the text, metrics and conditions follow. lists.h has them. */
+/* Lists of rows, such as the stops of a thread by other threads. A struct row_list and its
+ * fields describe a list once. They drive lookup, merging, sorting and freeing, and also JSON,
+ * text sections, metrics and conditions. See lists.h. */
 #ifndef ROWS_H
 #define ROWS_H
 
@@ -9,19 +9,19 @@
 
 struct columns;
 
-/* A column of the section. One that is at the left has in its width what separates it from the
- * next; in front of others are two spaces, but behind such a one. */
+/* A column of a section. A left-aligned column includes the separator to the next one in its
+ * width. Right-aligned columns are preceded by two spaces, except after a left-aligned one. */
 struct column {
 	const char *title;
-	int width; /* negative: at the left; 0: the last one, which is as wide as it is */
+	int width; /* negative: left-aligned; 0: the last one, unpadded */
 	enum column_kind {
-		COLUMN_CELL,  /* as the function writes it */
-		COLUMN_COUNT, /* uint64_t, without separators; the line of others has the sum */
-		COLUMN_SUM,   /* the same, with separators */
-		COLUMN_MAX,   /* with separators, and no sum */
+		COLUMN_CELL,  /* written by the function */
+		COLUMN_COUNT, /* uint64_t, no separators; summed in the line of the others */
+		COLUMN_SUM,   /* like COLUMN_COUNT, with separators */
+		COLUMN_MAX,   /* with separators, not summed */
 	} kind;
-	size_t at; /* in the row */
-	/* Returns how many columns it took; at the right it has filled its width. */
+	size_t at; /* offset in the row */
+	/* Returns the columns used; a right-aligned cell fills its width. */
 	size_t (*cell)(struct columns *columns, const void *row);
 };
 #define COLUMN_OF_COUNT(type, member)                                                              \
@@ -40,58 +40,58 @@ struct column {
 struct row_list {
 	unsigned int id;            /* enum list_id */
 	size_t size;                /* of a row */
-	const struct field *fields; /* which of them are keys, and how figures are merged */
-	/* Figures, uint64_t: where they are in the row. 0: it has none of the kind. Rows are sorted
-	 * by total, else by count, the largest first. */
+	const struct field *fields; /* keys, and how to merge figures */
+	/* Offsets of uint64_t figures in the row; 0: none. Rows are sorted by total, or else by
+	 * count, largest first. */
 	size_t count, total, max, bytes;
 
-	enum row_needs { ROWS_ALWAYS, ROWS_OF_RESOURCES, ROWS_OF_COUNTERS } needs; /* options */
+	enum row_needs { ROWS_ALWAYS, ROWS_OF_RESOURCES, ROWS_OF_COUNTERS } needs;
 
-	size_t most;        /* beyond so many, rows are added to that of others; 0: no limit */
-	const void *others; /* a row with the keys of that one, and of nobody else's members */
-	/* Runs before the members of from are merged into those of into, for what depends on
-	 * several of them. NULL: nothing does. */
+	size_t most;        /* further rows are merged into the others; 0: no limit */
+	const void *others; /* keys of the row of others; its other members are empty */
+	/* Called before the fields of from are merged into into, for members that depend on each
+	 * other. May be NULL. */
 	void (*meet)(void *into, const void *from);
 
-	const char *title; /* of the section, with brackets */
+	const char *title; /* of the section, in brackets */
 	const struct column *columns;
-	bool sums;    /* a line with those of all rows below them, but in a brief block */
-	size_t brief; /* of how many rows a brief block has a line; 0: the usual number */
+	bool sums;    /* adds a line with the sums, except in a brief block */
+	size_t brief; /* rows in a brief block; 0: the usual number */
 
-	/* Metrics: names are of threads, as others come and go. Those of the first few of each
-	 * thread are labels. */
+	/* Metrics: names are thread names, which come and go. Only the first few of each thread
+	 * become labels. */
 	bool names_threads;
-	/* The label of a row without a name: a number, uint32_t, which is there; else this word;
-	 * NULL: that of the others. */
+	/* Label of a row without a name: the uint32_t at this offset, or else this word. NULL:
+	 * the label of the others. */
 	size_t number;
 	const char *unnamed;
-	const char *(*mark)(const void *row); /* what is added to a name; NULL: nothing is */
+	const char *(*mark)(const void *row); /* suffix of a name; NULL: none */
 };
 #define LIST_COUNTED(type, prefix)                                                                 \
 	.count = offsetof(type, prefix count), .total = offsetof(type, prefix total),              \
 	.max = offsetof(type, prefix max)
 
-/* Figures of a row: one, and those that its list knows, of which it does not have 0. */
+/* Reads one figure of a row, or all that its list has; missing ones are 0. */
 uint64_t row_figure(const void *row, size_t at);
 struct row_figures {
 	uint64_t count, total, max, bytes;
 };
 struct row_figures row_figures(const struct row_list *list, const void *row);
 
-/* Adds what a row has to the row with the same keys, which is made if there is none; at the limit,
- * to that of others. rows: the address of the pointer to the rows. Distributions and texts
- * of the row stay the caller's. Returns 0 or -ENOMEM. */
+/* Merges a row into the one with the same keys, or appends it; at the limit, merges it into the
+ * others. rows: address of the pointer to the rows. The caller keeps the distributions and texts
+ * of row. Returns 0 or -ENOMEM. */
 int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row);
 
-/* Releases the rows. */
+/* Frees the rows. */
 void row_list_free(const struct row_list *list, void *rows, size_t n);
 
 void row_list_sort(const struct row_list *list, void *rows, size_t n);
 
-/* The rows that a structure has in a member of FIELD_ROWS, and their number; NULL: none. */
+/* Rows and count in a FIELD_ROWS member; NULL: none. */
 char *row_list_of(const struct field *field, const void *structure, size_t *n);
 
-/* Adds, sorts, releases the rows of all lists among the fields of a structure. */
+/* Merges, sorts, frees the rows of all lists of a structure. */
 int row_lists_merge(const struct field *fields, void *into, const void *from);
 void row_lists_sort(const struct field *fields, void *structure);
 void row_lists_free(const struct field *fields, void *structure);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of a run that are metrics by themselves, a row each, in groups as they are written:
- * FIGURE(id, type, when, name, unit, help, value). A COUNTER adds up the samples' values, a GAUGE
- * has the last one's; of triggers, both are of the whole run. when: ALWAYS, or IF_ANY: not while
- * it is 0. value: an expression, in ns if the unit is seconds. */
+/* Single-valued metrics of a run, in output order: FIGURE(id, type, when, name, unit, help,
+ * value). A COUNTER sums over samples, a GAUGE has the last sample's value; trigger figures
+ * cover the full run. when: ALWAYS, or IF_ANY (only if nonzero). value: an expression, in ns if
+ * the unit is seconds. */
 #ifndef RUN_FIGURES_H
 #define RUN_FIGURES_H
 
@@ -10,7 +10,7 @@
 #include "sample.h"
 #include "trigger_stats.h"
 
-/* Of a const struct sample *sample. */
+/* Use const struct sample *sample. */
 #define SAMPLE_FIGURES_WINDOW(FIGURE)                                                              \
 	FIGURE(MEASURED, COUNTER, ALWAYS, "measured_seconds", "seconds",                           \
 	       "Time inside the windows of samples.",                                              \
@@ -77,7 +77,7 @@
 	SAMPLE_FIGURES_LOSSES(FIGURE)                                                              \
 	SAMPLE_FIGURES_OWN(FIGURE)
 
-/* Of a const struct trigger_stats *stats. */
+/* Use const struct trigger_stats *stats. */
 #define TRIGGER_FIGURES(FIGURE)                                                                    \
 	FIGURE(FOREIGN, COUNTER, ALWAYS, "trigger_foreign_hits", "",                               \
 	       "Hits of triggers by other processes.", stats->tally.foreign)                       \

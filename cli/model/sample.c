@@ -12,7 +12,7 @@ bool sample_is_triggered(const struct sample *sample)
 		(sample->capture->start_trigger || sample->capture->stop_trigger));
 }
 
-/* --- Its processes --- */
+/* --- Processes --- */
 
 static int by_identity(pid_t pid, uint64_t start, pid_t other, uint64_t other_start)
 {
@@ -53,9 +53,9 @@ const struct process_row *process_of(const struct sample *sample, const struct t
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at)
 {
 	const struct process_row *row;
-	size_t low = 0, high = sample->n_processes; /* those before low began by then, */
+	size_t low = 0, high = sample->n_processes; /* rows below low began by then, */
 
-	while (low < high) { /* and those from high on later */
+	while (low < high) { /* rows from high on later */
 		size_t middle = low + (high - low) / 2;
 
 		row = &sample->processes[middle];
@@ -77,7 +77,7 @@ uint64_t processes_count(const struct sample *sample)
 	return count;
 }
 
-/* --- Its memory --- */
+/* --- Memory --- */
 
 int sample_add_upcalls(struct sample *sample, const struct upcall_row *row)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One finished sample: all that is known of a target in one window. It is
- * built by capture/collect.c and read by the reports, which see nothing else.
- * No libbpf, no options, no system calls here.
- *
- * Times are nanoseconds; points in time are CLOCK_MONOTONIC. */
+/* One finished sample: all data about a target in one window. capture/collect.c fills it; the
+ * reports read only this. No libbpf, no options, no system calls here. Times are nanoseconds;
+ * points in time are CLOCK_MONOTONIC. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -25,129 +23,126 @@
 #include "words.h"
 
 #define PROCESS_TITLE 256
-#define PROCESS_LABEL 128 /* names of containers, images and pods; their IDs have 64 */
+#define PROCESS_LABEL 128 /* name of a container, image or pod; IDs have 64 characters */
 
-/* One process, or several of a name that were folded because all have ended. Texts are as they
- * were found, not escaped; "" if unknown. A PID may be used again within a window: which process
- * it is, PID and start say together. */
+/* One process, or several of the same name that were folded after they ended. Texts are raw, not
+ * escaped; "": unknown. PIDs may be reused within a window, so PID and start together identify a
+ * process. */
 struct process_row {
-	pid_t pid; /* of the first, if folded, */
-	uint64_t
-		start; /* and since when it is of the target, CLOCK_MONOTONIC ns; 0: all the time */
+	pid_t pid;      /* of the first, if folded */
+	uint64_t start; /* joined the target then, CLOCK_MONOTONIC ns; 0: member throughout */
 	char name[KD_COMM_LEN];
-	char title[PROCESS_TITLE]; /* argv[0], or what the program wrote there; of several: all have
-				      it */
-	char container[PROCESS_LABEL]; /* its name, else its ID */
+	char title[PROCESS_TITLE]; /* argv[0], or the title the program set; if folded, common to
+				    * all */
+	char container[PROCESS_LABEL]; /* name, else ID */
 	char image[PROCESS_LABEL];
 	char pod[PROCESS_LABEL];
-	bool began, ended;    /* inside the window; of several: all of them */
-	unsigned int members; /* processes in this row; 0 is as good as 1 */
+	bool began, ended;    /* inside the window; if folded, true for all */
+	unsigned int members; /* processes in this row; 0 means 1 */
 };
 
-/* Upcalls of openvswitch on one CPU, by result: 0 or an errno. */
+/* Open vSwitch upcalls on one CPU, by result: 0 or an errno. */
 struct upcall_row {
 	uint32_t cpu, error;
 	uint64_t count;
 };
 
-/* A section of which this kernel does not allow all. */
+/* A section that this kernel supports only in part. */
 struct absence {
 	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
 	const char *what;    /* "is left out: ..." */
 };
 
-/* What is the same for all samples of a run. */
+/* Constants of a run. */
 struct capture {
 	const char *version;                      /* of kernel_delay */
-	char process[KD_COMM_LEN];                /* the target's name, not escaped */
+	char process[KD_COMM_LEN];                /* target's name, not escaped */
 	char host[65], kernel[65];                /* nodename and release of uname(2) */
-	const char *start_trigger, *stop_trigger; /* as they were given; NULL: none */
-	uint64_t sample_count; /* how many were asked for; 0: no limit, or not known */
-	uint64_t sample_time;  /* ns; 0: none was given, or not known. Not in JSON */
-	bool several;          /* the target may be more than one process */
-	/* As in struct process_row, if it is one. */
+	const char *start_trigger, *stop_trigger; /* as given; NULL: none */
+	uint64_t sample_count; /* requested number of samples; 0: no limit, or unknown */
+	uint64_t sample_time;  /* ns; 0: none given, or unknown. Not in JSON */
+	bool several;          /* the target may have more than one process */
+	/* As in struct process_row, for a single process. */
 	char container[PROCESS_LABEL], image[PROCESS_LABEL], pod[PROCESS_LABEL];
 };
 
-/* Estimates, ns; 0: not known. What entering and leaving the kernel costs, with the programs
- * for it, beyond what is booked. */
+/* Estimated costs of kernel entry and exit, BPF programs included, beyond what is measured. ns;
+ * 0: unknown. */
 struct entry_cost {
-	uint64_t call_ns;  /* of a system call: counted as running kernel, not user */
-	uint64_t irq_ns;   /* of a hard interrupt: counted as that, not as what it hit */
-	uint64_t fault_ns; /* of a page fault from user mode: counted as that, not user */
-	/* For thread_move_entries() only: what timing a page fault costs, which those that are not
-	 * timed do without; what one takes where none of the thread's was timed; and what it takes
-	 * to call a signal's handler. */
+	uint64_t call_ns;  /* per system call: counted as kernel, not user */
+	uint64_t irq_ns;   /* per hardirq: counted as hardirq, not as what it hit */
+	uint64_t fault_ns; /* per page fault from user mode: counted as fault, not user */
+	/* Only for thread_move_entries(): cost of timing a page fault, which untimed ones do not
+	 * have; mean fault time for threads without timed ones; and cost of calling a signal
+	 * handler. */
 	uint64_t fault_timing_ns, fault_mean_ns, signal_ns;
 };
 
-/* What this program itself and its child took, on CPUs; nothing of it is in the target's
- * figures. All 0: not known. */
+/* CPU cost of this program and its child, never part of the target's figures. All 0: unknown. */
 struct own_cost {
 	uint64_t cpu_ns;    /* CPU time */
-	uint64_t wakeups;   /* of their threads */
-	uint64_t period_ns; /* in this time: since the sample before was read, or since attaching */
+	uint64_t wakeups;   /* of all own threads */
+	uint64_t period_ns; /* since the previous sample was read, or since attaching */
 };
 
-/* Which condition of --record-on was true. */
+/* Condition of --record-on that was true. */
 struct fulfilled {
-	char condition[128]; /* as it was given, as far as there is room; "": none */
+	char condition[128]; /* as given, truncated to fit; "": none */
 	struct excess by;
 };
 
 struct verdict;
 
 struct sample {
-	const struct capture *capture; /* the run's; NULL: not known */
-	uint64_t number;               /* of the run's samples, from 1 on; 0: not known */
+	const struct capture *capture; /* NULL: unknown */
+	uint64_t number;               /* counts from 1 within the run; 0: unknown */
 	pid_t pid;
-	uint64_t restarts;  /* of the target, since the run's sample before this one */
-	pid_t predecessor;  /* whose successor it is then; 0: there was no restart */
-	bool foreign_calls; /* of another machine: numbers that have no names here */
+	uint64_t restarts;  /* target restarts since the previous sample */
+	pid_t predecessor;  /* PID before the restart; 0: no restart */
+	bool foreign_calls; /* from another machine: syscall numbers have no names here */
 
 	uint64_t start, end;                  /* the window */
-	struct timespec wall_start;           /* the wall clock at its start; zeros: not known */
-	bool start_triggered, stop_triggered; /* by hits on these threads: */
+	struct timespec wall_start;           /* zeros: unknown */
+	bool start_triggered, stop_triggered; /* by probe hits on these threads: */
 	pid_t started_on, stopped_on;
-	struct timespec wall_dump; /* when the report was made */
+	struct timespec wall_dump; /* time of the report */
 	bool interrupted;          /* by a signal */
-	bool target_exited;        /* and ended the window */
+	bool target_exited;        /* and that ended the window */
 	bool expired;              /* the run's duration ended it */
 	bool overloaded;           /* the probes' cost ended it */
-	bool pressed;              /* SIGUSR1 asked for it, and may have ended it early */
+	bool pressed;              /* requested by SIGUSR1, maybe before the window's end */
 	struct fulfilled fulfilled;
 
-	struct process_row *processes; /* sorted by PID; none if not known */
+	struct process_row *processes; /* sorted by PID; none if unknown */
 	size_t n_processes;
 
 	struct thread_row *threads; /* sorted by process, name, then TID */
 	size_t n_threads;
 
-	char frozen_group[CULPRIT_GROUP_LEN]; /* that the freezer held, as in struct culprit; ""
-						 if not known */
+	char frozen_group[CULPRIT_GROUP_LEN]; /* frozen cgroup, as in struct culprit; "": unknown */
 
-	/* What a control group of theirs may do with a disk, and did, while they waited; per_second
-	 * is 0 if there is none that is known. */
+	/* Disk limit of the threads' cgroup, and its usage, while they waited; per_second is 0
+	 * if no limit is known. */
 	struct disk_limit disk_limit;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;
-	bool upcalls_known; /* they were counted */
+	bool upcalls_known; /* upcalls were counted */
 
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
-	struct recording *recording;     /* the same; NULL: it is not known */
-	const struct verdict *verdict;   /* of the finished sample, see verdict_find() */
-	struct critical_path path;       /* computed from these; of replayed samples read */
+	struct recording *recording;     /* --record only; NULL: unknown */
+	const struct verdict *verdict;   /* set by verdict_find() */
+	struct critical_path path;       /* computed from these; read from replayed samples */
 
-	bool distributions; /* --histogram: of durations */
-	/* Interruptions of at least this many ns, if they were asked for; by their start. */
+	bool distributions; /* --histogram */
+	/* Interruptions of at least this many ns, if asked for; sorted by start. */
 	uint64_t interruptions_from;
 	bool interruptions_known;
 	struct interruption *interruptions;
 	size_t n_interruptions;
 
-	/* --resources: of each process, by PID; and sockets. */
+	/* --resources: processes sorted by PID, and sockets. */
 	bool resources_known;
 	struct usage_row *usages; /* see resource.h */
 	size_t n_usages;
@@ -155,44 +150,43 @@ struct sample {
 	size_t n_resent;
 
 	uint64_t losses[KD_LOSSES];
-	uint64_t skipped_runs;        /* of BPF programs, by the kernel */
-	uint64_t hidden;              /* threads that /proc knows and tracing does not show */
-	uint64_t resynced;            /* switches found by their effects, as none was reported */
-	uint64_t page_faults_untimed; /* ns in which they were too many to be timed */
+	uint64_t skipped_runs;        /* skipped BPF program runs */
+	uint64_t hidden;              /* threads in /proc that tracing cannot see */
+	uint64_t resynced;            /* context switches the kernel did not report, found by
+				       * their effects */
+	uint64_t page_faults_untimed; /* ns with too many page faults to time them */
 	struct entry_cost entry;
 	struct own_cost own;
-	uint64_t torn; /* threads whose record could not be read consistently */
+	uint64_t torn; /* threads without a consistent record */
 
 	const struct absence *absent;
 	size_t n_absent;
 };
 
-/* Whether triggers made its window: it is no sample of a given time. */
+/* True if triggers made the window, so it has no fixed length. */
 bool sample_is_triggered(const struct sample *sample);
 
-/* The row of the process that had a PID at a time (CLOCK_MONOTONIC ns), NULL if the sample has
- * none. */
+/* Process with a PID at a time (CLOCK_MONOTONIC ns), NULL: none. */
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at);
 
-/* The row of a thread's process, NULL if the sample has none. */
+/* Process of a thread, NULL: none. */
 const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread);
 
-/* The order of two threads' processes, as strcmp(). */
+/* Compares the processes of two threads, like strcmp(). */
 int process_compare(const struct thread_row *a, const struct thread_row *b);
 
-/* How many processes there are in all rows. */
+/* Number of processes in all rows. */
 uint64_t processes_count(const struct sample *sample);
 
-/* The order of two rows of processes: by PID, then by start. */
+/* Compares process rows by PID, then by start. */
 int process_row_compare(const void *a, const void *b);
 
-/* Sorts the rows by PID, then by start. */
 void processes_sort_rows(struct sample *sample);
 
-/* Adds a row to the upcalls. Returns 0 or -ENOMEM. */
+/* Appends a row. Returns 0 or -ENOMEM. */
 int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
 
-/* Releases all that the sample owns and clears it; safe on a zeroed sample. */
+/* Frees and clears everything; safe on a zeroed sample. */
 void sample_clear(struct sample *sample);
 
 #endif

@@ -12,14 +12,14 @@
 
 #define TABLE_FIRST 64
 
-/* What all threads of a sample share. */
+/* Shared by all threads of a sample. */
 struct adding {
 	struct summary *summary;
 	const struct sample *sample;
-	double seconds; /* the window */
+	double seconds; /* length of the window */
 };
 
-/* What a thread has in memory: the rates last, where they have statistics of their own. */
+/* Allocates a thread's arrays; rates only if they have their own statistics. */
 static int memory_get(const struct summary *summary, struct summary_thread *thread)
 {
 	thread->values = calloc(summary->measures.n, sizeof(*thread->values));
@@ -70,7 +70,7 @@ void summary_free(struct summary *summary)
 
 /* --- Finding threads --- */
 
-/* Where a thread is in the table, or could be. */
+/* Slot of a thread in the hash table, or a free one. */
 static uint32_t *table_place(const struct summary *summary, pid_t pid, pid_t tid)
 {
 	uint32_t hash = ((uint32_t)pid * 31 + (uint32_t)tid) * 2654435761U;
@@ -95,7 +95,7 @@ static int table_grow(struct summary *summary)
 	free(summary->table);
 	summary->table = table;
 	summary->n_table = n;
-	/* Of those that had the same TID the last one counts. */
+	/* If a TID was reused, the last thread wins. */
 	for (size_t i = 0; i < summary->n; i++)
 		if (summary->threads[i].members <= 1)
 			*table_place(summary, summary->threads[i].pid,
@@ -103,7 +103,7 @@ static int table_grow(struct summary *summary)
 	return 0;
 }
 
-/* Makes a thread as the row has it. NULL: no room, which is counted, or no memory. */
+/* Adds a thread for a row. NULL: limit reached (counted), or no memory. */
 static struct summary_thread *thread_make(struct summary *summary, const struct thread_row *row,
 					  int *error)
 {
@@ -125,12 +125,12 @@ static struct summary_thread *thread_make(struct summary *summary, const struct 
 		.members = row->members,
 		.first = summary->samples,
 	};
-	summary->n++; /* so that what it has is freed */
+	summary->n++; /* counted first, so that its memory is freed */
 	*error = memory_get(summary, thread);
 	return *error ? NULL : thread;
 }
 
-/* Several of a name that never ran, in this state. */
+/* Finds idle threads that share a name, in this state. */
 static struct summary_thread *silent_find(struct summary *summary, const struct thread_row *row,
 					  enum ledger_state state)
 {
@@ -144,7 +144,7 @@ static struct summary_thread *silent_find(struct summary *summary, const struct 
 	return NULL;
 }
 
-/* The largest number of a process and name that a sample had who never ran; NULL: it had none. */
+/* Largest group of idle threads of a process and name in a sample; NULL: none. */
 static struct summary_thread *silent_in(struct summary *summary, pid_t pid, const char *name,
 					uint64_t sample)
 {
@@ -163,7 +163,7 @@ static struct summary_thread *silent_in(struct summary *summary, pid_t pid, cons
 
 /* --- Adding a sample --- */
 
-/* Half as many points, each of twice as many samples. */
+/* Halves the points; each covers twice as many samples. */
 static void points_halve(struct summary_thread *thread)
 {
 	for (size_t i = 0; i < SUMMARY_POINTS; i++)
@@ -182,7 +182,7 @@ static void span_grow(struct summary *summary)
 		points_halve(&summary->threads[i]);
 }
 
-/* The statistic of a rate whose values have been those of a measure, by the same length. */
+/* Turns statistics of a measure over equally long windows into those of its rate. */
 static struct statistic rate_of(const struct statistic *value, double seconds)
 {
 	struct statistic rate = *value;
@@ -211,7 +211,7 @@ static int rates_begin(const struct summary *summary, struct summary_thread *thr
 	return 0;
 }
 
-/* Looks at the length of a window. */
+/* Checks the length of a window. */
 static int window_add(struct summary *summary, uint64_t ns)
 {
 	uint64_t differs = ns > summary->window ? ns - summary->window : summary->window - ns;
@@ -228,7 +228,7 @@ static int window_add(struct summary *summary, uint64_t ns)
 	return error;
 }
 
-/* Adds the values of one thread, or each of so many the same part. */
+/* Adds the values of a thread, or equal shares for a group. */
 static void thread_add(const struct adding *adding, struct summary_thread *thread,
 		       const double *values, double members)
 {
@@ -258,8 +258,8 @@ static void thread_add(const struct adding *adding, struct summary_thread *threa
 		values[MEASURE_KEPT] / members / (adding->seconds * (double)NSEC_PER_SEC);
 }
 
-/* A thread that had no event in the samples before, of which there were others, was there: it had
- * none in the first sample that tells it from them. */
+/* A thread without events was part of a group of idle threads. Copy the group's history when the
+ * thread first gets its own row. */
 static void thread_inherit(struct summary *summary, struct summary_thread *thread,
 			   const struct thread_row *row)
 {
@@ -303,7 +303,7 @@ static int row_add(const struct adding *adding, const struct thread_row *row)
 	return 0;
 }
 
-/* Threads that never ran are all alike; those that ended are only counted. */
+/* Adds a group of idle threads, which are all alike. Ended threads are only counted. */
 static int folded_add(const struct adding *adding, const struct thread_row *row)
 {
 	struct summary *summary = adding->summary;
@@ -329,7 +329,7 @@ static int folded_add(const struct adding *adding, const struct thread_row *row)
 	return 0;
 }
 
-/* Whether a row of several that ended may have it, too. */
+/* True if a row of ended threads may include the thread. */
 static bool ended_has(const struct sample *sample, const struct summary_thread *thread)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
@@ -342,7 +342,7 @@ static bool ended_has(const struct sample *sample, const struct summary_thread *
 	return false;
 }
 
-/* Threads that the sample does not tell apart: they never ran in it, or are gone. */
+/* Adds a thread that has no row of its own in the sample: it was idle, or is gone. */
 static void absent_add(const struct adding *adding, struct summary_thread *thread)
 {
 	struct summary *summary = adding->summary;
@@ -362,7 +362,7 @@ static void absent_add(const struct adding *adding, struct summary_thread *threa
 	thread_add(adding, thread, row, 1);
 }
 
-/* The sum over all threads. */
+/* Adds the sum of all threads. */
 static void all_add(const struct adding *adding)
 {
 	const struct sample *sample = adding->sample;
@@ -440,10 +440,10 @@ bool summary_rate(const struct summary *summary, const struct summary_thread *th
 	return true;
 }
 
-/* --- What of a summary is worth showing first --- */
+/* --- Ranking --- */
 
-/* A count that varies by its own mean weighs as much as a time that does by this part of the
- * window: times are what people look for. */
+/* A count that varies by its own mean weighs as much as a time that varies by 1/1000 of the
+ * window: people look for times first. */
 #define COUNT_WEIGHT 0.001
 
 #define LEAST 0.001
@@ -453,7 +453,7 @@ struct ranking {
 	const struct summary_thread *thread;
 };
 
-/* How much it varies; and how large it is. */
+/* Weight of a measure by variation, or by size. */
 static double weight(const struct ranking *ranking, size_t index, bool size)
 {
 	const struct summary *summary = ranking->summary;
@@ -520,7 +520,7 @@ static int thread_compare(const void *a, const void *b)
 		if (left != right)
 			return left < right ? 1 : -1;
 		if (index == MEASURE_BUSY)
-			return (*x > *y) - (*x < *y); /* as they came */
+			return (*x > *y) - (*x < *y); /* in order of appearance */
 	}
 }
 
@@ -531,7 +531,7 @@ void summary_rank_threads(const struct summary *summary, const struct summary_th
 	qsort(order, summary->n, sizeof(struct summary_thread *), thread_compare);
 }
 
-/* --- One figure over samples --- */
+/* --- Statistic of one figure --- */
 
 double statistic_deviation(const struct statistic *statistic, uint64_t n)
 {

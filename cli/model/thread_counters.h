@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of threads, a row each: what the kernel side counts in a member of struct kd_record is
- * in the member of that name of struct thread_row, and from there in JSON, metrics, conditions,
- * statistics over samples and tables. So are times that follow from rows of a thread; those are
- * summed up over processes and samples, too. */
+/* Counters of threads, one row each. A counter in struct kd_record has a member of the same name
+ * in struct thread_row. JSON, metrics, conditions, statistics and tables follow from these rows.
+ * So do times derived from a thread's lists, which are also summed over processes and samples. */
 #ifndef THREAD_COUNTERS_H
 #define THREAD_COUNTERS_H
 
-/* FAMILY(name, unit, labels, help, counters): a family of metrics, with its counters or times.
- * COUNTER(member, key, condition, label): the key in JSON; the name in conditions; what
- * tells it from others of its family, "" if there are none.
- * TIME(member, key, condition, label, sum): the same of ns; sum: the function that adds them up of
- * a const struct thread_row *. */
+/* FAMILY(name, unit, labels, help, counters): a metric family. COUNTER(member, key, condition,
+ * label): JSON key, name in conditions, and label within the family ("" if alone). TIME(member,
+ * key, condition, label, sum): same in ns; sum is a function that computes it from a const
+ * struct thread_row *. */
 #define THREAD_COUNTERS(FAMILY, COUNTER, TIME)                                                     \
 	FAMILY("context_switches", "", "thread,type",                                              \
 	       "Switches away from threads: they had to wait, or were preempted.",                 \
@@ -42,7 +40,7 @@
 		       TIME(taken_by_own_threads, "taken_by_own_threads_ns",                       \
 			    "taken_by_own_threads", "by=\"own_threads\"", taken_by_own_threads))
 
-/* Each counter, each time, or both, whatever their family. */
+/* Iterates over all counters, all times, or both. */
 #define EACH_THREAD_COUNTER(COUNTER)                                                               \
 	THREAD_COUNTERS(THREAD_COUNTERS_OF, COUNTER, THREAD_COUNTERS_NONE)
 #define EACH_THREAD_TIME(TIME) THREAD_COUNTERS(THREAD_COUNTERS_OF, THREAD_COUNTERS_NONE, TIME)

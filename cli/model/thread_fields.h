@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By these threads are merged, and JSON is written and read: see field.h. thread_row.c has them. */
+/* Field tables for merging threads and for their JSON: see field.h. Defined in thread_row.c. */
 #ifndef THREAD_FIELDS_H
 #define THREAD_FIELDS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Adding up what was collected of a thread. Sums stop at the largest number instead of wrapping: a
- * figure that is too large to be true is seen, one that wrapped is believed. */
+/* Merges the data of threads. Sums saturate: a figure too large to be true stands out, a wrapped
+ * one is believed. */
 #define _GNU_SOURCE
 #include "thread_row.h"
 
@@ -14,10 +14,10 @@
 #include "rows.h"
 #include "thread_fields.h"
 
-/* --- What it has --- */
+/* --- Field tables --- */
 
-/* In this order they are written. Keys are a promise to readers: they are added to, never
- * changed. man/kernel_delay.schema.json says what they mean. */
+/* Written in this order. Keys are a promise to readers: they are added to, never changed.
+ * man/kernel_delay.schema.json explains them. */
 
 #define LEDGER_FIELD(state, key, title, ...) FIELD_SUM(key "_ns", struct ledger, ns[state]),
 static const struct field ledger_fields[] = {
@@ -28,7 +28,7 @@ static const struct field ledger_fields[] = {
 	FIELDS_END,
 };
 
-/* Not among the ledger's: those add up. */
+/* Kept out of the ledger, whose members add up. */
 static const struct field ticks_fields[] = {
 	FIELD_FIGURE("user_ns", MERGE_SUM, struct thread_row, ledger.ticks_user,
 		     .known = offsetof(struct thread_row, ledger.exec_known)),
@@ -326,7 +326,7 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 
 	if (!ledger->life || has_events(thread))
 		return false;
-	/* A call that was entered or left inside the window is an event. */
+	/* Entering or leaving a system call inside the window is an event. */
 	for (size_t i = 0; i < thread->n_open; i++)
 		if (!thread->open[i].at_start || !thread->open[i].at_end)
 			return false;
@@ -373,13 +373,13 @@ static void calls_order_by_number(struct thread_row *thread)
 	}
 }
 
-/* The first call whose number is not below this one. */
+/* First call whose number is not below this one. */
 static size_t calls_find(const struct thread_row *thread, uint32_t number)
 {
 	return ARRAY_SPLIT(thread->n_calls, i, thread->calls[i].number < number);
 }
 
-/* An empty row. */
+/* Inserts an empty row. */
 static int calls_insert(struct thread_row *thread, size_t at, uint32_t number)
 {
 	size_t rows = thread->n_calls - at;
@@ -394,8 +394,7 @@ static int calls_insert(struct thread_row *thread, size_t at, uint32_t number)
 	return 0;
 }
 
-/* Rows that others are merged into keep their calls in the order of their
- * numbers: the next merge then needs no sorting. */
+/* Keeps the calls of into sorted by number, so that the next merge needs no sort. */
 static int calls_merge(struct thread_row *into, const struct thread_row *from)
 {
 	calls_order_by_number(into);
@@ -478,7 +477,7 @@ static int culprits_merge(struct thread_row *into, const struct thread_row *from
 	return 0;
 }
 
-/* The longest first, as with other calls. */
+/* Longest first, as with calls. */
 static int open_by_inside(const void *a, const void *b)
 {
 	const struct open_item *x = a, *y = b;
@@ -491,7 +490,7 @@ static int open_by_inside(const void *a, const void *b)
 	return order ? order : y->at_start - x->at_start;
 }
 
-/* A row without members is the empty sum: it becomes what is added to it. */
+/* A row without members is the neutral element: it takes over the identity. */
 static void identity_merge(struct thread_row *into, const struct thread_row *from)
 {
 	if (into->members)
@@ -515,7 +514,7 @@ int thread_merge(struct thread_row *into, const struct thread_row *from)
 	return fields_merge(thread_fields, into, from);
 }
 
-/* Tasks of the target that had its CPU, or others; with those that are not told apart. */
+/* CPU time taken by target threads, or by others, including tasks too small for a row. */
 static uint64_t taken_by(const struct thread_row *thread, bool own)
 {
 	uint64_t sum = 0;
@@ -573,7 +572,7 @@ void thread_clear(struct thread_row *thread)
 	memset(thread, 0, sizeof(*thread));
 }
 
-/* --- Whole periods --- */
+/* --- Full periods --- */
 
 static void max_join(struct whole *whole, const struct open_item *item)
 {
@@ -583,7 +582,7 @@ static void max_join(struct whole *whole, const struct open_item *item)
 	whole->max_open = item->at_end;
 }
 
-/* Of what has the given kind and number. total, max: as the tables have them. */
+/* total, max: as in the tables. */
 static struct whole whole_of(const struct thread_row *thread, enum open_kind kind, int32_t number,
 			     const struct distribution *times, uint64_t total, uint64_t max)
 {

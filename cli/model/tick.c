@@ -6,14 +6,14 @@
 
 #include "bpf/kernel_delay.h"
 
-#define JITTER_NS 50000 /* to either side, and still the same offset */
-#define MEAN_OF 8       /* of about so many the mean is taken */
-#define REGULAR 10      /* so many make an offset that of the tick, */
-#define RATHER 2        /* if they are so many times as many as at any other */
-#define MEMORY 200      /* then all count half */
-#define EARLY_PART 4    /* of the period: so much before it is due a tick may come */
+#define JITTER_NS 50000 /* still the same offset, in either direction */
+#define MEAN_OF 8       /* running mean over about this many */
+#define REGULAR 10      /* interrupts that make an offset the tick's, */
+#define RATHER 2        /* if it has this many times more than any other */
+#define MEMORY 200      /* then all counts are halved */
+#define EARLY_PART 4    /* of the period: a tick may come this much early */
 
-/* How much later in the period one offset is than another: -period / 2 to period / 2. */
+/* Signed distance between two offsets: -period / 2 to period / 2. */
 static int64_t later(uint64_t offset, uint64_t than, uint64_t period)
 {
 	uint64_t ns = (offset + period - than) % period;
@@ -74,7 +74,7 @@ uint64_t tick_note(struct tick *tick, uint64_t period, uint64_t before, uint64_t
 		return 0;
 	phase = phase_of(tick);
 	if (phase && before < t) {
-		/* One that is due soon after may have come by then, or together with it. */
+		/* A tick that was due soon after may have come before, or together with it. */
 		due = before + period / EARLY_PART;
 		due += (phase->offset + period - due % period) % period;
 	}

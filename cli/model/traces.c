@@ -12,7 +12,7 @@
 #include "cli/base/names.h"
 #include "words.h"
 
-/* --- Rows that have stacks --- */
+/* --- Rows with stacks --- */
 
 static int three_way(uint64_t a, uint64_t b)
 {
@@ -96,7 +96,7 @@ static int by_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* Frames of one function are alike, wherever in it they are. */
+/* Frames of the same function are equal at any offset. */
 static int by_function(const struct frame *a, const struct frame *b)
 {
 	int order = by_text(a->object, b->object);
@@ -125,7 +125,7 @@ static int by_stack(bool lines, const struct stack *a, const struct stack *b)
 	return order ? order : by_text(a->stop, b->stop);
 }
 
-/* Whether it says the same in any process: in each, something else is at an address in no file. */
+/* True if the stack means the same in any process; addresses outside files do not. */
 static bool stack_is_common(const struct stack *stack)
 {
 	for (size_t i = 0; i < stack->n; i++)
@@ -134,7 +134,7 @@ static bool stack_is_common(const struct stack *stack)
 	return true;
 }
 
-/* As far as threads are kept apart. */
+/* Compares threads as far as they are kept apart. */
 static int by_threads(const struct traces_merging *merging, const struct trace_row *x,
 		      const struct trace_row *y)
 {
@@ -166,15 +166,15 @@ static int by_likeness(const struct traces_merging *merging, const struct trace_
 		order = by_stack(lines, x->kernel, y->kernel);
 	if (!order)
 		order = by_stack(lines, x->user, y->user);
-	if (!order && !x->user) /* or else their reasons differ */
+	if (!order && !x->user) /* their reasons may differ */
 		order = three_way(x->limited, y->limited);
 	if (!order && x->pid != y->pid && x->user && !stack_is_common(x->user))
 		order = (x->pid > y->pid) - (x->pid < y->pid);
 	return order;
 }
 
-/* By thread and in the list's order where rows are alike: addresses of stacks differ from
- * run to run, but they only keep the unlike apart. */
+/* Sorts similar rows by thread and list order. Stack addresses vary between runs, but only
+ * separate different rows. */
 static int row_by_likeness(const void *a, const void *b, void *merging)
 {
 	const struct trace_row *const *x = a, *const *y = b;
@@ -213,7 +213,7 @@ static bool same_waker(const struct waker *x, const struct waker *y)
 	       !strncmp(x->name, y->name, sizeof(x->name));
 }
 
-/* Another row with the wakers that all before had in common with the longest. */
+/* Narrows the common wakers by another row. */
 static void wakers_compare(struct trace_sum *sum, const struct trace_row *row)
 {
 	const struct trace_row *longest = sum->longest;
@@ -225,8 +225,7 @@ static void wakers_compare(struct trace_sum *sum, const struct trace_row *row)
 	sum->same_wakers = same;
 }
 
-/* Adds the frames that are at another offset in their function than in another stack of
- * the same functions. */
+/* Adds frames whose offset differs from that in another stack of the same functions. */
 static void frames_compare(struct frame_set *varies, const struct stack *a, const struct stack *b)
 {
 	if (a == b || !a || !b)
@@ -236,7 +235,7 @@ static void frames_compare(struct frame_set *varies, const struct stack *a, cons
 			varies->words[i / 64] |= 1ULL << i % 64;
 }
 
-/* Rows of one process come one after the other; last is the one before. */
+/* Counts processes; rows of one process are adjacent, last is the row before. */
 static void process_count(struct trace_sum *sum, const struct trace_row *row,
 			  const struct trace_row *last)
 {
@@ -247,14 +246,14 @@ static void process_count(struct trace_sum *sum, const struct trace_row *row,
 	sum->processes++;
 }
 
-/* Whether both are about one place in memory, or about none. */
+/* True if both have the same address in one process, or both have none. */
 static bool is_same_address(const struct trace_row *a, uint64_t of_a, const struct trace_row *b,
 			    uint64_t of_b)
 {
 	return of_a == of_b && (!of_a || a->pid == b->pid);
 }
 
-/* One of the kernel is the same in all processes. */
+/* Kernel locks are the same in all processes. */
 static bool is_same_lock(const struct trace_row *a, const struct trace_row *b)
 {
 	const struct blocker *x = &a->blocker, *y = &b->blocker;
@@ -270,7 +269,7 @@ static bool is_same_disk(const struct blocker *x, const struct blocker *y)
 	return !x->request == !y->request && !strncmp(x->disk, y->disk, sizeof(x->disk));
 }
 
-/* In it, those of one thread do. */
+/* Adds a row; rows of one thread are adjacent. */
 static void sum_add(struct trace_sum *sum, const struct trace_row *row,
 		    const struct trace_row *last, uint64_t duration)
 {
@@ -299,7 +298,7 @@ static void sum_add(struct trace_sum *sum, const struct trace_row *row,
 	sum->total = u64_add(sum->total, duration);
 }
 
-/* The rows of a kind, in the order of their likeness. */
+/* Collects the matching rows of a kind and sorts them by similarity. */
 static size_t rows_sort(const struct trace_list *list, enum trace_kind kind,
 			struct traces_merging *merging, const struct trace_row **rows)
 {
@@ -313,7 +312,7 @@ static size_t rows_sort(const struct trace_list *list, enum trace_kind kind,
 	return n;
 }
 
-/* The sums of one thread get its count. */
+/* Sets of_thread in the sums of each thread. */
 static void threads_count(const struct traces_merging *merging, struct trace_sum *sums, size_t n)
 {
 	for (size_t i = 0, next; i < n; i = next) {
@@ -360,7 +359,7 @@ out:
 	return 0;
 }
 
-/* --- Which waits are listed --- */
+/* --- Filter of listed waits --- */
 
 static const enum kd_state states[] = { KD_BLOCKED,     KD_BLOCKED_UNINT,   KD_STOPPED,
 					KD_READY_WOKEN, KD_READY_PREEMPTED, KD_FROZEN };

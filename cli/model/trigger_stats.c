@@ -47,7 +47,7 @@ void trigger_stats_finish(struct trigger_stats *stats)
 unsigned int trigger_stats_seen(const struct trigger_stats *stats)
 {
 	const struct probe_duty *duty = &stats->duty;
-	/* Of other processes nothing is known but the time. */
+	/* For other processes, only the time is known. */
 	double seen = (double)duty->worked_on, all = seen + (double)duty->worked_off;
 
 	if (!duty->off || duty->off >= stats->lasted)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What triggers did in a run: for the reports, which see nothing else of them. */
+/* Trigger statistics of a run, for the reports. */
 #ifndef TRIGGER_STATS_H
 #define TRIGGER_STATS_H
 
@@ -11,67 +11,67 @@
 #include "bpf/kernel_delay.h"
 #include "distribution.h"
 
-/* A pair of start and stop that was as long as the delta and could not be
- * recorded, as another window was open when it began. */
+/* A start and stop at least the delta apart that could not be recorded, because another window
+ * was open at the start. */
 struct nested_pair {
 	pid_t tid;
-	char name[KD_COMM_LEN]; /* of the thread, not escaped */
+	char name[KD_COMM_LEN]; /* thread name, not escaped */
 	uint64_t start, end;    /* CLOCK_MONOTONIC ns */
 };
 
-/* The thread that lost most to the probes. */
+/* The thread that lost most time to the probes. */
 struct probe_payer {
-	pid_t tid;              /* 0: there is none */
+	pid_t tid;              /* 0: none */
 	char name[KD_COMM_LEN]; /* not escaped */
-	uint64_t cost;          /* of its hits, estimated, ns */
+	uint64_t cost;          /* estimated cost of its hits, ns */
 	uint64_t cpu;           /* its CPU time meanwhile, ns */
 };
 
-/* The times in which the probes were off, see capture/overhead.h. */
+/* Times with the probes off, see capture/overhead.h. */
 struct probe_duty {
-	uint64_t off;     /* ns of the run */
+	uint64_t off;
 	uint64_t phases;  /* how often they were taken out */
-	uint64_t dropped; /* windows that were open then */
-	/* CPU time, ns, of the threads that hit them, without what that cost: their calls
-	 * in each are about in proportion. */
+	uint64_t dropped; /* windows open at that time */
+	/* CPU time, ns, of threads that hit the probes, with them on and off, without probe
+	 * costs. Their calls are roughly proportional to it. */
 	uint64_t worked_on, worked_off;
 };
 
 struct trigger_stats {
-	const char *names[KD_ROLES]; /* as given; NULL: there is no such trigger */
-	bool target_only[KD_ROLES];  /* else it fires for any process */
-	uint64_t cost[KD_ROLES];     /* of a hit, estimated, ns */
+	const char *names[KD_ROLES]; /* as given; NULL: no such trigger */
+	bool target_only[KD_ROLES];  /* else any process fires it */
+	uint64_t cost[KD_ROLES];     /* per hit, estimated, ns */
 	uint64_t delta;              /* ns */
-	uint64_t lasted;             /* the run, ns */
-	uint64_t from, to;           /* CLOCK_MONOTONIC ns: hits counted; 0: not known */
+	uint64_t lasted;             /* length of the run, ns */
+	uint64_t from, to;           /* range in which hits counted, CLOCK_MONOTONIC ns; 0:
+				      * unknown */
 	struct probe_payer payer;
 	struct probe_duty duty;
 	bool same_thread;
-	uint64_t skipped; /* hits whose program the kernel did not run */
-	uint64_t dropped; /* hits of k: and kr: that the kernel did not make, if it says so */
+	uint64_t skipped; /* hits whose program the kernel skipped */
+	uint64_t dropped; /* k: and kr: hits that the kernel missed, if it says so */
 	struct kd_tally tally;
 	struct distribution windows; /* the tally's durations */
-	struct nested_pair *nested;  /* as many as could be kept, by start */
+	struct nested_pair *nested;  /* as many as fit, by start */
 	size_t n_nested;
 };
 
-/* Makes the distribution of the windows that the tally has now. Returns 0 or -ENOMEM. */
+/* Rebuilds windows from the tally. Returns 0 or -ENOMEM. */
 int trigger_stats_distribute(struct trigger_stats *stats);
 
-/* Keeps one more. Returns 0 or -ENOMEM. */
+/* Appends a pair. Returns 0 or -ENOMEM. */
 int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair);
 
-/* Sorts what was kept. */
+/* Sorts the pairs. */
 void trigger_stats_finish(struct trigger_stats *stats);
 
-/* How much of the calls was seen, estimated, in permille; 1000: all. */
+/* Estimated share of calls that the probes saw, in permille; 1000: all. */
 unsigned int trigger_stats_seen(const struct trigger_stats *stats);
 
-/* All hits of a role's probes that its program looked at, and that cost something: also those
- * whose condition was not true. */
+/* Hits of a role's probes that its program examined, and that therefore cost time, including
+ * those with a false condition. */
 uint64_t tally_looked_at(const struct kd_tally *tally, enum kd_role role);
 
-/* Releases what the statistics own. */
 void trigger_stats_clear(struct trigger_stats *stats);
 
 #endif

@@ -7,14 +7,14 @@
 
 #include "cli/base/arith.h"
 
-/* More culprits of one cause are one that is not named: a screen has room for few. */
+/* Further culprits of a cause are merged into an unnamed one: a screen shows few. */
 #define ROWS_MOST 512
 
 struct verdict_search {
-	struct claimant claimant; /* first: takes get this */
+	struct claimant claimant; /* first, because claim_take() casts it back */
 	struct verdict *verdict;
-	const struct thread_row *thread; /* whose claims come */
-	uint64_t kept, claimed, longest; /* of it until now */
+	const struct thread_row *thread; /* thread with the current claims */
+	uint64_t kept, claimed, longest; /* totals of that thread so far */
 	bool failed;
 };
 
@@ -23,7 +23,7 @@ static bool is_same(const struct verdict_who *x, const struct verdict_who *y)
 	return x->tid == y->tid && x->pid == y->pid && !strncmp(x->comm, y->comm, sizeof(x->comm));
 }
 
-/* The row of a cause and culprit, a new one if need be; NULL: no memory. */
+/* Finds or adds the row of a cause and culprit; NULL: no memory. */
 static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 				    const struct verdict_who *who)
 {
@@ -74,7 +74,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 {
 	struct verdict_search *finding = (struct verdict_search *)claimant;
 	const struct thread_row *thread = finding->thread;
-	/* A wait that two causes claim counts once. */
+	/* A wait claimed by two causes counts once. */
 	const uint64_t ns = u64_min(claim->ns, finding->kept - finding->claimed);
 	struct verdict_row *row = ns ? row_find(finding->verdict, cause, &claim->who) : NULL;
 
@@ -101,13 +101,13 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	finding->longest = u64_max(finding->longest, claim->longest);
 }
 
-/* A condition, or a lock of the program that does not say who has it. */
+/* True for a condition variable, or a lock that does not record its holder. */
 static bool is_nobodys(const struct lock_row *lock)
 {
 	return !lock->holder && !kd_lock_is_kernel(lock->kind);
 }
 
-/* Of a thread's waits for what nobody has, those that the same one ended. */
+/* Time a thread waited for locks without holder until this waker ended it. */
 static uint64_t until_woken_by(const struct thread_row *thread, pid_t waker)
 {
 	uint64_t ns = 0;
@@ -182,8 +182,8 @@ static bool is_large(const struct verdict_row *row, uint64_t busy)
 	return row->ns && u64_times(row->ns, 100) >= u64_times(busy, percent);
 }
 
-/* Too little for a verdict while there is more that it does not explain. In windows of triggers
- * microseconds may be what was looked for. */
+/* True if too small for a verdict while more time is left to explain. In triggered windows,
+ * microseconds may matter. */
 static bool is_little(const struct verdict_row *row, const struct verdict *verdict,
 		      const struct sample *sample)
 {
@@ -196,7 +196,7 @@ static bool is_little(const struct verdict_row *row, const struct verdict *verdi
 	       (!triggered && row->ns < VERDICT_NS_LEAST);
 }
 
-/* What both are. */
+/* Keeps what both culprits have in common. */
 static void who_join(struct verdict_who *into, const struct verdict_who *from)
 {
 	struct verdict_who both = { .pid = into->pid == from->pid ? into->pid : 0 };
@@ -218,7 +218,7 @@ static void row_add(struct verdict_row *into, const struct verdict_row *from)
 	at_add(into, from->at, from->at_ns);
 	requests_add(&into->requests, &from->requests);
 	if (from->threads > into->threads)
-		into->threads = from->threads; /* at least: they may be others */
+		into->threads = from->threads; /* a lower bound: they may be different threads */
 	if (from->worst == into->worst) {
 		into->worst_ns = u64_add(into->worst_ns, from->worst_ns);
 	} else if (from->worst_ns > into->worst_ns) {
@@ -232,7 +232,7 @@ static bool is_named(const struct verdict_row *row)
 	return row->who.tid || row->who.pid || *row->who.comm;
 }
 
-/* Each cause has one at most. */
+/* Moves unnamed rows first; each cause has at most one. */
 static void unnamed_first(struct verdict *verdict)
 {
 	size_t n = 0;
@@ -252,9 +252,9 @@ static bool is_alone(const struct verdict_row *row, uint64_t busy)
 	return u64_times(row->ns, 100) >= u64_times(busy, VERDICT_ALONE_LEAST);
 }
 
-/* Many that are too small to be blamed may be much together, and of many each says little: several
- * of one cause become one row, which is that of those who have no name, if there are any. It is one
- * culprit's only where that has nearly all of it. */
+/* Merges small culprits of a cause into one row: each says little, but together they may be
+ * much. The unnamed row, if any, comes first. The merged row names a culprit only if that has
+ * nearly all the time. */
 static void small_fold(struct verdict *verdict)
 {
 	struct verdict_row *first[CAUSES] = { NULL };
@@ -320,15 +320,15 @@ static enum verdict_part largest_of(const struct verdict *verdict)
 	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }
 
-/* --- Who moves the target's threads from CPU to CPU against the scheduler's choice --- */
+/* --- Threads that move target threads against the scheduler's choice --- */
 
-/* It keeps nobody from running for a time that could be told, so it is no cause of the verdict. */
+/* Not a cause of the verdict, because it costs no measurable time. */
 
-/* Nobody is named who did so less often, in all and in a second. */
+/* Fewer moves than this, in total and per second, name no thread. */
 #define VERDICT_MOVES 3
 #define VERDICT_MOVES_PER_SECOND 10
 
-/* More names than this are not told apart: those that come first have their own sums. */
+/* Names beyond this are not counted; the first ones keep their own sums. */
 #define NAMES_MOST 16
 
 static bool is_own(const struct sample *sample, const struct mover_row *mover)
@@ -336,8 +336,7 @@ static bool is_own(const struct sample *sample, const struct mover_row *mover)
 	return mover->pid == sample->pid || process_at(sample, mover->pid, UINT64_MAX);
 }
 
-/* Adds to the row of its name, whose TIDs are 0 if there are several. Returns the number of rows,
- * of which there are n now. */
+/* Adds to the row of a name; several TIDs become 0. Returns the new number of rows. */
 static size_t name_add(struct mover_row names[static NAMES_MOST], size_t n,
 		       const struct mover_row *mover)
 {
@@ -354,9 +353,9 @@ static size_t name_add(struct mover_row names[static NAMES_MOST], size_t n,
 	return n;
 }
 
-/* Who, not being of the target, moved its threads most often by sched_setaffinity, if that was
- * often, and how often: all of a name together, with a TID only if it was one thread. Returns 0 if
- * nobody did. */
+/* Finds the thread outside the target that moved target threads most often by sched_setaffinity.
+ * Threads of the same name count together; the TID is set only for a single thread. Returns the
+ * number of moves, 0 if too few. */
 static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 {
 	struct mover_row names[NAMES_MOST] = { { 0 } };
@@ -382,7 +381,7 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 	return most->count;
 }
 
-/* --- The verdict --- */
+/* --- Verdict --- */
 
 int verdict_find(struct verdict *verdict, struct sample *sample)
 {
@@ -417,7 +416,7 @@ void verdict_clear(struct verdict *verdict)
 	memset(verdict, 0, sizeof(*verdict));
 }
 
-/* --- Of each process --- */
+/* --- Processes --- */
 
 static void sum_add(struct process_sum *sum, const struct verdict_thread *thread)
 {

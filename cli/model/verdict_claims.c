@@ -22,7 +22,7 @@ static bool is_named(const struct sample *sample, uint32_t call, const char *con
 	return false;
 }
 
-/* Of the calls of some names, what they took of the window, how often, and the longest. */
+/* Time in the window, number, and longest of the system calls with these names. */
 static struct kd_count calls_of(const struct sample *sample, const struct thread_row *thread,
 				const char *const *names)
 {
@@ -50,7 +50,7 @@ static struct kd_count calls_of(const struct sample *sample, const struct thread
 	return all;
 }
 
-/* Of a sample that does not say what sleeps were for, by the calls. */
+/* Estimates waiting for work by system calls, for samples without awaited kinds. */
 static uint64_t work_by_calls(const struct sample *sample, const struct thread_row *thread)
 {
 	static const char *const names[] = {
@@ -71,7 +71,7 @@ static bool is_awaited_known(const struct thread_row *thread)
 	return false;
 }
 
-/* Its waits for locks of the program that others are known to have had. */
+/* Waits for user-space locks with a known holder. */
 static struct kd_count waits_for_holders(const struct thread_row *thread)
 {
 	struct kd_count waits = { .count = 0 };
@@ -84,7 +84,7 @@ static struct kd_count waits_for_holders(const struct thread_row *thread)
 	return waits;
 }
 
-/* Its waits for locks of files: what is no futex. */
+/* Waits for file locks, which are not futexes. */
 static struct kd_count waits_for_files(const struct sample *sample, const struct thread_row *thread)
 {
 	static const char *const names[] = { "flock", "fcntl", NULL };
@@ -101,9 +101,9 @@ static struct kd_count waits_for_files(const struct sample *sample, const struct
 	return waits;
 }
 
-/* Its waits for the lock of its address space, where the kernel does not tell of its locks (before
- * 5.19, or those that it was in at the start): by the calls that need it, what they did not run,
- * and which was no page, disk or file. */
+/* Waits for mmap_lock, where the kernel reports no lock waits (before 5.19, or a wait already
+ * open at the start). Estimated by the system calls that need the lock: their time neither
+ * running nor waiting for page, disk or file. */
 static struct kd_count waits_for_memory(const struct sample *sample,
 					const struct thread_row *thread)
 {
@@ -123,8 +123,8 @@ static struct kd_count waits_for_memory(const struct sample *sample,
 	return waits;
 }
 
-/* A thread of a pool that now and then sleeps in a futex that nobody holds has nothing to do.
- * If it does so often, it may as well be held up by others. */
+/* A pool thread that rarely sleeps in a futex without a holder is idle. If it sleeps often, it
+ * may as well be held up. */
 static uint64_t idle_in_futex(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct kd_count *all = &thread->ledger.awaited[KD_AWAITED_LOCK];
@@ -146,7 +146,7 @@ static uint64_t open_count(const struct thread_row *thread, enum open_kind kind)
 	return count;
 }
 
-/* Nothing ended its sleep but that it was stopped. */
+/* True if only stops ended its sleeps. */
 static bool is_stopped_asleep(const struct thread_row *thread)
 {
 	uint64_t stops = u64_add(thread->stopped.count, open_count(thread, OPEN_STOPPED)),
@@ -158,8 +158,8 @@ static bool is_stopped_asleep(const struct thread_row *thread)
 	       !thread->ledger.ns[LEDGER_BLOCKED_UNINT];
 }
 
-/* Asleep, interruptibly, from edge to edge, or whenever it was not stopped: whoever waits for so
- * long is not waited for, unless there is one who has what it waits for. */
+/* True if it slept interruptibly throughout, apart from stops. Nothing needs a thread that waits
+ * this long, unless a lock holder keeps it waiting. */
 static bool is_idle(const struct sample *sample, const struct thread_row *thread)
 {
 	enum ledger_state only;
@@ -184,7 +184,7 @@ uint64_t claims_work(const struct sample *sample, const struct thread_row *threa
 	ns = u64_add(ns, awaited[KD_AWAITED_SIGNAL].total);
 	ns = u64_add(ns, awaited[KD_AWAITED_TTY].total);
 	ns = u64_add(ns, idle_in_futex(sample, thread));
-	ns = u64_sub(ns, thread->overslept.late.total); /* it would have run again */
+	ns = u64_sub(ns, thread->overslept.late.total); /* it should have run again */
 	return u64_min(ns, ledger_blocked(&thread->ledger));
 }
 
@@ -196,7 +196,7 @@ static void claim_give(struct claimant *claimant, enum cause cause, const struct
 		claimant->take(claimant, cause, claim);
 }
 
-/* A state that is a period of its own; at least one, however it is counted. */
+/* Claim for a state with periods of its own; counts at least one. */
 static struct claim period_claim(const struct thread_row *thread, enum open_kind kind, uint64_t ns)
 {
 	const struct whole whole = whole_period(thread, kind);
@@ -208,13 +208,13 @@ static struct claim period_claim(const struct thread_row *thread, enum open_kind
 		.so_far = whole.open,
 	};
 
-	/* From edge to edge nothing began and nothing ended. */
+	/* From edge to edge, nothing began or ended. */
 	if (!claim.longest)
 		claim.longest = ns / (thread->members ?: 1);
 	return claim;
 }
 
-/* What a wait for a CPU is to be put down to; CAUSES: nothing that is known. */
+/* Cause of a wait for a CPU; CAUSES: unknown. */
 static enum cause culprit_cause(const struct culprit *culprit)
 {
 	if (culprit->rt_limit)
@@ -263,8 +263,8 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	return who;
 }
 
-/* How often a culprit was at it is not known, but no more often than the thread waited. Of an idle
- * CPU the longest wait was for something else, if it was too long for a wake-up. */
+/* A culprit's number of cases is unknown, but at most that of the waits. If the longest wait for
+ * an idle CPU is too long for a wakeup, it had another reason. */
 static void ready_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const uint64_t *ns = thread->ledger.ns;
@@ -289,7 +289,7 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 	}
 }
 
-/* Sleeps that were a good deal longer than they were to be. */
+/* Sleeps that lasted much longer than requested. */
 static void timer_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_count *late = &thread->overslept.late;
@@ -311,7 +311,7 @@ static void stopped_claims(struct claimant *claimant, const struct thread_row *t
 
 		claim.ns = stop->stops.total;
 		claim.count = stop->stops.count;
-		/* One whose period crosses an edge is longer than what of it lies in the window. */
+		/* A period that crosses an edge is longer than its part in the window. */
 		if (thread->n_stops > 1)
 			claim.longest = stop->stops.max;
 		claim.who = (struct verdict_who){ .tid = stop->tid, .pid = stop->pid };
@@ -320,7 +320,7 @@ static void stopped_claims(struct claimant *claimant, const struct thread_row *t
 	}
 }
 
-/* The descriptor at which a thread waited for something of a kind, if it was one only. */
+/* The only descriptor of a thread's waits of a kind, NULL if there are several. */
 static const struct descriptor *waits_at(const struct thread_row *thread, enum kd_awaited kind)
 {
 	const struct descriptor *at = NULL;
@@ -335,8 +335,8 @@ static const struct descriptor *waits_at(const struct thread_row *thread, enum k
 	return at;
 }
 
-/* Locks whose holder is known, and those of files, whose holder is not. Their waits are whole: what
- * lies outside the window is no loss of it. */
+/* Claims of locks with known holder, and of file locks, whose holder is unknown. Waits have full
+ * length; time outside the window is no loss of it. */
 static void lock_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct sleeping *asleep = thread->ledger.asleep;
@@ -374,8 +374,8 @@ static void lock_claims(struct claimant *claimant, const struct thread_row *thre
 	}
 }
 
-/* Who had a lock of the kernel. Of one that has many readers the owner is a guess, which is right
- * where that one ended the waits. */
+/* Holder of a kernel lock. With many readers the owner is a guess, which is right if the owner
+ * ended the waits. */
 static struct verdict_who kernel_holder(const struct sample *sample,
 					const struct thread_row *thread,
 					const struct lock_row *lock)
@@ -391,7 +391,7 @@ static struct verdict_who kernel_holder(const struct sample *sample,
 	return who;
 }
 
-/* Where a thread waited for the kernel's lock, if it was one only. */
+/* Where a thread waited for a kernel lock, if it waited for only one. */
 static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
 {
 	size_t n = 0;
@@ -404,7 +404,7 @@ static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
 	return NULL;
 }
 
-/* What is left of sleeps of a kind. The longest is one of them for sure if nothing was taken. */
+/* Claim for the rest of the sleeps of a kind. The longest is certain only if nothing was taken. */
 static struct claim rest_claim(const struct thread_row *thread, enum kd_awaited kind,
 			       const struct kd_count *left)
 {
@@ -416,7 +416,7 @@ static struct claim rest_claim(const struct thread_row *thread, enum kd_awaited 
 			       .so_far = thread->ledger.asleep[kind].max };
 }
 
-/* Whoever sleeps for a lock of the kernel is held up, whether its holder is known or not. */
+/* Any sleep for a kernel lock is a loss, even if the holder is unknown. */
 static void kernel_lock_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct sleeping *asleep = &thread->ledger.asleep[KD_AWAITED_KERNEL_LOCK];
@@ -442,7 +442,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
-/* Who ended it, where that was nearly always the same; of a disk its name. */
+/* Waker, if it was nearly always the same; for a disk, its name. */
 static struct verdict_who descriptor_who(enum cause cause, const struct descriptor_row *row)
 {
 	struct verdict_who who = { .tid = 0 };
@@ -457,7 +457,7 @@ static struct verdict_who descriptor_who(enum cause cause, const struct descript
 	return who;
 }
 
-/* Its waits of a kind, by descriptor, and what is left of them. They are whole: what lies outside
+/* Claims of waits of a kind by descriptor, and of the rest. Waits have full length; time outside
  * the window is no loss of it. */
 static void kind_claims(struct claimant *claimant, const struct thread_row *thread,
 			enum cause cause, enum kd_awaited kind)
@@ -485,8 +485,8 @@ static void kind_claims(struct claimant *claimant, const struct thread_row *thre
 	claim_give(claimant, cause, &claim);
 }
 
-/* What it slept for. A futex may be a lock or a condition, of which nobody knows who is to
- * fulfil it, and the program may be idle: only its holder makes it a lock. */
+/* Claims of sleeps. A futex may be a lock or a condition variable, and the program may be idle:
+ * only a holder makes it a lock. */
 static void blocked_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	static const struct {
@@ -504,8 +504,9 @@ static void blocked_claims(struct claimant *claimant, const struct thread_row *t
 		kind_claims(claimant, thread, all[i].cause, all[i].kind);
 }
 
-/* What memory took, on the CPU and asleep. How long the longest was is known of major faults, and
- * of sleeps where no part of those is a major one's; nobody knows how often memory was freed. */
+/* Claims of page faults and reclaim, on CPU and asleep. The longest case is known for major
+ * faults, and for sleeps if none of them is a major fault's. How often memory was reclaimed is
+ * unknown. */
 static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_majors *majors = &thread->majors;
@@ -532,7 +533,7 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
 }
 
-/* One claim; in the name of the action that took most, if that is most of it. */
+/* One claim, named after the action with most of the time. */
 static void irq_claims(struct claimant *claimant, enum cause cause, const struct irq_row *rows,
 		       size_t n, uint64_t ns)
 {
@@ -576,14 +577,14 @@ static void stolen_claims(struct claimant *claimant, const struct thread_row *th
 	claim_give(claimant, CAUSE_STOLEN, &claim);
 }
 
-/* How often it was frozen is not known. */
+/* How often it was frozen is unknown. */
 static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
 	const char *group = claimant->sample->frozen_group;
 	size_t length = strlen(group), room = sizeof(claim.who.comm) - 1;
 
-	/* Of a long path the end says more. */
+	/* The end of a long path says more. */
 	memcpy(claim.who.comm, group + (length > room ? length - room : 0),
 	       length > room ? room : length);
 	claim_give(claimant, CAUSE_FROZEN, &claim);
@@ -591,7 +592,7 @@ static void frozen_claims(struct claimant *claimant, const struct thread_row *th
 
 void claims_find(struct claimant *claimant, const struct thread_row *thread)
 {
-	/* A function may find claims of several causes that share a state of the ledger. */
+	/* A finder may claim for several causes that share a ledger state. */
 	static void (*const finders[])(struct claimant *, const struct thread_row *) = {
 		ready_claims,   hardirq_claims,     softirq_claims, memory_claims,
 		lock_claims,    kernel_lock_claims, blocked_claims, timer_claims,

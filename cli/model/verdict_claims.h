@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a thread's row says what each cause took from it. */
+/* Claims: how much each cause took from a thread, by its row. */
 #ifndef VERDICT_CLAIMS_H
 #define VERDICT_CLAIMS_H
 
 #include "sample.h"
 
-/* What can keep a thread from running: ROW(cause, key, title, where in the report the figures
- * stand). Keys are a promise to readers of JSON, metrics and conditions. */
+/* Causes that keep a thread from running: ROW(cause, key, title, report section with the
+ * figures). Keys are a promise to readers of JSON, metrics and conditions. */
 #define CAUSE_WORDS(ROW)                                                                           \
 	ROW(CAUSE_TASK, "task", "CPU taken by others", "READY: WHO HAD THE CPU")                   \
 	ROW(CAUSE_OWN_THREADS, "own_threads", "CPU taken by own threads",                          \
@@ -39,43 +39,42 @@ struct cause_words {
 };
 extern const struct cause_words cause_words[CAUSES];
 
-/* Who did it: a thread; or, where there is none, what the kernel calls it, such as the name of
- * an interrupt or of a disk. All zeros: not known. */
+/* Culprit: a thread, or else a kernel name such as of an interrupt or disk. All zeros: unknown. */
 struct verdict_who {
 	pid_t tid, pid;
-	char comm[CULPRIT_GROUP_LEN]; /* as the kernel has it: not escaped */
+	char comm[CULPRIT_GROUP_LEN]; /* raw, not escaped */
 	bool scheduled;               /* policy and priority are known: */
 	uint32_t policy;              /* SCHED_* */
-	int32_t priority;             /* nice value; of real-time classes their priority */
-	bool same_group;              /* it is in the target's control group */
-	uint64_t quota_ns, period_ns; /* of limits: so much in each period, 0: not known */
+	int32_t priority;             /* nice value, or real-time priority */
+	bool same_group;              /* in the target's cgroup */
+	uint64_t quota_ns, period_ns; /* limits: time per period, 0: unknown */
 };
 
-/* What happened less often to a thread happened seldom. */
+/* Fewer cases than this per thread are rare. */
 #define VERDICT_TIMES 3
 
-/* What a thread lost to one culprit. */
+/* Loss of a thread to one culprit. */
 struct claim {
 	uint64_t ns;
-	uint64_t count;   /* times that this happened; 0: not known */
-	uint64_t longest; /* of them; 0: not known */
-	uint64_t so_far;  /* the longest that goes on; 0: none that is known */
+	uint64_t count;   /* cases; 0: unknown */
+	uint64_t longest; /* longest case; 0: unknown */
+	uint64_t so_far;  /* longest one still open; 0: none known */
 	struct verdict_who who;
-	const struct descriptor *at; /* where it waited; NULL: at none */
-	struct kd_count requests;    /* to a disk whose completion ended that */
+	const struct descriptor *at; /* descriptor waited at; NULL: none */
+	struct kd_count requests;    /* disk requests that ended the waits */
 };
 
-/* Gets the claims, one after the other. */
+/* Receives claims one by one. */
 struct claimant {
 	void (*take)(struct claimant *claimant, enum cause cause, const struct claim *claim);
 	const struct sample *sample;
 };
 
-/* Gives all claims on a thread to claimant->take(). */
+/* Passes all claims on a thread to claimant->take(). */
 void claims_find(struct claimant *claimant, const struct thread_row *thread);
 
-/* How long a thread slept because it had nothing to do, ns: in poll, epoll_wait, accept and
- * their like, for a timer, a signal or a terminal; or interruptibly for all of the window. */
+/* Time a thread slept for lack of work, ns: in poll, epoll_wait, accept and the like, for a
+ * timer, signal or terminal; or interruptibly for the full window. */
 uint64_t claims_work(const struct sample *sample, const struct thread_row *thread);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What states, outcomes and the like are called, each word written once. Keys are a
- * promise to readers of JSON, metrics and conditions: they are added to, never changed.
- * Titles are for people. Losses have a table of their own: losses.h. */
+/* Names of states, outcomes and the like, each word written once. Keys are a promise to readers
+ * of JSON, metrics and conditions: they are added to, never changed. Titles are for people.
+ * Losses have their own table: losses.h. */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -10,8 +10,8 @@
 
 #include "bpf/kernel_delay.h"
 
-/* The lines of the ledger, in the order of the report. Interrupts have been
- * subtracted from the running states: the lines add up to the life. */
+/* States of the ledger, in report order. Interrupt time is subtracted from the running states,
+ * so that all add up to the life. */
 enum ledger_state {
 	LEDGER_USER,
 	LEDGER_KERNEL,
@@ -19,10 +19,10 @@ enum ledger_state {
 	LEDGER_RECLAIM,
 	LEDGER_HARDIRQ,
 	LEDGER_SOFTIRQ,
-	LEDGER_STOLEN, /* from the running states, by the hypervisor */
+	LEDGER_STOLEN, /* taken from running states by the hypervisor */
 	LEDGER_READY_WOKEN,
 	LEDGER_READY_PREEMPTED,
-	LEDGER_THROTTLED, /* runnable, but a quota or its own SCHED_DEADLINE runtime is used up */
+	LEDGER_THROTTLED, /* runnable, but out of quota or SCHED_DEADLINE runtime */
 	LEDGER_BLOCKED,
 	LEDGER_BLOCKED_UNINT,
 	LEDGER_STOPPED,
@@ -30,7 +30,7 @@ enum ledger_state {
 	LEDGER_STATES,
 };
 
-/* The lines of the ledger: ROW(state, key, title, state of the kernel side[, .rare]). */
+/* States of the ledger: ROW(state, key, title, kernel side state[, .rare]). */
 #define LEDGER_WORDS(ROW)                                                                          \
 	ROW(LEDGER_USER, "user", "running user", KD_USER)                                          \
 	ROW(LEDGER_KERNEL, "kernel", "running kernel", KD_KERNEL)                                  \
@@ -49,22 +49,22 @@ enum ledger_state {
 	ROW(LEDGER_STOPPED, "stopped", "stopped", KD_STOPPED)                                      \
 	ROW(LEDGER_FROZEN, "frozen", "frozen", KD_FROZEN, .rare = true)
 
-/* What crosses an edge of the window. */
+/* Items that cross an edge of the window. */
 enum open_kind {
 	OPEN_CALL,
 	OPEN_READY, /* a wait for a CPU */
 	OPEN_RUN,
 	OPEN_STOPPED,
-	OPEN_ROUND, /* of an event loop: from one poll to the next */
+	OPEN_ROUND, /* event loop round: from one poll to the next */
 	OPEN_KINDS,
 };
 
-/* Periods of threads: ROW(kind, key, label). The key is that of conditions, too; the label is
- * the state in metrics and distributions. A SPAN knows its shortest, a COUNT does not. */
+/* Periods of threads: ROW(kind, key, label). Conditions use the key too; the label is the state
+ * in metrics and distributions. A SPAN has a minimum, a COUNT does not. */
 #define PERIOD_WORDS(SPAN, COUNT)                                                                  \
 	OPEN_PERIOD_WORDS(SPAN, COUNT)                                                             \
 	SPAN(OPEN_ROUND, "long_poll", "long_poll")
-/* Those that count while they are open, too. */
+/* Periods that also count while open. */
 #define OPEN_PERIOD_WORDS(SPAN, COUNT)                                                             \
 	SPAN(OPEN_RUN, "run", "running")                                                           \
 	COUNT(OPEN_READY, "ready", "ready")                                                        \
@@ -73,20 +73,20 @@ enum open_kind {
 struct period_words {
 	const char *key, *label;
 };
-extern const struct period_words period_words[OPEN_KINDS]; /* none of OPEN_CALL */
+extern const struct period_words period_words[OPEN_KINDS]; /* empty for OPEN_CALL */
 
 struct ledger_words {
 	const char *key, *title;
-	enum kd_state of; /* KD_UNSEEN: what is no state of the kernel side */
-	bool rare;        /* not in the report where it is 0 */
+	enum kd_state of; /* KD_UNSEEN: not a state of the kernel side */
+	bool rare;        /* left out of the report if 0 */
 };
 extern const struct ledger_words ledger_words[LEDGER_STATES];
 
-/* The line of a state of the kernel side; NULL: it has none. */
+/* Ledger state of a kernel side state; NULL: none. */
 const struct ledger_words *ledger_words_of(uint32_t state);
 
-/* What blocked threads wait for: ROW(kind, key, title). What is awaited longest comes first in
- * reports, else this is their order. */
+/* What blocked threads wait for: ROW(kind, key, title). Reports sort by time; ties keep this
+ * order. */
 #define AWAITED_WORDS(ROW)                                                                         \
 	ROW(KD_AWAITED_WORK, "work", "work (poll, accept)")                                        \
 	ROW(KD_AWAITED_LOCK, "lock", "lock")                                                       \
@@ -108,7 +108,7 @@ struct awaited_words {
 	const char *key, *title;
 };
 extern const struct awaited_words awaited_words[KD_AWAITED_KINDS];
-extern const char *const awaited_keys[KD_AWAITED_KINDS]; /* the same keys alone */
+extern const char *const awaited_keys[KD_AWAITED_KINDS]; /* keys only */
 
 /* Locks: ROW(kind, key). */
 #define LOCK_WORDS(ROW)                                                                            \
@@ -129,7 +129,7 @@ extern const char *const awaited_keys[KD_AWAITED_KINDS]; /* the same keys alone 
 	ROW(KD_LOCK_KERNEL_SEMAPHORE, "kernel_semaphore")
 extern const char *const lock_keys[KD_LOCK_KINDS];
 
-/* From what context a thread was woken: ROW(context, key). */
+/* Context of a wakeup: ROW(context, key). */
 #define FROM_WORDS(ROW)                                                                            \
 	ROW(KD_FROM_UNKNOWN, "unknown")                                                            \
 	ROW(KD_FROM_TASK, "task")                                                                  \
@@ -139,7 +139,7 @@ extern const char *const lock_keys[KD_LOCK_KINDS];
 	ROW(KD_FROM_INTERRUPT, "interrupt")
 extern const char *const from_keys[KD_FROM_CONTEXTS];
 
-/* What became of the hits of triggers: ROW(outcome, key, title). */
+/* Outcomes of trigger hits: ROW(outcome, key, title). */
 #define OUTCOME_WORDS(ROW)                                                                         \
 	ROW(KD_HIT_USED, "used", "USED")                                                           \
 	ROW(KD_HIT_SKIPPED, "skipped", "SKIPPED")                                                  \
@@ -156,11 +156,11 @@ extern const struct outcome_words outcome_words[KD_OUTCOMES];
 
 extern const char *const role_keys[KD_ROLES];
 
-/* Soft interrupts by vector, as the kernel names them in softirq_name[]. */
+/* Softirqs by vector, as in the kernel's softirq_name[]. */
 #define SOFTIRQS 10
 extern const char *const softirq_names[SOFTIRQS];
 
-/* Kinds of descriptors: ROW(kind, key, title). Keys are a promise, see words.h. */
+/* Kinds of descriptors: ROW(kind, key, title). */
 #define IO_WORDS(ROW)                                                                              \
 	ROW(KD_IO_NETWORK, "network", "network")                                                   \
 	ROW(KD_IO_FILE, "file", "file, disk")                                                      \

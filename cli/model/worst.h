@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The longest samples of many. */
+/* The longest of many samples. */
 #ifndef WORST_H
 #define WORST_H
 
@@ -9,17 +9,17 @@
 #include "sample.h"
 
 struct worst {
-	struct sample *samples; /* the longest first */
+	struct sample *samples; /* longest first */
 	size_t n, room;
 };
 
-/* Room for so many. Returns 0 or -ENOMEM. */
+/* Allocates space for this many. Returns 0 or -ENOMEM. */
 int worst_init(struct worst *worst, size_t room);
 
-/* Takes the sample over if it is one of the longest; otherwise it is unchanged. */
+/* Takes over the sample if it is among the longest; else leaves it unchanged. */
 void worst_offer(struct worst *worst, struct sample *sample);
 
-/* What a sample must exceed to be taken, ns; 0 while there is room. */
+/* Length a sample must exceed to be taken, ns; 0 while there is space. */
 uint64_t worst_bar(const struct worst *worst);
 
 void worst_clear(struct worst *worst);
