@@ -9,10 +9,10 @@
 
 #define NAME_MOST 1000 /* bytes of a name */
 
-/* In place of frames that are missing. */
+/* Placeholders for missing frames. */
 #define NO_USER "[no_user_stack]"
 #define INCOMPLETE "[incomplete]"
-/* Before a stack in which some may be. */
+/* Marks a stack that may lack frames. */
 #define BY_FRAME_POINTERS "[by_frame_pointers]"
 
 static const char *const kinds[TRACE_KINDS] = {
@@ -21,8 +21,8 @@ static const char *const kinds[TRACE_KINDS] = {
 	[TRACE_SAMPLE] = "on-cpu",
 };
 
-/* A frame's text, or a part of it. A blank would end the frames for some readers:
- * one of them takes two numbers at the end of a line for two columns. */
+/* Adds the text of a frame, or a part of it. Blanks are replaced because some readers end the
+ * frames there: one takes two numbers at the end of a line for two columns. */
 static void name_add(struct columns *columns, const char *name, size_t most)
 {
 	char escaped[ESCAPE_SIZE(NAME_MOST)];
@@ -51,7 +51,7 @@ static void frame_add(struct columns *columns, const struct frame *frame, bool i
 	} else if (is_kernel) {
 		columns_add(columns, "[kernel]");
 	} else {
-		/* Without its address: all code that was made at run time is one frame. */
+		/* No address: all code generated at run time shares one frame. */
 		columns_add(columns, "[unknown]");
 	}
 	if (is_kernel)
@@ -68,7 +68,7 @@ static void stack_add(struct columns *columns, const struct stack *stack, bool i
 		frame_add(columns, &stack->frames[i], is_kernel);
 }
 
-/* What a line tells besides the stack. */
+/* Fields of a line besides the stack. */
 struct with {
 	bool pid, tid, kind;
 };

@@ -14,7 +14,7 @@
 #include "text_screen.h"
 #include "text_short.h"
 
-/* --- The report --- */
+/* --- Report --- */
 
 static void mark(struct columns *columns, const char *what, uint64_t trigger,
 		 const struct timespec *when)
@@ -48,7 +48,7 @@ static void title(struct columns *columns, const struct sample *sample)
 	text_target_labels(columns, sample->capture);
 }
 
-/* Those of all processes. */
+/* Section of all processes. */
 static int full_processes(struct text *text)
 {
 	int error;
@@ -107,7 +107,7 @@ int report_text(const struct sample *sample, const struct report_options *option
 	return error ? error : failed;
 }
 
-/* --- What it says in sentences --- */
+/* --- Sentences --- */
 
 static struct text *begin(struct text *text, const struct sample *sample, FILE *out)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for people: a block per thread, in the sections and columns that
- * users of Open vSwitch's kernel_delay.py know, and a footer that says what is
- * missing. */
+/* Text report: a block per thread, with the sections and columns of Open vSwitch's
+ * kernel_delay.py, and a footer with what is missing. */
 #ifndef TEXT_H
 #define TEXT_H
 
@@ -11,28 +10,25 @@
 #include "cli/model/report_options.h"
 #include "cli/model/sample.h"
 
-/* Writes the whole report of a finished sample, from the "# Sample dump" line
- * to the footer, and flushes the stream. Returns 0 or a negative errno if the
- * stream failed. */
+/* Writes the full report of a finished sample, from the "# Sample dump" line to the footer, and
+ * flushes. Returns 0 or a negative errno if the stream failed. */
 int report_text(const struct sample *sample, const struct report_options *options, FILE *out);
 
-/* Writes and flushes the line "# WHAT @LOCAL TIME (UTC)", with "(trigger@NS)"
- * after WHAT if trigger is not 0: when it was hit, CLOCK_MONOTONIC ns. Returns as
- * above. */
+/* Writes and flushes the line "# WHAT @LOCAL TIME (UTC)". A nonzero trigger adds "(trigger@NS)"
+ * after WHAT: the time of the hit, CLOCK_MONOTONIC ns. Returns as above. */
 int report_text_mark(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 
-/* --- What the report says in sentences, for formats that have figures and tables of their own ---
- */
+/* --- Sentences of the report, for formats with figures and tables of their own --- */
 
-/* Each writes and flushes lines. All return 0 or a negative errno if the stream failed. */
+/* Each writes lines and flushes. All return 0 or a negative errno if the stream failed. */
 
-/* The verdict, a sentence a line. */
+/* Verdict, one sentence per line. */
 int report_text_verdict(const struct sample *sample, FILE *out);
 
-/* What to do next, after NEXT. */
+/* Advice, after NEXT. */
 int report_text_advice(const struct sample *sample, FILE *out);
 
-/* What is missing and what happened: a line after "# WARNING: " or "# NOTE: " each. */
+/* Warnings and notes, one line each, after "# WARNING: " or "# NOTE: ". */
 int report_text_notes(const struct sample *sample, FILE *out);
 
 #endif

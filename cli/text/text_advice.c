@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to do about what the verdict says. */
+/* Advice on the causes of the verdict. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 
-/* About a cause; of several processes, where that is said otherwise. */
+/* Advice by cause; several: wording for several processes, if different. */
 static const struct {
 	const char *one, *several;
 } usual_advice[CAUSES] = {
@@ -55,8 +55,8 @@ static const struct {
 			   "pause" },
 };
 
-/* What to do once the culprit is known: of another process, whose PID is put behind it, and of the
- * target. NULL: as above. */
+/* Advice for a named culprit: other is followed by its PID, own is for target threads. NULL: as
+ * above. */
 #define LOOK_AT(what) "look at " what ": kernel_delay"
 static const struct {
 	const char *other, *own;
@@ -69,8 +69,8 @@ static const struct {
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
 };
 
-/* Not all interrupts can be moved, nor are all of devices: by how their names begin; "": several
- * kinds. */
+/* Advice by the start of an interrupt's name: some cannot be moved, and some are not from
+ * devices. "": several kinds. */
 static const struct {
 	enum cause cause;
 	const char *name, *advice;
@@ -93,7 +93,7 @@ static const struct {
 	{ CAUSE_SOFTIRQ, "", "[SOFT IRQ STATISTICS] says which of them" },
 };
 
-/* By what kind of interrupt it was; NULL: the usual. */
+/* Advice by kind of interrupt; NULL: the usual one. */
 static const char *kind_advice(const struct verdict_row *row)
 {
 	const char *by = row->who.comm;
@@ -108,7 +108,7 @@ static const char *kind_advice(const struct verdict_row *row)
 	return NULL;
 }
 
-/* What an option shows that was given: it is below, or in the capture. */
+/* Points to data of an option that was given. */
 static const char *given_advice(enum cause cause, const struct sample *sample)
 {
 	const struct trace_list *traces = &sample->traces;
@@ -149,7 +149,7 @@ static void amount(char text[static 32], const struct disk_limit *limit)
 			 what);
 }
 
-/* Whether the limit is that of the disk, of one of its partitions, or of what it is a part of. */
+/* True if the limit is on the disk, one of its partitions, or a device it is part of. */
 static bool is_of_disk(const struct disk_limit *limit, const char *disk)
 {
 	const size_t length = strlen(limit->device);
@@ -161,8 +161,8 @@ static bool is_of_disk(const struct disk_limit *limit, const char *disk)
 	       !(disk[length] >= 'a' && disk[length] <= 'o');
 }
 
-/* A disk that does what it is asked for at once is not why a thread waits for it: the group's limit
- * holds the requests back. */
+/* A disk that serves requests at once is not the reason to wait: the group's limit holds the
+ * requests back. */
 static bool is_limited(const struct sample *sample, const struct verdict_row *row)
 {
 	return row->cause == CAUSE_DISK && sample->disk_limit.per_second &&
@@ -170,7 +170,7 @@ static bool is_limited(const struct sample *sample, const struct verdict_row *ro
 	       is_of_disk(&sample->disk_limit, row->who.comm);
 }
 
-/* "raise io.max of /pods/web (vda: reads 2.1 MB/s)", of a long path the end. */
+/* "raise io.max of /pods/web (vda: reads 2.1 MB/s)"; a long path is cut at its start. */
 static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
 {
 	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], device[16], much[32], rest[64];
@@ -193,7 +193,7 @@ static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_lim
 
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
 
-/* A nice value counts between threads of the same control group, none of which is of real time. */
+/* Nice values only matter between normal threads of the same cgroup. */
 static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
 {
 	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
@@ -202,7 +202,7 @@ static const char *nice_advice(const struct sample *sample, const struct verdict
 		       : NULL;
 }
 
-/* Who is known need not be looked for. */
+/* A named culprit needs no search. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
 {
@@ -227,7 +227,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		snprintf(advice, SCREEN_WIDTH, "%s", usual);
 }
 
-#define MOVER_ROOM 17 /* of its name: with a PID and a count it is a line */
+#define MOVER_ROOM 17 /* bytes of the name, which leave a line's space for PID and count */
 
 bool text_has_second(const struct verdict *verdict)
 {
@@ -236,7 +236,7 @@ bool text_has_second(const struct verdict *verdict)
 		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
 }
 
-/* A line of its own: it is no cause, but whoever reads of waits wants to know. */
+/* Gets a line of its own: it is no cause, but matters to readers of wait figures. */
 static void mover_advice(struct text *text, const struct verdict *verdict)
 {
 	char line[128], name[MOVER_ROOM], count[NUMBER_LEN], tid[16] = "";
@@ -260,7 +260,7 @@ static const char *idle_advice(const struct sample *sample)
 	return "if the delay came at another time, --long-poll or a trigger waits for it";
 }
 
-/* Of what is said first, when that is no culprit's. */
+/* Advice when the largest share has no culprit. */
 static const char *part_advice(const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;

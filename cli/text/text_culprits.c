@@ -11,7 +11,7 @@
 #define NAME_WIDTH TEXT_NAME_WIDTH
 #define CLASS_WIDTH 10
 
-/* A row, or the sum of several. */
+/* A row, or a sum of rows. */
 struct line {
 	uint64_t woken, preempted, longest;
 };
@@ -144,7 +144,7 @@ void text_culprits(struct text *text, const struct thread_row *thread)
 	uint64_t whole = culprits_sum(thread->culprits, n, 0);
 	struct line own = { 0 }, rest = { 0 }, unknown = { 0 }, total = { 0 };
 
-	/* A brief block has no more of it than matters. */
+	/* A brief block shows only what matters. */
 	if (!whole || (text->brief && u64_times(whole, 100) < thread->ledger.life))
 		return;
 	text_section(text, "[READY: WHO HAD THE CPU]",

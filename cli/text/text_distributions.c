@@ -14,7 +14,7 @@
 #define DRAWN 40       /* stars of the longest bar */
 #define POWERS 64
 
-/* One distribution of the section. */
+/* A distribution in the section. */
 struct shown_durations {
 	const char *name;
 	struct whole whole;
@@ -49,13 +49,13 @@ static void shares(struct columns *columns, const struct shown_durations *shown)
 	columns_add(columns, shown->whole.max_open ? "+\n" : "\n");
 }
 
-/* The power of two that a duration has reached; below 2: 0. */
+/* Largest power of two up to ns; 0 below 2. */
 static unsigned int power_of(uint64_t ns)
 {
 	return ns < 2 ? 0 : 63U - (unsigned int)__builtin_clzll(ns);
 }
 
-/* Counts by powers of two. Returns the largest. */
+/* Counts durations by power of two. Returns the largest count. */
 static uint64_t powers_count(const struct shown_durations *shown, uint64_t counts[static POWERS])
 {
 	const struct durations *times = &shown->whole.times;
@@ -63,7 +63,7 @@ static uint64_t powers_count(const struct shown_durations *shown, uint64_t count
 
 	for (size_t i = 0; i < times->ended->n; i++) {
 		const struct bucket *bucket = &times->ended->buckets[i];
-		/* The last bucket of all has no limit. */
+		/* The very last bucket is unbounded. */
 		uint64_t le = bucket->le < times->max ? bucket->le : times->max;
 		uint64_t *count = &counts[power_of(le)];
 
@@ -111,8 +111,7 @@ static void drawing(struct columns *columns, const struct shown_durations *shown
 	}
 }
 
-/* Calls the function for each distribution that is not empty. Returns whether there
- * was one. */
+/* Calls write for each non-empty distribution. Returns true if there was one. */
 static bool each(struct columns *columns, const struct sample *sample,
 		 const struct thread_row *thread,
 		 void (*write)(struct columns *columns, const struct shown_durations *shown))

@@ -9,7 +9,7 @@
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
 
-/* Why user stacks are missing is known only now. */
+/* Adds why user stacks are missing, which is only known now. */
 static void reason_add(struct columns *columns, const struct trace_list *traces)
 {
 	char reason[ESCAPE_SIZE(128)] = "they could not be resolved";
@@ -36,7 +36,7 @@ static void warning_line(struct columns *columns, const struct sample *sample,
 	columns_add(columns, "\n");
 }
 
-/* Threads that are missing come before what is missing of threads. */
+/* Prints missing threads before data that is missing from threads. */
 static void warnings(struct columns *columns, const struct sample *sample)
 {
 	for (size_t i = 0; i < LOSSES; i++) {
@@ -47,7 +47,7 @@ static void warnings(struct columns *columns, const struct sample *sample)
 	}
 }
 
-/* what: what follows "is" or "was" of one, as of many. */
+/* what: text after "is" or "was", same for one and many. */
 static void note_count(struct columns *columns, uint64_t count, const char *one, const char *many,
 		       const char *what)
 {
@@ -56,7 +56,7 @@ static void note_count(struct columns *columns, uint64_t count, const char *one,
 			      count == 1 ? one : many, what);
 }
 
-/* Millionths; without zeros at the end. */
+/* Millionths, without trailing zeros. */
 static void percent_add(struct columns *columns, uint64_t share)
 {
 	uint64_t unit = 10000;
@@ -107,7 +107,7 @@ static void hit_line(struct columns *columns, const struct sample *sample, const
 		      *name ? " (" : "", name, *name ? ")" : "");
 }
 
-/* Whose doing the window is. */
+/* Names the triggers of the window. */
 static void hits(struct columns *columns, const struct sample *sample)
 {
 	bool start = sample->start_triggered, stop = sample->stop_triggered;
@@ -122,7 +122,7 @@ static void hits(struct columns *columns, const struct sample *sample)
 		hit_line(columns, sample, "stop trigger was", sample->stopped_on);
 }
 
-/* What was moved from one state to another. */
+/* Notes estimated time moved between states. */
 static void entry_notes(struct columns *columns, const struct entry_cost *entry)
 {
 	note_count(columns, entry->call_ns, "ns", "ns",
@@ -137,7 +137,7 @@ static void entry_notes(struct columns *columns, const struct entry_cost *entry)
 		   "of the same kind).");
 }
 
-/* The thread whose user mode differs most from what the kernel's ticks say of it. */
+/* Notes the thread whose user mode differs most from the kernel's ticks. */
 static void ticks_note(struct columns *columns, const struct sample *sample)
 {
 	const struct thread_row *worst = NULL;
@@ -164,7 +164,7 @@ static void ticks_note(struct columns *columns, const struct sample *sample)
 		      most > 0 ? "less" : "more");
 }
 
-/* Which condition of --record-on was true, and of what. */
+/* Notes which condition of --record-on was true. */
 static void fulfilled_note(struct columns *columns, const struct fulfilled *fulfilled)
 {
 	char raw[EXCESS_WORDS_LEN], words[4 * EXCESS_WORDS_LEN],
@@ -177,7 +177,7 @@ static void fulfilled_note(struct columns *columns, const struct fulfilled *fulf
 	columns_print(columns, "# NOTE: --record-on '%s' was true: %s.\n", condition, words);
 }
 
-/* Of this program's own threads; what its BPF programs cost is the target's time. */
+/* Notes the cost of this program's own threads; its BPF programs run on the target's time. */
 static void own_note(struct columns *columns, const struct own_cost *own)
 {
 	if (!own->period_ns)
@@ -194,7 +194,7 @@ void text_footer(struct text *text)
 {
 	struct columns *columns = &text->columns;
 	const struct sample *sample = text->sample;
-	/* They matter to those who add up a thread's books, which a brief block does not have. */
+	/* Only matters for the sum of a thread's states, which a brief block does not show. */
 	bool estimates = !text->brief &&
 			 (sample->entry.call_ns || sample->entry.irq_ns || sample->entry.fault_ns);
 	const uint64_t rings = usage_total(sample).rings;
@@ -245,7 +245,7 @@ void text_footer(struct text *text)
 	for (size_t i = 0; i < sample->n_absent; i++) {
 		const struct absence *absence = &sample->absent[i];
 
-		/* Of times that nobody has it says nothing. */
+		/* Without threads there are no times to qualify. */
 		if (sample->n_threads || strcmp(absence->section, "THREAD TIME") != 0)
 			columns_print(columns, "# NOTE: [%s] %s.\n", absence->section,
 				      absence->what);

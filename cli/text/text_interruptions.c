@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What kept threads from their code: sums by cause, and the list. */
+/* Interruptions of threads: sums by cause, and the list. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "text_parts.h"
 #include "text_words.h"
 
-/* No more are listed: the longest ones. */
+/* The longest ones are listed. */
 #define LISTED 100
 
 static void sum_row(struct columns *columns, const char *title, const struct interruption_sum *sum)
@@ -55,10 +55,11 @@ static int by_start(const void *a, const void *b)
 {
 	const struct interruption *const *x = a, *const *y = b;
 
-	return (*x > *y) - (*x < *y); /* as they lie in the sample */
+	return (*x > *y) - (*x < *y); /* in order of the sample */
 }
 
-/* What took most of it, who and how many others; what else had a part; "moved" to another CPU. */
+/* Adds the main cause, its name, and the number of others; then further causes; "moved": to
+ * another CPU. */
 static void why(struct columns *columns, const struct interruption *interruption)
 {
 	columns_left(columns, interruption_titles[interruption->cause], 11);
@@ -100,8 +101,8 @@ static void row(struct columns *columns, const struct sample *sample,
 	why(columns, interruption);
 }
 
-/* The longest of those that are wanted, by their start. Returns how many; *all: of how many, and
- * how long the others are. NULL without memory. */
+/* Picks the longest interruptions of matching threads, sorted by start. Returns *n of them;
+ * *all: how many there were; *others_ns: time of the others. NULL without memory. */
 static const struct interruption **chosen(const struct sample *sample, const char *names, size_t *n,
 					  size_t *all, uint64_t *others_ns)
 {

@@ -14,12 +14,12 @@
 #include "text_screen.h"
 
 #define LINES_MOST 12
-#define ROWS_MOST (LINES_MOST - 3) /* headers, the others */
+#define ROWS_MOST (LINES_MOST - 3) /* without headers and the line of the others */
 #define THREAD_WIDTH 24
 
-/* --- Which lines there are --- */
+/* --- Choice of lines --- */
 
-/* It runs, or could. */
+/* Running or ready. */
 static bool is_runnable(const struct path_row *row)
 {
 	switch (row->state) {
@@ -34,7 +34,7 @@ static bool is_runnable(const struct path_row *row)
 	}
 }
 
-/* While a thread is runnable, it has a line, whatever it is in detail. */
+/* Runnable rows of a thread share a line, whatever their details. */
 static bool share_line(const struct path_row *a, const struct path_row *b)
 {
 	return is_runnable(a) && is_runnable(b) && a->thread.tid == b->thread.tid &&
@@ -46,7 +46,7 @@ static uint64_t length(const struct path_row *row)
 	return u64_sub(row->end, row->start);
 }
 
-/* The path's rows with those that share lines joined; NULL: no memory. */
+/* Rows of the path after joining shared lines; NULL: no memory. */
 static struct path_row *lines_of(const struct critical_path *path, size_t *n)
 {
 	struct path_row *lines = calloc(path->n_rows, sizeof(*lines));
@@ -60,7 +60,7 @@ static struct path_row *lines_of(const struct critical_path *path, size_t *n)
 	return lines;
 }
 
-/* Longer ones first; of equal ones the earlier. */
+/* Longer ones first; ties by start. */
 static int by_length(const void *a, const void *b)
 {
 	const struct path_row *x = *(const struct path_row *const *)a;
@@ -158,7 +158,7 @@ static void header(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
-/* How far back what was recorded goes, which may be less than was asked for. */
+/* Writes how far back the recording goes, which may be less than requested. */
 static void recorded(struct text *text)
 {
 	const struct recording_facts *facts = &text->sample->recorded;

@@ -20,7 +20,7 @@
 
 /* --- Cells --- */
 
-/* Foreign text, cut off at so many columns: no character has more columns than bytes. */
+/* Adds foreign text, cut at width columns: no character has more columns than bytes. */
 static void foreign(struct columns *columns, const char *text, size_t size, size_t width)
 {
 	char escaped[ESCAPE_SIZE(PROCESS_TITLE)];
@@ -29,7 +29,7 @@ static void foreign(struct columns *columns, const char *text, size_t size, size
 	columns_add(columns, escaped);
 }
 
-/* "812", "5,000x"; of no process "?". */
+/* "812", "5,000x"; "?" without a process. */
 static void process_id(struct columns *columns, const struct process_row *process, size_t width)
 {
 	char number[NUMBER_LEN + 1] = "?";
@@ -41,7 +41,6 @@ static void process_id(struct columns *columns, const struct process_row *proces
 	columns_right(columns, number, width);
 }
 
-/* The title, else the name. */
 static void process_title(struct columns *columns, const struct process_row *process, size_t width)
 {
 	if (!process)
@@ -54,7 +53,7 @@ static void process_title(struct columns *columns, const struct process_row *pro
 		columns_add(columns, "<unknown>");
 }
 
-/* before: what is in front of all labels. */
+/* before: text before the first label. */
 static void label(struct columns *columns, const char *what, const char *text, const char *before,
 		  bool *any)
 {
@@ -66,7 +65,7 @@ static void label(struct columns *columns, const char *what, const char *text, c
 	*any = true;
 }
 
-/* Where it runs: " [pod shop-0, container db, image postgres:16]". */
+/* Location of a process: " [pod shop-0, container db, image postgres:16]". */
 static void labels(struct columns *columns, const char *pod, const char *container,
 		   const char *image, const char *before, const char *after)
 {
@@ -101,7 +100,7 @@ static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
 	columns_right(columns, text, 8);
 }
 
-/* --- Those that have no line --- */
+/* --- Processes without a line --- */
 
 static struct process_sum rest_sum(const struct process_sum *sums, size_t n)
 {
@@ -124,7 +123,7 @@ static void rest_id(struct columns *columns, const struct process_sum *sums, siz
 	columns_right(columns, number, width);
 }
 
-/* --- The first screen --- */
+/* --- First screen --- */
 
 static void screen_figures(struct columns *columns, const struct process_sum *sum)
 {
@@ -134,8 +133,8 @@ static void screen_figures(struct columns *columns, const struct process_sum *su
 	columns_add(columns, "  ");
 }
 
-/* Those that lost anything, the largest first. Of more than have room the last line has the rest.
- */
+/* Lists processes that lost time, largest first. If space runs out, the last line sums up the
+ * rest. */
 int text_screen_processes(struct text *text)
 {
 	const struct sample *sample = text->sample;
@@ -167,7 +166,7 @@ int text_screen_processes(struct text *text)
 	return error;
 }
 
-/* A text at an offset in each row, if all have the same; else "". */
+/* Text at an offset in each row, if all are equal; else "". */
 static const char *shared_text(const struct sample *sample, size_t at, size_t size)
 {
 	const char *first = (const char *)&sample->processes[0] + at;
@@ -198,9 +197,9 @@ void text_processes_name(char name[static PROCESSES_LEN], const struct sample *s
 		 *SHARED_TEXT(sample, name) ? "" : " and others");
 }
 
-/* --- The section --- */
+/* --- Section --- */
 
-/* ", frozen 20.0 ms": what has no column, as it is seldom. */
+/* ", frozen 20.0 ms": rare times that have no column. */
 static void sum_note(struct columns *columns, const char *what, uint64_t ns)
 {
 	char text[NUMBER_LEN];
@@ -249,7 +248,6 @@ static void process_line(struct text *text, const struct process_sum *sum)
 	columns_add(columns, "\n");
 }
 
-/* All others together. */
 static void rest_line(struct text *text, const struct process_sum *sums, size_t n)
 {
 	struct columns *columns = &text->columns;
@@ -280,7 +278,7 @@ int text_processes(struct text *text, size_t top)
 	columns_add(columns,
 		    "\n       PID THREADS   RUNNING     READY THROTTLED   BLOCKED      KEPT "
 		    "OF BUSY  PROCESS\n");
-	/* A line for the rest is worth it if it is of several. */
+	/* A line for the rest only pays for two or more. */
 	if (n <= top + 1)
 		top = n;
 	for (size_t i = 0; i < top; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What threads and processes used. */
+/* Resources of threads and processes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,12 +9,12 @@
 #include "text_parts.h"
 #include "text_words.h"
 
-/* --- What threads read and wrote, and what processes used --- */
+/* --- I/O of threads, and resources of processes --- */
 
 #define INDENT TEXT_INDENT
 #define NAME_WIDTH TEXT_NAME_WIDTH
 
-/* Bytes, or calls, per second of the window; a capture may say anything. */
+/* Bytes or calls per second of the window; a capture file may contain any value. */
 static uint64_t rate_of(const struct sample *sample, uint64_t count)
 {
 	uint64_t ns = sample->end > sample->start ? sample->end - sample->start : 0;
@@ -64,7 +64,7 @@ void text_io(struct text *text, const struct thread_row *thread)
 	}
 }
 
-/* Kilobytes as ps(1) has them; 0 is not known. */
+/* Kilobytes as in ps(1); 0 is unknown. */
 static void memory_column(struct columns *columns, uint64_t bytes)
 {
 	columns_add(columns, "  ");
@@ -74,7 +74,7 @@ static void memory_column(struct columns *columns, uint64_t bytes)
 		columns_right(columns, "-", 10);
 }
 
-/* "4711", or "12x" of several. */
+/* "4711", or "12x" for several. */
 static void usage_whose(struct columns *columns, const struct usage_row *usage, size_t others)
 {
 	char number[NUMBER_LEN + 1];
@@ -122,7 +122,7 @@ static void begun_line(struct text *text, const struct usage_row *usage, size_t 
 		      usage->execs == 1 ? "program was" : "programs were");
 }
 
-/* A line of each of the first, and one of all others. */
+/* Writes a line for each of the first rows, and one for the rest. */
 static void usage_lines(struct text *text, size_t most,
 			void (*line)(struct text *text, const struct usage_row *usage,
 				     size_t others))
@@ -172,11 +172,11 @@ void text_usages(struct text *text, size_t most)
 	resent(text);
 }
 
-/* --- Events that were counted --- */
+/* --- Counted events --- */
 
-#define EVENT_WIDTH 40 /* as wide as a name and a CPU, or the title of a ratio */
+#define EVENT_WIDTH 40 /* fits a name and a CPU, or the title of a ratio */
 
-/* The share of the time for which it was counted, if that was not all. */
+/* Adds the share of the time it was counted, if below 100 %. */
 static void counter_line(struct columns *columns, const struct counter_row *row)
 {
 	char percent[NUMBER_LEN], cpu[24] = "";
@@ -230,7 +230,7 @@ void text_counters(struct text *text, const struct thread_row *thread)
 		ratio_line(&text->columns, thread, &counter_ratios[i]);
 }
 
-/* --- Sleeps with a time-out --- */
+/* --- Sleeps with a timeout --- */
 
 void text_timers(struct text *text, const struct thread_row *thread)
 {

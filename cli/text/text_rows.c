@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sections of a thread, and the rows in them. */
+/* Sections of a thread, and their rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ struct text_cut text_cut(const struct text *text, const struct text_list *list, 
 	cut.shown = u64_min(list->n, most);
 	while (cut.shown && u64_times(counts_of(list, cut.shown - 1).total, 100) < list->life)
 		cut.shown--;
-	/* A line of one other is no shorter than its own. */
+	/* A line for one other row is no shorter than the row itself. */
 	if (list->n - cut.shown == 1 && cut.shown)
 		cut.shown++;
 	cut.others = list->n - cut.shown;
@@ -85,7 +85,7 @@ static bool is_at_left(const struct column *column)
 	return column->width <= 0;
 }
 
-/* The two spaces in front of a column. */
+/* Adds the two spaces before a column. */
 static void column_begin(struct columns *columns, const struct column *all,
 			 const struct column *column)
 {
@@ -124,7 +124,7 @@ static void row_cell(struct columns *columns, const struct column *column, const
 	}
 }
 
-/* Rows from the first one on, in one line: what adds up, behind a label. */
+/* Sums up rows in one line, after a label. */
 static void rows_sum(struct text *text, const struct row_list *list, const char *rows, size_t n,
 		     const char *label)
 {
@@ -165,7 +165,8 @@ void text_rows_below(struct text *text, const struct row_list *list, const void 
 	};
 	const struct text_cut cut =
 		list->total ? text_cut(text, &counts, list->brief ?: TEXT_BRIEF_ROWS)
-			    : (struct text_cut){ .shown = n }; /* nothing says what is small */
+			    : (struct text_cut){ .shown = n }; /* without figures, no row is
+								* small */
 	struct columns *columns = &text->columns;
 	char header[256], label[16 + NUMBER_LEN];
 

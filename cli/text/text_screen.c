@@ -13,8 +13,8 @@
 #include "text_processes.h"
 #include "text_words.h"
 
-/* Lines of tables, without their headers: with those, the verdict, the window and the advice
- * they are SCREEN_LINES at most. */
+/* Lines of tables without headers. With headers, verdict, window and advice they are
+ * SCREEN_LINES at most. */
 #define STATES_MOST 6
 #define CAUSES_MOST 4
 #define FIXED_LINES (1 + VERDICT_LINES + 3 + 1) /* window, verdict, headers, advice */
@@ -32,7 +32,7 @@ int text_is_trigger(const struct sample *sample, const struct thread_row *thread
 
 /* --- Cells --- */
 
-#define NUMBERS 10000000 /* there are no larger TIDs */
+#define NUMBERS 10000000 /* no TID is larger */
 
 static void cell_left(struct columns *columns, const char *escaped, size_t width)
 {
@@ -56,7 +56,7 @@ static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
 	columns_right(columns, text, 8);
 }
 
-/* "  4711 worker", "   12x worker" in 7 + 1 + 15 columns; the name in width. */
+/* " 4711 worker", " 12x worker" in 7 + 1 + 15 columns; the name in width. */
 static void cell_thread(struct columns *columns, const struct thread_row *thread, size_t width)
 {
 	uint64_t shown = thread->members > 1 ? thread->members : (uint64_t)thread->tid;
@@ -73,7 +73,7 @@ static void cell_thread(struct columns *columns, const struct thread_row *thread
 	cell_left(columns, *name ? name : "<unknown>", width);
 }
 
-/* --- The parts, from top to bottom --- */
+/* --- Parts, from top to bottom --- */
 
 /* "redis-server[4711]: 1.00 s, 5 threads, CPU 0-1, nothing lost" */
 static void screen_window(struct text *text)
@@ -113,7 +113,7 @@ static void screen_window(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
-/* A line of the ledger as a sum over all threads. */
+/* A ledger state, summed over all threads. */
 struct state_sum {
 	uint64_t ns, worst_ns;
 	const struct thread_row *worst;
@@ -136,7 +136,7 @@ static void states_sum(const struct sample *sample, struct state_sum sums[static
 	}
 }
 
-/* Whether it is among the largest, of which so many have room. */
+/* True if the state is among the most largest ones. */
 static bool is_listed(const struct state_sum sums[static LEDGER_STATES], size_t state, size_t most)
 {
 	size_t larger = 0;
@@ -161,8 +161,8 @@ static void state_line(struct text *text, const struct verdict *verdict, const c
 	cell_share(columns, busy, verdict->busy);
 }
 
-/* Of the state in which it waits for work, busy is what is left of it. Of more than have room the
- * last line has the rest. */
+/* Lists the states. The state of waiting for work only counts with its busy part. If space runs
+ * out, the last line sums up the rest. */
 static size_t states(struct text *text, const struct verdict *verdict, size_t most)
 {
 	struct state_sum sums[LEDGER_STATES] = { 0 };
@@ -204,7 +204,7 @@ static size_t states(struct text *text, const struct verdict *verdict, size_t mo
 #define CAUSE_WIDTH 24
 #define WHO_WIDTH 24 /* a name and a TID */
 
-/* One line of a cause; without a row of what is unexplained. */
+/* Adds the line of a cause, or of unexplained time. */
 static void cause_line(struct text *text, const struct verdict *verdict, const char *title,
 		       const char *who, uint64_t ns, uint64_t longest)
 {
@@ -233,7 +233,7 @@ static void row_line(struct text *text, const struct verdict *verdict,
 		   row->longest);
 }
 
-/* The largest that is not greater than the one before; of equals those in order. NULL: no more. */
+/* Next row by descending time, ties in order; NULL: no more. */
 static const struct verdict_row *row_below(const struct verdict *verdict,
 					   const struct verdict_row *before)
 {
@@ -250,13 +250,13 @@ static const struct verdict_row *row_below(const struct verdict *verdict,
 	return next;
 }
 
-/* All, the largest first; of more than have room the last line has the rest. */
+/* Lists all causes, largest first. If space runs out, the last line sums up the rest. */
 static void causes(struct text *text, const struct verdict *verdict, size_t most)
 {
-	/* Less is not worth the line. */
+	/* Less is not worth a line. */
 	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
 	uint64_t unexplained = is_much ? verdict->unexplained : 0, left = verdict->unexplained;
-	/* The advice has lines of its own for a second culprit, and for who moved threads. */
+	/* A second culprit and moved threads take extra lines of advice. */
 	size_t taken = text_has_second(verdict) + (verdict->moves > 0),
 	       n = verdict->n_rows + is_much;
 	const struct verdict_row *row = NULL, *next = row_below(verdict, NULL);
@@ -293,7 +293,7 @@ void text_screen_thread(struct columns *columns, const struct verdict_thread *th
 	cell_share(columns, thread->kept, thread->busy);
 }
 
-/* Threads that have no room: what all of them lost. */
+/* Sums of threads without space on the screen. */
 struct thread_rest {
 	uint64_t members, kept, busy;
 };
@@ -316,8 +316,8 @@ static void rest_cell(struct columns *columns, const struct thread_rest *rest)
 	cell_share(columns, rest->kept, rest->busy);
 }
 
-/* Those that lost anything, and those that are first because their probes made the sample;
- * two of them on a line. Of more than have room the last cell has the rest. */
+/* Lists threads that lost time, after those whose probes made the sample, two per line. If space
+ * runs out, the last cell sums up the rest. */
 static void threads(struct text *text, const struct verdict_thread *const *order, size_t n)
 {
 	struct columns *columns = &text->columns;
@@ -354,7 +354,7 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 	}
 }
 
-/* What of its lines the others do not need is for causes: spare are those of threads. */
+/* Gives spare lines to the causes; spare: those of the threads. */
 static void whole_top(struct text *text, size_t spare)
 {
 	const struct verdict *verdict = text->sample->verdict;

@@ -16,7 +16,7 @@
 #include "text_screen.h"
 #include "text_words.h"
 
-/* --- The order --- */
+/* --- Order --- */
 
 bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
 {
@@ -137,7 +137,7 @@ static void thread_line(struct text *text, const struct verdict_thread *thread)
 	columns_add(columns, "\n");
 }
 
-/* --- All of it --- */
+/* --- Report --- */
 
 void text_threads_header(struct columns *columns)
 {
@@ -146,14 +146,14 @@ void text_threads_header(struct columns *columns)
 			     "--------------------------------------\n");
 }
 
-/* A report of so many lines can be read; unless sections of more threads than usual are asked
- * for, there are no more than have room, but those of the first few. */
+/* Limit on lines that people still read. Without an explicit number of threads, sections stop at
+ * the limit, except those of the first few threads. */
 #define LINES_MOST 400
-#define LINES_BESIDE 40 /* the screen, headers, the footer */
+#define LINES_BESIDE 40 /* screen, headers, footer */
 #define TOP_USUAL 10
 #define TOP_LEAST 3
 
-/* How many lines the sections of a thread take, with the empty one behind them. */
+/* Lines of a thread's sections, including the empty one after them. */
 static size_t lines_of(const struct text *text, const struct thread_row *thread)
 {
 	struct text *trial = malloc(sizeof(*trial));
@@ -176,7 +176,7 @@ static size_t lines_of(const struct text *text, const struct thread_row *thread)
 	return lines;
 }
 
-/* Of so many of n threads the sections have room. */
+/* How many of the first top threads have space for their sections. */
 static size_t top_of(const struct text *text, const struct verdict_thread *const *threads, size_t n,
 		     size_t top)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a report that has not all sections of all of them. */
+/* Threads of a report without all sections of all threads. */
 #ifndef TEXT_SHORT_H
 #define TEXT_SHORT_H
 
@@ -7,17 +7,16 @@
 #include "cli/model/verdict.h"
 #include "text_parts.h"
 
-/* Writes the first screen; unless that is all that is asked for, then the sections of the
- * threads that come first in the order asked for, and a line of each of the others. Returns 0
- * or -ENOMEM. */
+/* Writes the first screen. Unless only that is asked for, adds sections of the first threads in
+ * the requested order, and a line for each other. Returns 0 or -ENOMEM. */
 int text_short(struct text *text, const struct report_options *options);
 
-/* The threads of its verdict that are asked for, *n of them in the order asked for. The array is
- * the caller's to free(). NULL: no memory. */
+/* Matching threads of the verdict in the requested order, *n of them. The caller frees the
+ * array. NULL: no memory. */
 const struct verdict_thread **text_threads_order(const struct sample *sample,
 						 const struct report_options *options, size_t *n);
 
-/* The three states in which a thread was longest, with their shares of its life. */
+/* Adds the three longest states of a thread, with their shares of its life. */
 void text_thread_states(struct columns *columns, const struct ledger *ledger);
 
 #endif

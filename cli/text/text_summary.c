@@ -16,16 +16,16 @@
 /* --- Statistics over samples --- */
 
 #define SHORT_THREADS 10
-#define SHORT_MEASURES 3 /* of a thread */
+#define SHORT_MEASURES 3 /* per thread */
 #define MEASURE_WIDTH 26
 #define CELL 9
 
 struct section {
 	const struct summary *summary;
 	const struct report_options *options;
-	double highest;         /* of all points that are drawn */
-	size_t *order;          /* room for all measures */
-	uint64_t measures_left; /* lines that the threads which are listed do not have */
+	double highest;         /* over all points drawn */
+	size_t *order;          /* space for all measures */
+	uint64_t measures_left; /* lines left out for the listed threads */
 	struct columns columns;
 };
 
@@ -44,7 +44,7 @@ static void cell_add(struct section *section, const struct measure *measure, dou
 	columns_right(&section->columns, text, CELL);
 }
 
-/* Per second; of times, which then are shares, in percent. */
+/* Adds a value per second; times become shares, in percent. */
 static void rate_add(struct section *section, const struct measure *measure, double value)
 {
 	char text[64];
@@ -60,7 +60,7 @@ static void rate_add(struct section *section, const struct measure *measure, dou
 	columns_right(&section->columns, text, CELL + 1);
 }
 
-/* A bar for each point, the highest of the section being a full one. */
+/* Adds a bar per point; the section's highest is full height. */
 static void sparkline_add(struct section *section, const struct summary_thread *thread)
 {
 	static const char *const bars[] = { " ",      "\u2581", "\u2582", "\u2583", "\u2584",
@@ -69,7 +69,7 @@ static void sparkline_add(struct section *section, const struct summary_thread *
 	columns_add(&section->columns, "  |");
 	for (size_t i = 0; i < summary_points(section->summary); i++) {
 		double part = summary_point(section->summary, thread, i);
-		/* What is not 0 can be seen. */
+		/* Anything above 0 stays visible. */
 		size_t height = part > 0 ? 1 + (size_t)(part / section->highest * 7.5) : 0;
 
 		columns_add(&section->columns, bars[height > 8 ? 8 : height]);
@@ -127,8 +127,8 @@ static void line_add(struct section *section, const struct summary_thread *threa
 	columns_add(columns, "\n");
 }
 
-/* Whether a line of a measure is worth it, besides the first about what kept a thread from running.
- * How long it was busy says little then. */
+/* True if a measure deserves a line besides the first one, on time kept from running. Busy time
+ * says little then. */
 static bool is_shown(const struct section *section, const struct summary_thread *thread,
 		     size_t index)
 {
@@ -163,7 +163,7 @@ static void thread_add(struct section *section, const struct summary_thread *thr
 			      (unsigned long long)thread->first);
 }
 
-/* Threads that lost time and have no line: how many, and what they lost in a sample on average. */
+/* Adds a line for threads without one that lost time: their number, and mean loss per sample. */
 static void others_add(struct section *section, const struct summary_thread *const *threads,
 		       size_t n)
 {
@@ -195,7 +195,7 @@ static void others_add(struct section *section, const struct summary_thread *con
 	columns_add(columns, "\n");
 }
 
-/* Each has a unit of its own: there is no sum. */
+/* Units differ, so there is no sum. */
 static void measures_left_add(struct section *section)
 {
 	if (section->measures_left)
@@ -247,7 +247,7 @@ static double highest_of(const struct section *section, const struct summary_thr
 	return highest;
 }
 
-/* Those that are wanted, at the beginning of order. Returns how many of them are listed. */
+/* Moves the matching threads to the start of order. Returns how many are listed. */
 static size_t threads_choose(const struct section *section, const struct summary_thread **order,
 			     size_t *wanted)
 {
@@ -296,7 +296,7 @@ int report_text_summary(const struct summary *summary, const struct report_optio
 #define CHANGED_WIDTH 32
 #define DIFFERENCE_CELL 12
 
-/* A time, per second if it is a sum; or a number. */
+/* Adds a time, per second for sums, or a number. */
 static void difference_cell_add(struct columns *columns, const struct difference *difference,
 				double value)
 {

@@ -15,7 +15,7 @@
 #define BRIEF_ROWS TEXT_BRIEF_ROWS
 #define CALLS_HEADER "NAME                 NUMBER       COUNT          TOTAL ns            MAX ns"
 
-/* Less than 1 % of a thread's life, and left out of a brief block. */
+/* True if below 1 % of a thread's life, and so left out of a brief block. */
 static bool is_small(const struct text *text, const struct thread_row *thread, uint64_t ns)
 {
 	return text->brief && u64_times(ns, 100) < thread->ledger.life;
@@ -64,7 +64,7 @@ static void calls_total(struct text *text, uint64_t count, uint64_t total)
 	if (!count)
 		return;
 	columns_add(columns, INDENT);
-	/* In another architecture's calls we do not know poll. */
+	/* Poll has an unknown number on other architectures. */
 	columns_left(columns, text->sample->foreign_calls ? "TOTAL:" : "TOTAL( - poll):", 27);
 	columns_gap_count(columns, count, 10);
 	columns_gap_ns(columns, total, 16);
@@ -91,7 +91,7 @@ static void calls_full(struct text *text, const struct thread_row *thread)
 	calls_total(text, count, total);
 }
 
-/* Those in which it spent most. */
+/* Calls with the most time. */
 static void calls_brief(struct text *text, const struct thread_row *thread)
 {
 	struct text_list list = TEXT_LIST(thread->calls, thread->n_calls, count,
@@ -162,7 +162,7 @@ struct sleeps {
 	struct kd_count counts;
 };
 
-/* Of a thread's sleeps, the longest sum first. */
+/* Sorts a thread's sleeps, largest sum first. */
 static size_t awaited_sort(const struct ledger *ledger, struct sleeps sleeps[KD_AWAITED_KINDS])
 {
 	size_t n = 0;
@@ -180,7 +180,7 @@ static size_t awaited_sort(const struct ledger *ledger, struct sleeps sleeps[KD_
 	return n;
 }
 
-/* With the function, which may be wider than its column. */
+/* Adds the kernel function, which may exceed its column. */
 static void awaited_title(struct columns *columns, const struct thread_row *thread,
 			  unsigned int kind)
 {
@@ -240,7 +240,7 @@ static void ledger_line(struct columns *columns, const char *label, uint64_t ns,
 	columns_add(columns, "\n");
 }
 
-/* What the kernel counted and how far we are off, which may be either way. */
+/* Adds the kernel's own count and our signed difference. */
 static void ledger_check(struct columns *columns, const struct ledger *ledger)
 {
 	uint64_t running = ledger_running(ledger);
@@ -264,7 +264,7 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	columns_add(columns, "\n");
 }
 
-/* A line of one other is no shorter than its own. */
+/* A line for one other state is no shorter than its own. */
 static void states(struct text *text, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
@@ -332,7 +332,7 @@ static void migrations(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
 
-	/* Files of before have no causes. */
+	/* Older files have no causes. */
 	if (!(thread->wakeup_migrations | thread->balance_migrations | thread->affinity_migrations |
 	      thread->other_migrations))
 		return;
@@ -421,7 +421,7 @@ static void in_flight(struct text *text, const struct thread_row *thread)
 		     "NAME                 NUMBER         INSIDE ns  EDGE     BEFORE START ns"
 		     "        LONGEST ns  AT END");
 	for (size_t i = 0; i < thread->n_open; i++) {
-		/* A line of one other is no shorter than its own. */
+		/* A line for one other item is no shorter than its own. */
 		if (thread->n_open > n + 1 &&
 		    (shown == n || is_small(text, thread, thread->open[i].inside))) {
 			others_ns = u64_add(others_ns, thread->open[i].inside);
@@ -437,7 +437,7 @@ static void in_flight(struct text *text, const struct thread_row *thread)
 	columns_add(columns, "\n");
 }
 
-/* --- Below a row of a lock: which variable it is, who waited, what its holder did --- */
+/* --- Below a lock's row: its variable, the waiters, and what its holder did --- */
 
 static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
 {
@@ -449,7 +449,7 @@ static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, c
 	columns_add(columns, " %");
 }
 
-/* The variable that it is. */
+/* Adds the variable that contains the lock. */
 static void lock_place(struct columns *columns, const struct lock_row *lock)
 {
 	if (!lock->object)
@@ -474,7 +474,7 @@ static void lock_place(struct columns *columns, const struct lock_row *lock)
 	columns_add(columns, "]\n");
 }
 
-/* What the holder did, where one is known. */
+/* Adds what the holder did, if there is a known one. */
 static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 {
 	struct columns *columns = &text->columns;
@@ -482,7 +482,7 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 	const uint64_t total = lock->waits.total;
 	char buffer[TEXT_CALL];
 
-	/* Of a thread that is not followed it is not known. */
+	/* Unknown for a thread that is not tracked. */
 	const bool known = doing->running + doing->ready + doing->asleep;
 
 	if (!known && lock->holder && lock->holder_pid) {

@@ -17,12 +17,12 @@
 
 /* --- Stacks --- */
 
-#define INDENT "          " /* as kernel_delay.py */
-#define FUNCTION_MOST 1000  /* bytes; names of C++ templates can be of any length */
+#define INDENT "          " /* as in kernel_delay.py */
+#define FUNCTION_MOST 1000  /* bytes; names of C++ templates may be very long */
 #define OBJECT_MOST 255
 #define US 1000 /* ns */
 
-/* A name from a file of the target, of so many bytes of which most are shown. */
+/* Adds a name from one of the target's files: length bytes, most of them at most. */
 static void bytes_add(struct columns *columns, const char *name, size_t length, size_t most)
 {
 	char escaped[ESCAPE_SIZE(FUNCTION_MOST)];
@@ -38,7 +38,7 @@ static void name_add(struct columns *columns, const char *name, size_t most)
 	bytes_add(columns, name, strnlen(name, most + 1), most);
 }
 
-/* Without the path; an object that is no file has brackets already. */
+/* Strips the path; objects other than files have brackets already. */
 static void object_add(struct columns *columns, const char *object)
 {
 	const char *slash = strrchr(object, '/');
@@ -52,7 +52,7 @@ static void object_add(struct columns *columns, const char *object)
 		name_add(columns, object, OBJECT_MOST);
 }
 
-/* varies: it was at several places of its function, which are not told. */
+/* varies: at several offsets in its function, which are not shown. */
 static void frame_line(struct columns *columns, const struct frame *frame, bool is_kernel,
 		       bool varies)
 {
@@ -74,7 +74,7 @@ static void frame_line(struct columns *columns, const struct frame *frame, bool 
 			object_add(columns, frame->object);
 		else
 			columns_add(columns, "kernel");
-		/* To find the function with, on a machine that has its symbols. */
+		/* Finds the function on a machine with its symbols. */
 		if (!is_named && frame->build_id) {
 			columns_add(columns, " build-id ");
 			name_add(columns, frame->build_id, OBJECT_MOST);
@@ -122,7 +122,7 @@ static void no_kernel_stack(struct columns *columns, const struct trace_row *row
 		      row->no_kernel ? row->no_kernel : "");
 }
 
-/* At which descriptor that was. */
+/* Adds the descriptor. */
 static void at_line(struct columns *columns, const char *at, bool others)
 {
 	char escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
@@ -131,7 +131,7 @@ static void at_line(struct columns *columns, const char *at, bool others)
 	columns_print(columns, INDENT "(at %s%s)\n", escaped, others ? ", and others" : "");
 }
 
-/* The path of the call, or how it is that there is none. */
+/* Adds the path of the call, or why there is none. */
 static void path_line(struct columns *columns, const struct trace_row *row, bool others)
 {
 	if (row->path) {
@@ -144,7 +144,7 @@ static void path_line(struct columns *columns, const struct trace_row *row, bool
 	}
 }
 
-/* The lock of the wait, and who had it. */
+/* Adds the lock of the wait, and its holder. */
 static void lock_line(struct columns *columns, const struct blocker *blocker, bool others)
 {
 	columns_add(columns, INDENT "(lock ");
@@ -165,7 +165,7 @@ static void lock_line(struct columns *columns, const struct blocker *blocker, bo
 	columns_add(columns, others ? ", and others)\n" : ")\n");
 }
 
-/* How long the disk took for the request that ended the wait. */
+/* Adds the duration of the disk request that ended the wait. */
 static void disk_line(struct columns *columns, const struct blocker *blocker, bool others)
 {
 	columns_add(columns, INDENT "(disk ");
@@ -175,7 +175,7 @@ static void disk_line(struct columns *columns, const struct blocker *blocker, bo
 		      others ? ", and others" : "");
 }
 
-/* Of which processes it is. */
+/* Adds the processes of a row or sum. */
 static void processes_line(struct columns *columns, const struct sample *sample,
 			   const struct trace_row *row, const struct trace_sum *sum)
 {
@@ -193,9 +193,8 @@ static void processes_line(struct columns *columns, const struct sample *sample,
 	columns_add(columns, ")\n");
 }
 
-/* Writes the kernel stack of a row and below it its user stack, innermost frames
- * first. In place of one that was asked for and is not there stands why. The row is one
- * for itself, or the sum's that it speaks for. */
+/* Writes a row's kernel stack, then its user stack, innermost frames first. A missing stack that
+ * was asked for is replaced by the reason. The row stands alone, or for a sum. */
 static void text_stacks(struct columns *columns, const struct sample *sample,
 			const struct trace_row *row, const struct trace_sum *sum)
 {
@@ -225,7 +224,7 @@ static void text_stacks(struct columns *columns, const struct sample *sample,
 
 #define US 1000 /* ns */
 
-/* Results of calls that a signal interrupted; the kernel keeps them to itself
+/* Results of interrupted system calls, which the kernel never returns to user space
  * (include/linux/errno.h). */
 static const struct {
 	int error;
@@ -245,7 +244,7 @@ static const char *error_name(int error)
 	return strerrorname_np(error);
 }
 
-/* A number, the name of an error, or what can only be an address. */
+/* Adds a number, the name of an error, or what must be an address. */
 static void result_add(struct columns *columns, int64_t result)
 {
 	const char *error = result < 0 && result >= -4095 ? error_name((int)-result) : NULL;
@@ -269,7 +268,7 @@ static const char *row_call_name(const struct sample *sample, int32_t call,
 	return call == KD_CALL_NONE ? "-" : "[unknown]";
 }
 
-/* The call in a column of 16, whole even if it is longer. */
+/* Adds the call in a column of 16, or more if it is longer. */
 static void call_column(struct columns *columns, const struct sample *sample, int32_t call)
 {
 	char buffer[TEXT_CALL];
@@ -318,7 +317,7 @@ static void call_row_show(struct columns *columns, const struct sample *sample,
 	columns_add(columns, "\n");
 }
 
-/* "12 waits, 500,123 us": a sum over many. */
+/* "12 waits, 500,123 us" */
 static void count_print(struct columns *columns, enum trace_kind kind, uint64_t count, uint64_t ns)
 {
 	static const char *const words[TRACE_KINDS] = {
@@ -332,7 +331,7 @@ static void count_print(struct columns *columns, enum trace_kind kind, uint64_t 
 		columns_print(columns, ", %s us", GROUPED(ns / US));
 }
 
-/* What --threads leaves out of a list. */
+/* Adds what --threads leaves out. */
 static void other_threads(struct columns *columns, const struct sample *sample,
 			  enum trace_kind kind, const char *names)
 {
@@ -354,7 +353,7 @@ static void other_threads(struct columns *columns, const struct sample *sample,
 	columns_add(columns, ".\n");
 }
 
-/* The waits that filters left out. */
+/* Adds the waits that filters leave out. */
 static void other_waits(struct columns *columns, const struct trace_list *list)
 {
 	if (!list->left_out)
@@ -400,7 +399,7 @@ static void waker_add(struct columns *columns, const struct waker *waker)
 		columns_print(columns, " (%s)", from_keys[waker->from]);
 }
 
-/* Who ended the longest wait of a sum, as far as all of them ended so and a step beyond. */
+/* Adds the wakers of the longest wait in a sum, up to one beyond those that all share. */
 static void ended_by(struct columns *columns, const struct trace_sum *sum)
 {
 	size_t n = trace_wakers(sum->longest), shown = n;
@@ -460,7 +459,7 @@ static void sample_sum(struct columns *columns, const struct sample *sample,
 	columns_add(columns, "\n");
 }
 
-/* What rows of a kind are together. */
+/* Sums up the rows of a kind. */
 static void sum_print(struct columns *columns, const struct trace_sum *sums, size_t n,
 		      enum trace_kind kind)
 {
@@ -474,7 +473,7 @@ static void sum_print(struct columns *columns, const struct trace_sum *sums, siz
 	columns_add(columns, ".\n");
 }
 
-/* The sums of a kind, each with its stacks. */
+/* Lists the sums of a kind with their stacks. */
 static void sums_list(struct columns *columns, const struct sample *sample, enum trace_kind kind,
 		      struct traces_merging merging)
 {

@@ -13,14 +13,13 @@
 #include "cli/model/words.h"
 #include "text_parts.h"
 
-/* --- What triggers did --- */
+/* --- Triggers --- */
 
 #define NAME_WIDTH 40
 #define SCOPE_WIDTH 8
 #define COUNT_WIDTH 12
 
-/* Text from the command line or the target at the left of a column, whole even if
- * it is wider. */
+/* Adds text from the command line or target, left-aligned; longer text is not cut. */
 static void foreign(struct columns *columns, const char *text, size_t length, size_t width)
 {
 	char escaped[512];
@@ -43,7 +42,7 @@ static void role_line(struct columns *columns, const struct trigger_stats *stats
 		uint64_t count = tally->outcome[role][i];
 
 		decided += count;
-		/* A start whose stop has not come when the run ends. */
+		/* A start still without its stop when the run ends. */
 		if (i == KD_HIT_UNMATCHED && tally->hits[role] > decided)
 			count += tally->hits[role] - decided;
 		columns_ns(columns, count, COUNT_WIDTH);
@@ -65,7 +64,7 @@ static void hits(struct columns *columns, const struct trigger_stats *stats)
 			role_line(columns, stats, role);
 }
 
-/* Hits outside of that are not looked at. */
+/* Hits outside this range are ignored. */
 static void armed(struct columns *columns, const struct trigger_stats *stats)
 {
 	if (!stats->to)
@@ -76,7 +75,7 @@ static void armed(struct columns *columns, const struct trigger_stats *stats)
 		      stats->from, stats->to, GROUPED(stats->to - stats->from));
 }
 
-/* Hits that are none, by their values. */
+/* Adds hits ruled out by their values. */
 static void trigger_conditions(struct columns *columns, const struct trigger_stats *stats)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
@@ -116,7 +115,7 @@ static void trigger_payer(struct columns *columns, const struct probe_payer *pay
 		(int)payer->tid, name, PERMILLE(lost), GROUPED(payer->cost), GROUPED(payer->cpu));
 }
 
-/* Of probes that all who have a file mapped hit. */
+/* Adds hits of probes by other processes that map the file. */
 static void outside(struct columns *columns, const struct kd_tally *tally)
 {
 	if (tally->outside)
@@ -126,7 +125,7 @@ static void outside(struct columns *columns, const struct kd_tally *tally)
 			      GROUPED(tally->outside), tally->outside == 1 ? "" : "s");
 }
 
-/* What the probes took from the threads that hit them. */
+/* Adds the time that probes took from the threads that hit them. */
 static void trigger_cost(struct columns *columns, const struct trigger_stats *stats)
 {
 	uint64_t count = 0, ns = 0;
@@ -142,7 +141,7 @@ static void trigger_cost(struct columns *columns, const struct trigger_stats *st
 	trigger_payer(columns, &stats->payer);
 }
 
-/* That they were not always on. */
+/* Notes that the probes were off at times. */
 static void trigger_duty(struct columns *columns, const struct trigger_stats *stats)
 {
 	const struct probe_duty *duty = &stats->duty;
@@ -258,9 +257,9 @@ int report_text_skipped(FILE *out, uint64_t delta, const struct timespec *when)
 	return columns_end(&columns);
 }
 
-/* --- Upcalls of openvswitch --- */
+/* --- Open vSwitch upcalls --- */
 
-/* Which results a line counts. */
+/* Results that a line counts. */
 enum which { ALL, FAILED, OF_ERROR };
 
 static bool counts(const struct upcall_row *row, enum which which, uint32_t error)
@@ -269,7 +268,7 @@ static bool counts(const struct upcall_row *row, enum which which, uint32_t erro
 	       (which == OF_ERROR && row->error == error);
 }
 
-/* The sum, and that of each CPU where there were any. */
+/* Adds the sum, and those of CPUs with any. */
 static void upcall_line(struct columns *columns, const struct sample *sample, const char *name,
 			enum which which, uint32_t error)
 {

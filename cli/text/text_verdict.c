@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict in words. */
+/* The verdict in sentences. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdarg.h>
@@ -14,10 +14,10 @@
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)
-#define NAME_ROOM 21 /* bytes of an escaped name, and so columns at most; with its NUL */
+#define NAME_ROOM 21 /* bytes of an escaped name with its NUL; columns are never more */
 #define SENTENCE_LEN 512
 
-/* What happened to the threads, by a culprit that is known (%s) and by one that is not. */
+/* What happened to the threads, with the culprit's name (%s) and without. */
 struct sentence {
 	const char *named, *unnamed;
 };
@@ -57,7 +57,7 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN },
 };
 
-/* What is said otherwise of several threads. */
+/* Wording for several threads, if different. */
 static const struct sentence plural[CAUSES] = {
 	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
 				"waited for %s, on which other threads of the target ran" },
@@ -75,7 +75,7 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
-/* Who it was, escaped: "backup-agent[812]"; "" if that is not known. */
+/* Culprit, escaped: "backup-agent[812]"; "" if unknown. */
 static const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
 {
 	char name[NAME_ROOM];
@@ -106,7 +106,7 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 	return who;
 }
 
-/* Its scheduling class, if that is not the usual: "SCHED_FIFO 50", "nice 5", or "". */
+/* Scheduling class, unless it is the default: "SCHED_FIFO 50", "nice 5", or "". */
 #define CLASS_LEN 32
 static const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
 {
@@ -128,13 +128,13 @@ static const char *text_class(char class[static CLASS_LEN], const struct verdict
 	return class;
 }
 
-/* Whether one thread lost nearly all of it. */
+/* True if one thread lost nearly all of it. */
 static bool is_of_one(const struct verdict_row *row)
 {
 	return row->worst->members == 1 && row->worst_ns >= row->ns - row->ns / 10;
 }
 
-/* "main[4711] ", or how many threads it was. */
+/* Adds "main[4711] ", or the number of threads. */
 static void subject_add(char *sentence, const struct verdict_row *row)
 {
 	size_t used = strlen(sentence);
@@ -148,7 +148,7 @@ static void subject_add(char *sentence, const struct verdict_row *row)
 		snprintf(sentence + used, SENTENCE_LEN - used, "%u threads ", row->threads);
 }
 
-/* "CPU 3", if the thread that lost most ran on no other; else "a CPU". */
+/* "CPU 3" if the thread that lost most ran only there; else "a CPU". */
 static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
 {
 	unsigned int n = 0, which = 0;
@@ -164,7 +164,8 @@ static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
 	return cpu;
 }
 
-/* Of one thread of one process, or of several. A thread's own are those of the whole target. */
+/* Format for one thread of one process, or for several. With several processes, "own threads"
+ * are those of all. */
 static const char *format_of(const struct verdict_row *row, bool named, bool several)
 {
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
@@ -175,7 +176,7 @@ static const char *format_of(const struct verdict_row *row, bool named, bool sev
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-#define LIMIT_ROOM 44 /* columns of a group's path; of a longer one the end says more */
+#define LIMIT_ROOM 44 /* columns of a cgroup path; a longer one keeps its end */
 
 /* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
 static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
@@ -214,7 +215,7 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
 	format = format_of(row, named, several);
 	cpu_of(cpu, row->worst);
-	/* The formats are those of the tables above. */
+	/* All formats are in the tables above. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
@@ -227,9 +228,9 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 #pragma GCC diagnostic pop
 }
 
-#define AT_ROOM 44 /* columns; of a longer text the end says more */
+#define AT_ROOM 44 /* columns; a longer text keeps its end */
 
-/* " (fd 5, /tmp/fifo)", the end of it if it is long; nothing if no descriptor was most of it. */
+/* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
 {
 	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
@@ -240,14 +241,14 @@ static void at_add(char *sentence, const struct verdict_row *row)
 		return;
 	escape_text(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text));
 	while (escape_width(tail) > AT_ROOM)
-		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside of a character */
+		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside a character */
 			tail++;
 	snprintf(sentence + used, SENTENCE_LEN - used, " (%sfd %d%s%s%.400s)",
 		 row->at_ns < row->ns - row->ns / 10 ? "mostly " : "", (int)row->at->fd,
 		 *tail ? ", " : "", tail > escaped ? "..." : "", tail);
 }
 
-/* "; 42 requests took 1.20 ms on average, 12.0 ms at most": how fast a disk is. */
+/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
 static void requests_add(char *sentence, const struct kd_count *requests)
 {
 	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
@@ -285,7 +286,7 @@ static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdi
 	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
 }
 
-/* "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
+/* Adds "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
 static void whose_add(char *sentence, const struct verdict *verdict, bool ran, uint64_t sum)
 {
 	const struct verdict_thread *most = NULL;
@@ -325,8 +326,8 @@ static void share_begin(char sentence[static SENTENCE_LEN], const struct verdict
 	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s)", share, ns, busy);
 }
 
-/* The one that slept most in the kernel outside of system calls, if that is most of what is
- * unexplained; NULL: there is none. */
+/* Thread that slept longest in the kernel outside of system calls, if that is most of the
+ * unexplained time; NULL: none. */
 static const struct thread_row *kernel_sleeper(const struct verdict *verdict)
 {
 	const struct thread_row *most = NULL;
@@ -345,7 +346,7 @@ static const struct thread_row *kernel_sleeper(const struct verdict *verdict)
 	return sum > verdict->unexplained / 2 ? most : NULL;
 }
 
-/* A condition is nobody's, but somebody fulfils it. */
+/* A condition variable has no holder, but a thread wakes the waiters. */
 static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict)
 {
 	char who[WHO_LEN];
@@ -389,7 +390,7 @@ static uint64_t ran_ns(const struct verdict *verdict)
 	return verdict->busy - u64_min(verdict->kept, verdict->busy);
 }
 
-/* It ran for most of the time, or nothing else is to be said. */
+/* It ran most of the time, or there is nothing else to say. */
 static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
 		     bool several)
 {
@@ -430,8 +431,8 @@ static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *v
 	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
 }
 
-/* The next sentence, the largest part first: 0 is the first. Returns false if there is none. What
- * it ran is said only if that is most, or if there is nothing else. */
+/* Makes sentence i, largest share first. Returns false after the last one. Running time is only
+ * mentioned if it is largest, or alone. */
 static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
 			  size_t i, bool several)
 {
@@ -458,8 +459,8 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdi
 	return true;
 }
 
-/* Cuts a sentence into lines of the screen's width. Returns how many; of those the first
- * VERDICT_LINES are set. */
+/* Breaks a sentence into lines of the screen's width. Returns their number; sets the first
+ * VERDICT_LINES of them. */
 static unsigned int wrap(char *sentence, const char *lines[static VERDICT_LINES])
 {
 	unsigned int n = 0;
@@ -469,7 +470,7 @@ static unsigned int wrap(char *sentence, const char *lines[static VERDICT_LINES]
 	while ((word = strsep(&sentence, " "))) {
 		width = escape_width(word);
 		if (n && column + 1 + width <= SCREEN_WIDTH - PREFIX_WIDTH) {
-			word[-1] = ' '; /* it goes on */
+			word[-1] = ' '; /* undo the break */
 			column += 1 + width;
 			continue;
 		}

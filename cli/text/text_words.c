@@ -7,7 +7,7 @@
 #include "cli/base/syscall_set.h"
 #include "text_parts.h"
 
-/* What says the mode of a call; "" of a native one. */
+/* Mode of a call; "" if native. */
 static const char *call_mark(uint32_t call, char mark[static 16])
 {
 	const char *mode = syscall_mode_name(syscall_mode(call));
@@ -18,7 +18,6 @@ static const char *call_mark(uint32_t call, char mark[static 16])
 	return mark;
 }
 
-/* Without its mode. */
 static const char *plain_name(const struct sample *sample, uint32_t call, char buffer[static 32])
 {
 	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
@@ -46,7 +45,7 @@ void text_call_columns(struct columns *columns, const struct sample *sample, uin
 
 	if (name == unknown && *mark)
 		name = "[unknown]";
-	if (*mark || strlen(name) > room) { /* seldom: most rows are spared the printf() */
+	if (*mark || strlen(name) > room) { /* rare: most rows skip the printf() */
 		snprintf(cut, sizeof(cut), "%.*s%s", (int)room, name, mark);
 		name = cut;
 	}
@@ -76,7 +75,7 @@ static bool cpu_used(const uint64_t *cpus, unsigned int cpu)
 	return cpu < KD_CPU_WORDS * 64 && cpus[cpu / 64] >> cpu % 64 & 1;
 }
 
-/* Room is kept for "..." in place of what would not fit. */
+/* Reserves space for "..." in place of what does not fit. */
 static bool part_add(char *text, size_t size, const char *part)
 {
 	size_t used = strlen(text);
@@ -95,7 +94,7 @@ void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS]
 	for (unsigned int cpu = 0, last; cpu < KD_CPU_WORDS * 64; cpu = last + 1) {
 		last = cpu;
 		if (!cpus[cpu / 64])
-			last |= 63; /* none of these */
+			last |= 63; /* no such CPU */
 		if (!cpu_used(cpus, cpu))
 			continue;
 		while (cpu_used(cpus, last + 1))
