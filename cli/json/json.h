@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for programs: one line with one JSON object. Its form is described in
- * kernel_delay-json(5) and man/kernel_delay.schema.json; replay.h reads it. */
+/* Report for programs: one JSON object per line. Format: kernel_delay-json(5) and
+ * man/kernel_delay.schema.json; replay.h reads it. */
 #ifndef JSON_H
 #define JSON_H
 
@@ -13,11 +13,11 @@
 struct summary;
 struct comparison;
 
-/* Writes and flushes all that is known of a finished sample. options are not looked
- * at: nothing is left out. Returns 0 or a negative errno. */
+/* Writes and flushes all data of a finished sample. Ignores options: nothing is left out.
+ * Returns 0 or a negative errno. */
 int report_json(const struct sample *sample, const struct report_options *options, FILE *out);
 
-/* Writes and flushes what the measures were over several samples. Returns as above. */
+/* Writes and flushes statistics over several samples. Returns as above. */
 int report_json_summary(const struct summary *summary, const struct report_options *options,
 			FILE *out);
 
@@ -25,7 +25,7 @@ int report_json_summary(const struct summary *summary, const struct report_optio
 int report_json_comparison(const struct comparison *comparison,
 			   const struct report_options *options, FILE *out);
 
-/* Writes and flushes what the triggers of a run did. Returns as above. */
+/* Writes and flushes the trigger statistics of a run. Returns as above. */
 int report_json_triggers(const struct trigger_stats *stats, FILE *out);
 
 #endif

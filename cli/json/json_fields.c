@@ -13,10 +13,10 @@
 
 #define CPUS (KD_CPU_WORDS * 64U)
 
-/* --- One member --- */
+/* --- Single members --- */
 
-/* A form whose functions call one of the writer and one of the reader. By memcpy(3), as
- * types of one size differ: uint64_t and __u64. */
+/* Defines a form that calls one function of the writer and one of the reader. Uses memcpy(3),
+ * because types of equal size differ: uint64_t and __u64. */
 #define FORM(name, type, writer_call, reader_call)                                                 \
 	static void name##_write(struct json_writer *writer, const struct json_scope *scope,       \
 				 const struct field *field, const void *structure)                 \
@@ -107,7 +107,7 @@ static void word_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form word_form = { word_write, word_read };
 
-/* --- Structures in others --- */
+/* --- Nested structures --- */
 
 static void object_write(struct json_writer *writer, const struct json_scope *scope,
 			 const struct field *field, const void *structure)
@@ -169,7 +169,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 					 : reader_rows(reader, n, field->size);
 	memcpy((char *)structure + field->at, &rows, sizeof(rows));
 	for (size_t i = 0; i < n && !reader->failed; i++) {
-		/* Now, as the row may have to be released after a fault. */
+		/* Set now, because the row may have to be freed after a fault. */
 		*(size_t *)((char *)structure + field->n) = i + 1;
 		row = reader_element(reader, array, field->key, i);
 		json_fields_read(reader, row, row_fields(field), rows + i * field->size);
@@ -181,8 +181,7 @@ static const struct json_form rows_form = { rows_write, rows_read };
 
 /* --- System calls --- */
 
-/* The members of a system call: "number"; "mode", if it is not the native one; and "name", if
- * known. */
+/* Members of a system call: "number"; "mode" if not native; "name" if known. */
 static void json_syscall(struct json_writer *writer, const struct sample *sample, uint32_t call)
 {
 	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
@@ -195,8 +194,8 @@ static void json_syscall(struct json_writer *writer, const struct sample *sample
 		writer_word(writer, "name", name);
 }
 
-/* The system call of an object: its number, of a native one at most so large, with its mode;
- * KD_CALL_UNKNOWN if it has no number. */
+/* System call of an object with its mode, up to most if native; KD_CALL_UNKNOWN without a
+ * number. */
 static int32_t replay_call(struct reader *reader, const json_t *object, uint32_t most)
 {
 	const char *name = reader_text(reader, object, "mode");
@@ -258,7 +257,7 @@ static void slept_in_read(struct reader *reader, const json_t *object, const str
 
 static const struct json_form slept_in_form = { slept_in_write, slept_in_read };
 
-/* Missing: it is in none; without a number: it is not known which. */
+/* Missing: in no call; without a number: unknown. */
 static void in_call_write(struct json_writer *writer, const struct json_scope *scope,
 			  const struct field *field, const void *structure)
 {
@@ -294,7 +293,7 @@ static void lock_write(struct json_writer *writer, const struct json_scope *scop
 		    lock_keys[*(const enum kd_lock *)((const char *)structure + field->at)]);
 }
 
-/* Kinds that are not known here are locks whose owner is not. */
+/* Unknown kinds become locks without a known owner. */
 static void lock_read(struct reader *reader, const json_t *object, const struct field *field,
 		      void *structure)
 {
@@ -309,9 +308,9 @@ static void lock_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form lock_form = { lock_write, lock_read };
 
-/* --- Distributions and whole periods --- */
+/* --- Distributions and full periods --- */
 
-/* More than any resolution is good for. What merges rows may take time by them all. */
+/* More than any resolution needs. Merging rows may take time for each bucket. */
 #define BUCKETS_MAX 16384
 
 void json_distribution(struct json_writer *writer, const struct durations *durations)
@@ -358,7 +357,7 @@ void replay_distribution(struct reader *reader, const json_t *object,
 	}
 }
 
-/* What the tables do not have. */
+/* Writes what the tables lack. */
 static void whole_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
 {
@@ -409,7 +408,7 @@ static bool cpu_used(const uint64_t cpus[static KD_CPU_WORDS], unsigned int cpu)
 	return cpu < CPUS && cpus[cpu / 64] >> cpu % 64 & 1;
 }
 
-/* As the kernel writes lists of CPUs: "0-1,3". */
+/* List of CPUs as the kernel writes it: "0-1,3". */
 static void thread_cpus_write(struct json_writer *writer, const struct json_scope *scope,
 			      const struct field *field, const void *structure)
 {
@@ -436,7 +435,7 @@ static void thread_cpus_write(struct json_writer *writer, const struct json_scop
 	writer_word(writer, field->key, list);
 }
 
-/* A CPU's number that text begins with; NULL: there is none, or it is too large. */
+/* Parses a leading CPU number; NULL: none, or too large. */
 static const char *cpu_parse(const char *text, unsigned int *cpu)
 {
 	const char *start = text;
@@ -449,7 +448,7 @@ static const char *cpu_parse(const char *text, unsigned int *cpu)
 	return text == start ? NULL : text;
 }
 
-/* A list such as "0-1,3", in ascending order. */
+/* Parses a list such as "0-1,3", in ascending order. */
 static bool cpus_parse(const char *text, uint64_t cpus[KD_CPU_WORDS])
 {
 	unsigned int next = 0, first, last;
@@ -482,7 +481,7 @@ static void thread_cpus_read(struct reader *reader, const json_t *object, const 
 
 static const struct json_form cpus_form = { thread_cpus_write, thread_cpus_read };
 
-/* --- What is open --- */
+/* --- Open items --- */
 
 #define OPEN(key, kind, member, ...) FIELD(key, kind, struct open_item, member, __VA_ARGS__)
 static const struct field open_fields[] = {
@@ -497,7 +496,7 @@ static const struct field open_fields[] = {
 	FIELDS_END,
 };
 
-/* Calls, or all else. */
+/* Writes calls, or all other items. */
 static void open_items(struct json_writer *writer, const char *key, const struct json_scope *scope,
 		       const struct thread_row *thread, bool calls)
 {
@@ -525,7 +524,7 @@ static void open_write(struct json_writer *writer, const struct json_scope *scop
 	open_items(writer, "open_periods", scope, structure, false);
 }
 
-/* Kinds that are not known here are as good as missing: OPEN_CALL. */
+/* Unknown kinds count as missing: OPEN_CALL. */
 static enum open_kind open_kind_read(struct reader *reader, const json_t *row)
 {
 	const char *word = reader_text(reader, row, "kind");
@@ -536,7 +535,7 @@ static enum open_kind open_kind_read(struct reader *reader, const json_t *row)
 	return OPEN_CALL;
 }
 
-/* Files of before there was a count have calls that are everyone's, and no lengths. */
+/* Files without counts have calls that hold for all members, and no lengths. */
 static void open_item_read(struct reader *reader, const json_t *row, struct open_item *item,
 			   unsigned int members)
 {
@@ -579,7 +578,7 @@ static void open_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form open_form = { open_write, open_read };
 
-/* --- All of a table --- */
+/* --- Field tables --- */
 
 static const struct json_form *form_of(const struct field *field)
 {
@@ -613,7 +612,7 @@ static bool is_any(const struct field *field, const void *structure)
 		return n;
 	}
 	if (field->kind == FIELD_NAME)
-		return bytes[0]; /* what is behind its end is not part of it */
+		return bytes[0]; /* bytes past the field are not part of it */
 	for (size_t i = 0; i < field->size; i++)
 		if (bytes[i])
 			return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures that cli/model/field.h describes, as members of JSON objects, both ways. */
+/* Structures described by cli/model/field.h as members of JSON objects, both ways. */
 #ifndef JSON_FIELDS_H
 #define JSON_FIELDS_H
 
@@ -8,13 +8,13 @@
 #include "json_writer.h"
 #include "replay_reader.h"
 
-/* What a structure is part of. */
+/* Context of a structure. */
 struct json_scope {
-	const struct sample *sample; /* NULL: of none */
-	const void *parent;          /* that has it as a row; NULL: it is no row */
+	const struct sample *sample; /* NULL: none */
+	const void *parent;          /* structure with this row; NULL: not a row */
 };
 
-/* Writes a structure's members into the object that is open. */
+/* Writes a structure's members into the open object. */
 void json_fields_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *fields, const void *structure);
 
@@ -22,11 +22,10 @@ void json_fields_write(struct json_writer *writer, const struct json_scope *scop
 void json_fields_read(struct reader *reader, const json_t *object, const struct field *fields,
 		      void *structure);
 
-/* Whether any of a structure's fields is not 0. */
+/* True if any field of a structure is nonzero. */
 bool json_fields_any(const struct field *fields, const void *structure);
 
-/* How a kind of field is written and read; structure is what has it. read is NULL if it
- * follows from others. */
+/* Writes and reads one kind of field of structure. read is NULL for derived data. */
 struct json_form {
 	void (*write)(struct json_writer *writer, const struct json_scope *scope,
 		      const struct field *field, const void *structure);
@@ -34,14 +33,14 @@ struct json_form {
 		     void *structure);
 };
 
-/* A row that is of a form and no single member. */
+/* A row with a form instead of a single member. */
 #define JSON_FORM(text, of)                                                                        \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_FORM, .form = &(of)                                   \
 	}
 
-/* Those that are more than a member. */
-extern const struct json_form json_form_in_call; /* of an int32_t: a call, or KD_CALL_* */
+/* Forms with several members. */
+extern const struct json_form json_form_in_call; /* an int32_t: a call, or KD_CALL_* */
 extern const struct json_form json_form_traces;
 
 #endif

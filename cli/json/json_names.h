@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the JSON that its writer and its reader share. They are a promise:
- * within a major version they are added to, never changed. See kernel_delay-json(5). */
+/* Words shared by the writer and the reader of JSON. They are a promise: within a major version
+ * they are added to, never changed. See kernel_delay-json(5). */
 #ifndef JSON_NAMES_H
 #define JSON_NAMES_H
 
@@ -17,7 +17,7 @@
 #define JSON_SUMMARY "summary"
 #define JSON_COMPARISON "comparison"
 
-/* Whose system calls this program knows the names of, as uname(1) calls it. */
+/* Machine whose system call names are built in, as in uname(1). */
 #if defined(__x86_64__)
 #define JSON_MACHINE "x86_64"
 #elif defined(__aarch64__)

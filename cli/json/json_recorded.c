@@ -12,12 +12,9 @@
 
 /* --- Rows of a recording as columns of JSON --- */
 
-/* What rows have in common is their kind: those of a thread have few, so that a row is two or three
- * small numbers. */
-
 /* Keys are a promise: they are added to, never changed. */
 
-/* --- What is no member of its own --- */
+/* --- Forms --- */
 
 static void state_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
@@ -30,7 +27,7 @@ static void state_write(struct json_writer *writer, const struct json_scope *sco
 		writer_word(writer, field->key, words->key);
 }
 
-/* States that are not known here are as good as missing. */
+/* Unknown states count as missing. */
 static void state_read(struct reader *reader, const json_t *object, const struct field *field,
 		       void *structure)
 {
@@ -186,7 +183,7 @@ static void irq_unpack(const struct recorded_row *row, void *element)
 	};
 }
 
-/* Where an end is not in the recording, it is that of the other one. */
+/* An end outside the recording takes the value of the other end. */
 static void call_pack(const void *element, struct recorded_row *row)
 {
 	const struct recorded_call *call = element;
@@ -325,13 +322,13 @@ const struct field recording_fields[] = {
 	FIELDS_END,
 };
 
-/* --- What rows of a recording have in common, each once --- */
+/* --- Kinds: shared parts of rows, each once --- */
 
 int recorded_kinds_begin(struct recorded_kinds *kinds, size_t most)
 {
 	size_t slots = 2;
 
-	while (slots < 2 * most) /* at most half of them are taken */
+	while (slots < 2 * most) /* at most half full */
 		slots *= 2;
 	kinds->of = calloc(most, sizeof(*kinds->of));
 	kinds->slots = calloc(slots, sizeof(*kinds->slots));
@@ -340,7 +337,6 @@ int recorded_kinds_begin(struct recorded_kinds *kinds, size_t most)
 	return kinds->of && kinds->slots ? 0 : -ENOMEM;
 }
 
-/* Forgets all. */
 static void recorded_kinds_reset(struct recorded_kinds *kinds)
 {
 	memset(kinds->slots, 0, (kinds->mask + 1) * sizeof(*kinds->slots));
@@ -379,16 +375,16 @@ void recorded_kinds_free(struct recorded_kinds *kinds)
 	*kinds = (struct recorded_kinds){ 0 };
 }
 
-/* --- A recording as lines of JSON, in front of its sample --- */
+/* --- A recording as lines of JSON, before its sample --- */
 
-/* Rows of a list that are in one line. */
+/* Rows of a list in one line. */
 struct chunk {
 	const struct recorded_list *list;
 	struct json_scope scope;
 	struct recorded_kinds kinds;
 	size_t n;
 	struct recorded_row rows[RECORDED_ROWS];
-	uint32_t kind[RECORDED_ROWS]; /* of each row */
+	uint32_t kind[RECORDED_ROWS]; /* by row */
 };
 
 static void chunk_fill(struct chunk *chunk, const char *elements, size_t n)
@@ -423,7 +419,7 @@ static int64_t value_column(const struct chunk *chunk, size_t i)
 	return chunk->rows[i].value;
 }
 
-/* Nothing if all of it is 0. */
+/* Writes nothing if all values are 0. */
 static void column_write(struct json_writer *writer, const char *key, const struct chunk *chunk,
 			 int64_t (*column)(const struct chunk *chunk, size_t i))
 {

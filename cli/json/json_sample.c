@@ -18,9 +18,9 @@
 #include "json_names.h"
 #include "json_parts.h"
 
-/* --- Times as RFC 3339 has them, in UTC --- */
+/* --- RFC 3339 times, in UTC --- */
 
-/* 0000-01-01 and 9999-12-31T23:59:59: what RFC 3339 has room for. */
+/* 0000-01-01 and 9999-12-31T23:59:59: the range of RFC 3339. */
 #define FIRST_SECOND -62167219200
 #define LAST_SECOND 253402300799
 
@@ -70,7 +70,7 @@ static void time_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form time_form = { time_write, time_read };
 
-/* --- Its processes; their sums are written only, as they follow from the threads --- */
+/* --- Processes; their sums are only written, since they follow from the threads --- */
 
 #define PROCESS(key, kind, member, ...) FIELD(key, kind, struct process_row, member, __VA_ARGS__)
 static const struct field process_fields[] = {
@@ -104,7 +104,7 @@ static const struct field sum_fields[] = {
 	EACH_THREAD_TIME(TIME_FIELD) FIELDS_END,
 };
 
-/* Those first that were kept from running for longest. */
+/* Processes kept from running longest come first. */
 static void processes_write(struct json_writer *writer, const struct json_scope *scope,
 			    const struct field *field, const void *structure)
 {
@@ -154,7 +154,7 @@ static void processes_read(struct reader *reader, const json_t *object, const st
 
 static const struct json_form processes_form = { processes_write, processes_read };
 
-/* --- What kept the process from running: written only, as it follows from the rest --- */
+/* --- Verdict: only written, since it follows from the rest --- */
 
 static const char *policy_name(uint32_t policy)
 {
@@ -241,7 +241,7 @@ static const struct json_form verdict_form = { verdict_write, NULL };
 
 /* --- The critical path --- */
 
-/* The row in words: written only, as it follows from the others. */
+/* The row in words: only written, since it follows from other members. */
 static void text_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *field, const void *structure)
 {
@@ -318,7 +318,7 @@ static const struct field path_fields[] = {
 /* --- The sample --- */
 
 #define CAPTURE(key, kind, member, ...) FIELD(key, kind, struct capture, member, __VA_ARGS__)
-/* With a NUL always. */
+/* Always ends in a NUL. */
 #define UNAME(text, member)                                                                        \
 	{                                                                                          \
 		.key = (text), .kind = FIELD_NAME, .at = offsetof(struct capture, member),         \
@@ -373,7 +373,7 @@ static void sample_machine_write(struct json_writer *writer, const struct json_s
 	writer_bool(writer, "foreign_syscalls", ((const struct sample *)structure)->foreign_calls);
 }
 
-/* Without the machine's table there are no names for its system calls. */
+/* Without the machine's table, its system calls have no names. */
 static void sample_machine_read(struct reader *reader, const json_t *object,
 				const struct field *field, void *structure)
 {
@@ -608,7 +608,7 @@ int report_json(const struct sample *sample, const struct report_options *option
 void replay_sample(struct reader *reader, const json_t *object, struct sample *sample)
 {
 	json_fields_read(reader, object, sample_fields, sample);
-	/* Captures of before have not all sums. */
+	/* Older captures lack some sums. */
 	for (size_t i = 0; i < sample->n_threads; i++)
 		thread_times_sum(&sample->threads[i]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What there is over several samples: written only, as it follows from these. Keys are a promise:
- * they are added to, never changed. */
+/* Data over several samples: only written, since it follows from them. Keys are a promise: they
+ * are added to, never changed. */
 #include "cli/model/comparison.h"
 #include "cli/model/summary.h"
 #include "json.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What has stacks, as JSON, both ways. */
+/* Data with stacks as JSON, both ways. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ const char *const json_trace_keys[TRACE_KINDS] = {
 
 /* Keys are a promise: they are added to, never changed. */
 
-/* --- Stacks, which rows refer to by their index --- */
+/* --- Stacks; rows refer to them by index --- */
 
 static void frame_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
@@ -74,7 +74,7 @@ static const struct field stacks_fields[] = {
 	FIELDS_END,
 };
 
-/* A stack and its index among those of the sample. */
+/* A stack and its index in the sample. */
 struct numbered {
 	const struct stack *stack;
 	size_t index;
@@ -124,8 +124,8 @@ static void row_add(struct stack_list *list, const struct trace_row *row, unsign
 	numbered_add(list, row->user);
 }
 
-/* Finds the stacks, each once: in the order in which the rows mention them, for
- * addresses differ from run to run. Returns 0 or -ENOMEM. */
+/* Collects the stacks, each once, in order of the rows: addresses vary between runs. Returns 0
+ * or -ENOMEM. */
 static int stacks_find(struct stack_list *list, const struct trace_list *traces)
 {
 	size_t left = 0;
@@ -159,7 +159,7 @@ static void stacks_write(struct json_writer *writer, const struct json_scope *sc
 	writer_array_end(writer);
 }
 
-/* What a row refers to. The list is the scope's parent; rows_read() reads. */
+/* Writes a row's reference to a stack. The list is the scope's parent; rows_read() reads it. */
 static void reference_write(struct json_writer *writer, const struct json_scope *scope,
 			    const struct field *field, const void *structure)
 {
@@ -223,7 +223,7 @@ static void times_read(struct reader *reader, const json_t *object, const struct
 
 static const struct json_form times_form = { times_write, times_read };
 
-/* What a call has, and what the others. */
+/* Writes a call's members, or those of other rows. */
 static void state_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
 {
@@ -242,7 +242,7 @@ static void state_write(struct json_writer *writer, const struct json_scope *sco
 	}
 }
 
-/* States that are not known here are as good as missing. */
+/* Unknown states count as missing. */
 static void state_read(struct reader *reader, const json_t *object, const struct field *field,
 		       void *structure)
 {
@@ -265,7 +265,7 @@ static const struct json_form state_form = { state_write, state_read };
 
 #define ROW(key, kind, member, ...) FIELD(key, kind, struct trace_row, member, __VA_ARGS__)
 
-/* A waker, and in it the one before, which lies behind it. */
+/* A waker, with the previous one nested in it. */
 #define WAKER(key, kind, member, ...) FIELD(key, kind, struct waker, member, __VA_ARGS__)
 #define WAKER_FIELDS                                                                               \
 	WAKER("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY), WAKER("name", FIELD_NAME, name),      \
@@ -347,14 +347,14 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 		json_fields_read(reader, element, row_fields, &row);
 		row.kernel = reference_find(reader, element, "kernel_stack", stacks);
 		row.user = reference_find(reader, element, "user_stack", stacks);
-		if (reader_may_keep(reader, 3, sizeof(row)) && /* old and new room */
+		if (reader_may_keep(reader, 3, sizeof(row)) && /* old and new array */
 		    traces_add(traces, &row))
 			reader_no_memory(reader);
 		reader_leave(reader);
 	}
 }
 
-/* --- The whole --- */
+/* --- Trace lists --- */
 
 #define LIST(key, kind, member, ...) FIELD(key, kind, struct trace_list, member, __VA_ARGS__)
 static const struct field list_fields[] = {
@@ -378,7 +378,7 @@ static const struct field list_fields[] = {
 	FIELDS_END,
 };
 
-/* Nothing if no traces were asked for and none are there. */
+/* Writes nothing if traces were neither asked for nor present. */
 static void traces_write(struct json_writer *writer, const struct json_scope *scope,
 			 const struct field *field, const void *structure)
 {

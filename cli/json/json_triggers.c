@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What triggers did, as JSON, both ways. */
+/* Trigger statistics as JSON, both ways. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 #define STATS(key, kind, member, ...) FIELD(key, kind, struct trigger_stats, member, __VA_ARGS__)
 
-/* Those of a role are elements of arrays. */
+/* Members of a role are elements of arrays. */
 #define OUTCOME(key, role, hit) STATS(key, FIELD_U64, tally.outcome[role][hit]),
 #define START_OUTCOME(hit, key, title) OUTCOME(key, KD_START, hit)
 #define STOP_OUTCOME(hit, key, title) OUTCOME(key, KD_STOP, hit)
@@ -46,7 +46,7 @@ static const struct field payer_fields[] = {
 	FIELDS_END,
 };
 
-/* A role without a trigger is left out; of: enum kd_role. */
+/* Skips a role without a trigger; of: enum kd_role. */
 static void role_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *field, const void *structure)
 {
@@ -165,7 +165,7 @@ static const struct field stats_fields[] = {
 	FIELDS_END,
 };
 
-/* A start whose stop has not come when the run ends is unmatched. */
+/* A start still without its stop when the run ends is unmatched. */
 static void unmatched_count(struct kd_tally *tally, enum kd_role role)
 {
 	uint64_t decided = 0;
@@ -179,7 +179,7 @@ static void unmatched_count(struct kd_tally *tally, enum kd_role role)
 int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 {
 	const struct json_scope scope = { 0 };
-	struct trigger_stats *shown = malloc(sizeof(*shown)); /* much for a stack */
+	struct trigger_stats *shown = malloc(sizeof(*shown)); /* too large for the stack */
 	struct json_writer writer;
 
 	if (!shown)

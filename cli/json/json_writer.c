@@ -127,7 +127,7 @@ static int take(const char *bytes, size_t length, void *columns)
 	return 0;
 }
 
-/* Writes the string, which is then released; NULL: there was no memory for it. */
+/* Writes the string and releases it; NULL: out of memory. */
 static void string_add(struct json_writer *writer, json_t *string)
 {
 	const size_t flags = JSON_ENCODE_ANY | JSON_ENSURE_ASCII;
@@ -140,7 +140,7 @@ static void string_add(struct json_writer *writer, json_t *string)
 	json_decref(string);
 }
 
-/* The length of the valid character of UTF-8 that the text begins with; 0: none. */
+/* Length of a valid UTF-8 character at the start of text; 0: none. */
 static size_t character_length(const unsigned char *text, size_t left)
 {
 	unsigned char lead = *text;
@@ -151,7 +151,7 @@ static size_t character_length(const unsigned char *text, size_t left)
 	for (size_t i = 1; i < length; i++)
 		if (text[i] >> 6 != 2)
 			return 0;
-	/* Too long a form, a surrogate, or beyond the last character. */
+	/* Overlong form, surrogate, or beyond U+10FFFF. */
 	if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
 	    (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f))
 		return 0;

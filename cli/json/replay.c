@@ -16,19 +16,19 @@
 #include "json_recorded.h"
 #include "replay_reader.h"
 
-/* --- Recordings: lines in front of the sample that they belong to --- */
+/* --- Recordings: lines before their sample --- */
 
-/* One of which not all has been read. All 0: there is none. */
+/* A recording still being read. All 0: none. */
 struct replay_recording {
-	struct recording *recording;   /* NULL: there is none */
-	uint64_t number;               /* of the sample */
-	uint64_t rows[RECORDED_LISTS]; /* that are still to come */
-	uint64_t memory, memory_max;   /* that they take, and may, bytes */
+	struct recording *recording;   /* NULL: none */
+	uint64_t number;               /* of its sample */
+	uint64_t rows[RECORDED_LISTS]; /* still expected */
+	uint64_t memory, memory_max;   /* bytes used by rows, and their limit */
 };
 
 #define IRQ_NAMES 1024
 
-/* Rows of a line, as they are read. */
+/* Rows of a line being read. */
 struct chunk {
 	struct reader *reader;
 	struct replay_recording *pending;
@@ -38,7 +38,7 @@ struct chunk {
 	size_t n, n_kinds;
 };
 
-/* --- What there is once --- */
+/* --- Single facts --- */
 
 static void order_check(struct reader *reader, const struct recording *recording)
 {
@@ -53,7 +53,7 @@ static void order_check(struct reader *reader, const struct recording *recording
 			reader_fail(reader, "culprits", "are not in the order of their keys");
 }
 
-/* Begins one, by the line that has what there is once. The caller clears it in any case. */
+/* Begins a recording from its line of single facts. The caller clears it in either case. */
 static void replay_recording_begin(struct replay_recording *pending, struct reader *reader,
 				   const json_t *object)
 {
@@ -81,7 +81,7 @@ static void replay_recording_begin(struct replay_recording *pending, struct read
 
 /* --- Kinds --- */
 
-/* Each name once, for as long as the recording lives: the array does not move. */
+/* Stores each name once, for the recording's lifetime: the array never moves. */
 static const char *name_keep(struct chunk *chunk, const char *name)
 {
 	struct recording *recording = chunk->pending->recording;
@@ -126,7 +126,7 @@ static void kinds_read(struct chunk *chunk, const json_t *object)
 
 /* --- Rows --- */
 
-/* A column with as many numbers as there are rows; NULL: all are 0. */
+/* Column with one number per row; NULL: all are 0. */
 static const json_t *column_find(struct chunk *chunk, const json_t *object, const char *key)
 {
 	size_t n;
@@ -151,7 +151,7 @@ static int64_t column_number(struct chunk *chunk, const json_t *array, const cha
 	return json_integer_value(number);
 }
 
-/* last: of the row before. */
+/* last: end of the previous row. */
 static void row_read(struct chunk *chunk, size_t i, uint64_t last, struct recorded_row *row)
 {
 	uint64_t kind = (uint64_t)column_number(chunk, chunk->kind, "kind", i, 0);
@@ -184,8 +184,8 @@ static bool is_behind(const struct recorded_list *list, const struct recorded_ro
 	return false;
 }
 
-/* Room for the line's rows; NULL after a fault. *before: the last row that there is; *n: how many
- * there are. */
+/* Makes space for the line's rows; NULL after a fault. *before: last existing row; *n: number of
+ * rows. */
 static char *room_make(struct chunk *chunk, struct recorded_row *before, size_t *n)
 {
 	struct replay_recording *pending = chunk->pending;
@@ -232,7 +232,7 @@ static void rows_read(struct chunk *chunk, uint64_t start)
 	memcpy((char *)chunk->pending->recording + list->n, &n, sizeof(n));
 }
 
-/* Nothing of lists that are not known here. */
+/* Skips unknown lists. */
 /* Adds the rows of a line. */
 static void replay_recording_add(struct replay_recording *pending, struct reader *reader,
 				 const json_t *object)
@@ -271,8 +271,8 @@ static void replay_recording_add(struct replay_recording *pending, struct reader
 
 /* --- The end --- */
 
-/* The recording of the sample with this number, which is the caller's from now on; NULL: it has
- * none, or after a fault: some of it is missing. */
+/* Recording of the sample with this number, which the caller now owns. NULL: none, or after a
+ * fault: rows are missing. */
 static struct recording *replay_recording_end(struct replay_recording *pending,
 					      struct reader *reader, uint64_t number)
 {
@@ -301,8 +301,8 @@ static void replay_recording_clear(struct replay_recording *pending)
 
 /* --- Files --- */
 
-/* What jansson 2.14 and we allocate for a value, at most, by the characters that tell
- * of it (malloc(3) and growing tables included), and for a byte of text. */
+/* Upper bounds on what jansson 2.14 and we allocate for a value, by the characters that announce
+ * it, including malloc(3) overhead and growing tables; and for a byte of text. */
 enum cost {
 	COST_OBJECT = 320,
 	COST_ARRAY = 160,
@@ -349,7 +349,7 @@ static enum cost cost_of(int byte)
 	}
 }
 
-/* Gives jansson a byte at a time: what is behind the document stays in the stream. */
+/* Gives jansson one byte at a time, so that what follows the document stays in the stream. */
 static size_t source_give(void *buffer, size_t size, void *data)
 {
 	struct source *source = data;
@@ -367,7 +367,7 @@ static size_t source_give(void *buffer, size_t size, void *data)
 	return 1;
 }
 
-/* Goes to the next document. False at the end of the stream. */
+/* Skips to the next document. False at the end of the stream. */
 static bool source_seek(struct source *source)
 {
 	int byte;
@@ -380,8 +380,7 @@ static bool source_seek(struct source *source)
 	return false;
 }
 
-/* Where jansson has no memory it says that there is no text, that the text is invalid, or nothing:
- * errno tells. */
+/* Out of memory, jansson may report missing text, invalid text, or nothing: errno tells. */
 static exit_status parse_failed(const struct source *source, unsigned long first,
 				const json_error_t *parse, struct replay_error *error)
 {
@@ -402,7 +401,7 @@ static exit_status parse_failed(const struct source *source, unsigned long first
 	}
 }
 
-/* Whether it is of a version that we know; if not it is a fault. */
+/* Fails unless the version is supported. */
 static void schema_check(struct reader *reader, const json_t *root)
 {
 	static const char name[] = JSON_SCHEMA_NAME "/";
@@ -455,13 +454,13 @@ static int triggers_read(struct reader *reader, const json_t *root,
 	return status;
 }
 
-/* What has been read of a stream. */
+/* Progress in a stream. */
 struct replay_progress {
 	uint64_t samples;
-	struct replay_recording pending; /* of the next sample */
+	struct replay_recording pending; /* for the next sample */
 };
 
-/* A document of a type; those that are not known are skipped. */
+/* Handles a document by type; unknown ones are skipped. */
 static int typed_read(struct reader *reader, const json_t *root, const char *type,
 		      const struct replay_handlers *handlers, struct replay_progress *progress)
 {

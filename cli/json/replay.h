@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that report_json() has saved, to be rendered again. Needs neither root nor
- * the kernel that they are of. Files are foreign: all that they say is checked, and
- * what a sample may take of memory is bounded. */
+/* Reads samples saved by report_json() to render them again. Needs neither root nor the kernel
+ * they come from. Files are not trusted: everything is checked, and memory per sample is
+ * bounded. */
 #ifndef REPLAY_H
 #define REPLAY_H
 
@@ -12,38 +12,35 @@
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 
-/* What is called with each object of a file, in order; NULL: such objects are skipped.
- * What they are given is valid during the call. They return 0, or an exit status that
- * ends the reading. */
+/* Called for each object of a file, in order; NULL skips such objects. Arguments are valid
+ * during the call. Each returns 0, or an exit status that ends reading. */
 struct replay_handlers {
 	int (*sample)(const struct sample *sample, void *context);
 	int (*triggers)(const struct trigger_stats *stats, void *context);
 	void *context;
-	uint64_t memory_max; /* that a sample may take, by estimate, and as much its recording;
-				0: REPLAY_MEMORY_MAX */
-	bool recordings;     /* samples are to have theirs, otherwise these are skipped */
+	uint64_t memory_max; /* estimated limit for a sample, and again for its recording; 0:
+			      * REPLAY_MEMORY_MAX */
+	bool recordings;     /* attach recordings to samples; otherwise skip them */
 };
 
-/* More than busy threads need, as many as the kernel side has room for. */
+/* More than busy threads need, as many as the kernel side can track. */
 #define REPLAY_MEMORY_MAX (2ULL << 30)
 
 struct replay_error {
-	unsigned long line; /* from 1 on; 0: no line is to blame */
+	unsigned long line; /* from 1; 0: no single line */
 	char text[512];     /* not escaped */
 };
 
-/* Reads a stream to its end: JSON objects one after the other, of a line or several
- * each. Objects of other types are skipped, and members that are not known. Returns 0,
- * what a handler has returned, or
+/* Reads a stream of JSON objects, on one or more lines each, to its end. Skips unknown types and
+ * members. Returns 0, a handler's result, or, with *error set:
  * EX_DATAERR  the stream is damaged, of another version, or without any sample
  * EX_IOERR    it could not be read
- * EX_OSERR    no memory
- * with *error saying what is wrong. */
+ * EX_OSERR    no memory */
 exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 			  struct replay_error *error);
 
-/* The same with a file, "-" being standard input; prints what is wrong.
- * EX_NOINPUT: it could not be opened. */
+/* Reads a file, "-" for standard input, and prints errors. EX_NOINPUT: the file could not be
+ * opened. */
 exit_status replay_read(const char *path, const struct replay_handlers *handlers);
 
 #endif

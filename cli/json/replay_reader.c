@@ -11,7 +11,7 @@
 #define DECIMAL "0123456789"
 #define HEXADECIMAL "0123456789abcdef"
 
-/* Adds formatted text at used, cut off at the end. Returns the new end. */
+/* Appends formatted text at used, truncated to fit. Returns the new end. */
 __attribute__((format(printf, 3, 4))) static size_t append(struct reader *reader, size_t used,
 							   const char *fmt, ...)
 {
@@ -111,7 +111,7 @@ void reader_clear(struct reader *reader)
 	memset(reader, 0, sizeof(*reader));
 }
 
-/* The member of this name; NULL if it is missing. */
+/* Finds a member; NULL if missing. */
 static const json_t *reader_find(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -130,7 +130,7 @@ void reader_require(struct reader *reader, const json_t *object, const char *key
 		reader_fail(reader, key, "is missing");
 }
 
-/* Digits of a base, nothing else. */
+/* Parses digits of a base, nothing else. */
 static bool digits_parse(const char *text, const char *digits, unsigned int base, uint64_t *number)
 {
 	if (!*text)
@@ -297,7 +297,7 @@ static void enter(struct reader *reader, const char *key, size_t index)
 	reader->depth++;
 }
 
-/* What was gone into, if it is an object. */
+/* Returns the value if it is an object. */
 static const json_t *entered(struct reader *reader, const json_t *value)
 {
 	if (!value || json_is_object(value))

@@ -146,8 +146,8 @@ void text_threads_header(struct columns *columns)
 			     "--------------------------------------\n");
 }
 
-/* Limit on lines that people still read. Without an explicit number of threads, sections stop at
- * the limit, except those of the first few threads. */
+/* Limit on lines that people still read. Unless more threads than usual were asked for, sections
+ * stop at the limit, except those of the first few threads. */
 #define LINES_MOST 400
 #define LINES_BESIDE 40 /* screen, headers, footer */
 #define TOP_USUAL 10

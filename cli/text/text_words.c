@@ -94,7 +94,7 @@ void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS]
 	for (unsigned int cpu = 0, last; cpu < KD_CPU_WORDS * 64; cpu = last + 1) {
 		last = cpu;
 		if (!cpus[cpu / 64])
-			last |= 63; /* no such CPU */
+			last |= 63; /* skips a word without CPUs */
 		if (!cpu_used(cpus, cpu))
 			continue;
 		while (cpu_used(cpus, last + 1))
