@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What metrics.c lists: the families, and where their values are. */
+/* Metric families listed in metrics.c, and where their values are. */
 #ifndef METRIC_FAMILY_H
 #define METRIC_FAMILY_H
 
@@ -12,11 +12,11 @@
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_HISTOGRAM };
 
-/* Rows of values: what has the same labels is in one row. */
+/* Kinds of rows: values with equal labels share a row. */
 enum metric_kind {
 	METRIC_BUILD,
 	METRIC_CAPTURE,
-	METRIC_ENDING, /* of samples */
+	METRIC_ENDING, /* by ending of samples */
 	METRIC_RUN,
 	METRIC_WINDOW,
 	METRIC_TRIGGER,
@@ -27,13 +27,13 @@ enum metric_kind {
 	METRIC_ABSENCE,
 	METRIC_DISK,
 	METRIC_PROCESS,
-	METRIC_IMAGE,  /* of its container */
+	METRIC_IMAGE,  /* container image of a process */
 	METRIC_USAGE,  /* of a process */
-	METRIC_THREAD, /* from here on with a thread: */
+	METRIC_THREAD, /* from here on of a thread: */
 	METRIC_READY_BY,
 	METRIC_BLOCKED,
 	METRIC_OVERSLEPT,
-	METRIC_LISTS, /* by enum list_id */
+	METRIC_LISTS, /* plus enum list_id */
 	METRIC_LISTS_LAST = METRIC_LISTS + LISTS - 1,
 	METRIC_IO,
 	METRIC_CALL,
@@ -49,19 +49,19 @@ enum metric_kind {
 	METRIC_STATISTIC_RATE,
 	METRIC_PERIOD_TIMES, /* histograms */
 	METRIC_CALL_TIMES,
-	METRIC_LIST_TIMES, /* by enum list_id */
+	METRIC_LIST_TIMES, /* plus enum list_id */
 	METRIC_LIST_TIMES_LAST = METRIC_LIST_TIMES + LISTS - 1,
 	METRIC_KINDS,
 };
 
-/* Rows of a thread and kind, or of disks, that have names: names come and go, series stay. */
+/* Limit on named rows per thread and kind, and on disks: names come and go, series stay. */
 #define METRIC_NAMED_ROWS 16
-#define METRIC_OTHER "other" /* and that of the others */
+#define METRIC_OTHER "other" /* and the row of the others */
 
-/* Buckets of a histogram, without the last one, which has no limit. */
+/* Buckets of a histogram, except the last, unbounded one. */
 #define METRIC_BUCKETS 28
 
-/* Columns of the rows. A maximum takes two: of this period, and of the one before. */
+/* Columns of the rows. A maximum has two: of this period and the previous one. */
 enum { ONE_VALUE, ONE_COLUMN };
 enum {
 	STATISTIC_MIN,
@@ -90,13 +90,13 @@ enum {
 enum metric_period { PERIOD_WORDS(PERIOD_COLUMN, PERIOD_COLUMN) PERIODS }; /* PERIOD_OPEN_RUN ... */
 #undef PERIOD_COLUMN
 enum {
-	THREAD_EXEC = LEDGER_STATES, /* in front of it the states */
+	THREAD_EXEC = LEDGER_STATES, /* after the states */
 	THREAD_ENDED,
 #define FIGURE_COLUMN(member, ...) THREAD_COUNTER_##member,
 	EACH_THREAD_FIGURE(FIGURE_COLUMN) /* THREAD_COUNTER_voluntary and so on */
 #undef FIGURE_COLUMN
 	THREAD_RINGS,
-	THREAD_CALL_ROWS,    /* its rows of METRIC_CALL, without that of the others */
+	THREAD_CALL_ROWS,    /* its rows of METRIC_CALL, except "other" */
 	THREAD_CULPRIT_ROWS, /* and of METRIC_READY_BY */
 	THREAD_LIST_ROWS,    /* and of METRIC_LISTS */
 	THREAD_PERIODS = THREAD_LIST_ROWS + LISTS,
@@ -110,47 +110,46 @@ enum {
 	THREAD_COLUMNS = THREAD_OPEN + PERIODS,
 };
 
-/* How the columns of a kind behave. */
+/* Behavior of a kind's columns. */
 struct metric_columns {
 	unsigned int n;
-	unsigned int max, n_max; /* maxima: the first, how many */
-	unsigned int last;       /* from here on they are of the last sample only */
+	unsigned int max, n_max; /* maxima: first column, number */
+	unsigned int last;       /* columns from here on only hold the last sample */
 };
 
-/* A series of a family, for each row of its kind. */
+/* A series of a family, one per row of its kind. */
 struct metric_point {
-	const char *labels; /* besides the row's; as they are written, without braces */
+	const char *labels; /* added to the row's, formatted, without braces */
 	unsigned int column;
-	bool not_zero; /* there is none while its value is 0 */
+	bool not_zero; /* omitted while its value is 0 */
 };
 
 struct metric_family {
 	const char *name; /* counters without _total, infos without _info */
 	enum metric_type type;
-	const char *unit; /* "": none; values of "seconds" are ns */
+	const char *unit; /* "": none; "seconds": values are ns */
 	const char *labels;
-	const char *help; /* without backslash, quote and line feed */
+	const char *help; /* without backslash, quote or line feed */
 	enum metric_kind kind;
 	const struct metric_point *points;
 	size_t n_points;
-	bool billionths; /* values of no unit are so many */
+	bool billionths; /* without unit: values are in billionths */
 };
 
 extern const struct metric_family metric_families[];
 extern const size_t metric_n_families;
 extern const struct metric_columns metric_columns[METRIC_KINDS];
 
-/* The largest ns of a bucket; as a number of seconds in its only allowed form. */
+/* Upper limit of a bucket in ns, and in seconds in its only allowed spelling. */
 struct metric_bucket {
 	uint64_t ns;
 	const char *le;
 };
 extern const struct metric_bucket metric_buckets[METRIC_BUCKETS];
 
-/* "counter" and so on. */
 const char *metric_type_name(enum metric_type type);
 
-/* How many series a row of this kind is, at most. */
+/* Most series per row of this kind. */
 size_t metric_kind_series(enum metric_kind kind);
 
 #endif

@@ -9,7 +9,7 @@
 #define VALUE_MOST 512 /* bytes of a foreign value */
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Adds text whole, or not at all; one byte more than it needs is left for the quote. */
+/* Adds all of the text or nothing; leaves one byte for the quote. */
 static bool text_add(struct metric_labels *labels, const char *text, size_t length)
 {
 	if (length >= sizeof(labels->text) - labels->length)
@@ -19,7 +19,7 @@ static bool text_add(struct metric_labels *labels, const char *text, size_t leng
 	return true;
 }
 
-/* False if there is no room for even an empty value. */
+/* False if not even an empty value fits. */
 static bool label_begin(struct metric_labels *labels, const char *name)
 {
 	size_t before = labels->length;
@@ -44,8 +44,7 @@ void metric_labels_add(struct metric_labels *labels, const char *name, const cha
 	label_end(labels);
 }
 
-/* Adds the character or escape at the start of an escaped text. Returns the length of
- * what it stands for there. */
+/* Adds the first character or escape of an escaped text. Returns its length there. */
 static size_t piece_add(struct metric_labels *labels, const char *escaped)
 {
 	if (*escaped == '"')

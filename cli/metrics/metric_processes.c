@@ -38,7 +38,7 @@ void metric_target_labels(struct metric_labels *labels, const struct capture *ca
 	label_add(labels, "pod", capture->pod);
 }
 
-/* Processes with the same labels share a row. */
+/* Processes with equal labels share a row. */
 static struct metric_row *row_of(struct metrics *metrics, enum metric_kind kind,
 				 const struct process_row *process)
 {
@@ -70,7 +70,7 @@ static void sum_take(struct metrics *metrics, const struct process_sum *sum)
 	metric_row_sum(row, PROCESS_KEPT, sum->kept);
 }
 
-/* One process has none but its container's. */
+/* A single process only has its container's labels. */
 static void target_take(struct metrics *metrics, const struct sample *sample)
 {
 	struct metric_labels labels = { .length = 0 };
@@ -86,7 +86,7 @@ static void target_take(struct metrics *metrics, const struct sample *sample)
 		row->values[ONE_VALUE] = 1;
 }
 
-/* Of one process the sample itself says which: its row has no labels. */
+/* The sample itself identifies a single process, so that row has no labels. */
 static struct metric_row *usage_metric_row(struct metrics *metrics, const struct sample *sample,
 					   const struct usage_row *usage)
 {
@@ -135,7 +135,7 @@ void metric_take_processes(struct metrics *metrics, const struct sample *sample)
 		metrics->failed = true;
 		return;
 	}
-	/* Those that are alive are of this sample. */
+	/* Only this sample's processes count as alive. */
 	for (size_t i = 0; i < sample->n_processes; i++) {
 		row = row_of(metrics, METRIC_PROCESS, sums[i].process);
 		if (row)

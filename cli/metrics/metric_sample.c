@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a sample, and what triggers did, add to the metrics. */
+/* Metrics of a sample, and of triggers. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -17,14 +17,14 @@
 
 /* --- One sample --- */
 
-/* Words for how samples end, each of which has its series from the first one on. */
+/* How samples end; each word has a series from the start. */
 enum ending { COMPLETE, SKIPPED, INTERRUPTED, EXITED, EXPIRED, OVERLOADED, ENDINGS };
 static const char *const endings[ENDINGS] = {
 	[COMPLETE] = "complete", [SKIPPED] = "skipped", [INTERRUPTED] = "interrupted",
 	[EXITED] = "exited",     [EXPIRED] = "expired", [OVERLOADED] = "overloaded",
 };
 
-/* The row with this one label, which is a constant. NULL if there is no memory. */
+/* Row with a single constant label. NULL without memory. */
 static struct metric_row *one_row(struct metrics *metrics, enum metric_kind kind, const char *label,
 				  const char *value)
 {
@@ -130,14 +130,14 @@ static void losses_take(struct metrics *metrics, const struct sample *sample)
 	for (size_t i = 0; i < LOSSES; i++)
 		one_sum(metrics, METRIC_LOSS, "reason", losses[i].key,
 			loss_count(sample, &losses[i]));
-	/* Those of series and of triggers come from elsewhere. */
+	/* Series and trigger runs are counted elsewhere. */
 	one_sum(metrics, METRIC_LOSS, "reason", "series", 0);
 	one_sum(metrics, METRIC_LOSS, "reason", "trigger_runs", 0);
 	for (size_t i = 0; i < sample->n_absent; i++)
 		one_set(metrics, METRIC_ABSENCE, "section", sample->absent[i].section, 1);
 }
 
-/* Every cause, that of the rest too: series that are there from the beginning have rates. */
+/* Adds every cause and the rest: a series that is there from the start has rates. */
 static void verdict_take(struct metrics *metrics, const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;
@@ -152,8 +152,7 @@ static void verdict_take(struct metrics *metrics, const struct sample *sample)
 	metric_take_processes(metrics, sample);
 }
 
-/* Of all threads together: there are few disks, but a series for each thread and disk would be
- * many. */
+/* Sums over all threads: there are few disks, but series per thread and disk would be many. */
 static void disk_take(struct metrics *metrics, const struct descriptor_row *row)
 {
 	struct metric_labels labels = { .length = 0 };
@@ -291,11 +290,11 @@ int metrics_add_triggers(struct metrics *metrics, const struct trigger_stats *st
 	return metrics->failed ? -ENOMEM : 0;
 }
 
-/* --- What there is over several samples --- */
+/* --- Statistics over several samples --- */
 
 #define BILLION 1e9
 
-/* A value as rows have it: ns, or billionths of what is no time. */
+/* Value as stored in rows: ns, or billionths if not a time. */
 static uint64_t figure_of(double value, double unit)
 {
 	value *= unit;
@@ -345,7 +344,7 @@ static void thread_take(struct metrics *metrics, const struct summary *summary,
 		statistic_take(metrics,
 			       measure->is_time ? METRIC_STATISTIC_TIME : METRIC_STATISTIC_COUNT,
 			       &labels, value, thread->n, measure->is_time ? 1 : BILLION);
-		/* Time by time is a share: ns per second are billionths. */
+		/* Time per time is a share: ns per second are billionths. */
 		if (summary_rate(summary, thread, order[i], &rate))
 			statistic_take(metrics, METRIC_STATISTIC_RATE, &labels, &rate, thread->n,
 				       measure->is_time ? 1 : BILLION);

@@ -11,17 +11,17 @@
 #include "metric_family.h"
 #include "metric_values.h"
 
-#define TIME_LEN 40 /* of a point in time, and of a length */
+#define TIME_LEN 40 /* formatted time or duration */
 
 /* --- Families and their series --- */
 
-/* What a format has of its own. */
+/* Format-specific parts. */
 struct metric_format {
-	/* Writes what stands in front of a family's samples. */
+	/* Writes the header of a family. */
 	void (*family)(struct columns *columns, const struct metric_family *family);
-	/* The time of a sample; ms: since 1970. Returns the text's length. */
+	/* Formats the time of a sample; ms: since 1970. Returns the length. */
 	size_t (*time)(char text[static TIME_LEN], uint64_t ms);
-	const char *end; /* of the whole */
+	const char *end; /* of the document */
 };
 
 struct writing {
@@ -29,12 +29,12 @@ struct writing {
 	const struct metric_format *format;
 	const struct metric_family *family;
 	bool is_seconds;
-	char time[TIME_LEN + 1]; /* with a blank in front; "": none */
+	char time[TIME_LEN + 1]; /* with a leading blank; "": none */
 	size_t time_length;
 	struct columns columns;
 };
 
-/* Writes ns as seconds with nine decimals, digits only. Returns the length. */
+/* Formats ns as seconds with nine decimals, digits only. Returns the length. */
 static size_t seconds_text(char text[static TIME_LEN], uint64_t ns)
 {
 	size_t length = number_plain(text, ns / NSEC_PER_SEC);
@@ -56,7 +56,7 @@ static void value_end(struct writing *writing, uint64_t value, bool is_seconds)
 	columns_add(&writing->columns, "\n");
 }
 
-/* The name with its labels: the row's, and more. */
+/* Adds the name with the row's labels, and more. */
 static void name_add(struct writing *writing, const char *suffix, const struct metric_row *row,
 		     const char *more)
 {
@@ -118,7 +118,7 @@ static void row_add(struct writing *writing, const struct metric_row *row)
 	}
 }
 
-/* Whether a series will be written. */
+/* True if any series will be written. */
 static bool has_values(const struct metrics *metrics, const struct metric_family *family)
 {
 	const struct metric_rows *rows = &metrics->kinds[family->kind];
@@ -144,7 +144,7 @@ static void time_set(struct writing *writing)
 								 (uint64_t)wall->tv_nsec / 1000000);
 }
 
-/* Writes and flushes all families that have values. Returns 0 or a negative errno. */
+/* Writes and flushes all families with values. Returns 0 or a negative errno. */
 static int metric_text_write(const struct metrics *metrics, const struct metric_format *format,
 			     FILE *out)
 {
@@ -194,7 +194,7 @@ static void openmetrics_family(struct columns *columns, const struct metric_fami
 /* In seconds. */
 static size_t openmetrics_time(char text[static TIME_LEN], uint64_t ms)
 {
-	/* Of the nine decimals the last six are none. */
+	/* The last six of nine decimals are always 0. */
 	return seconds_text(text, ms * 1000000) - 6;
 }
 
@@ -205,7 +205,7 @@ int metrics_write_openmetrics(const struct metrics *metrics, FILE *out)
 	return metric_text_write(metrics, &openmetrics, out);
 }
 
-/* --- The older text format --- */
+/* --- Older text format --- */
 
 static void prometheus_line(struct columns *columns, const char *what,
 			    const struct metric_family *family, const char *text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the threads of a sample add to the metrics. Threads that have the same labels
- * are merged first: only then it is known which system calls are the largest. */
+/* Metrics of a sample's threads. Threads with equal labels are merged first: only then are the
+ * largest system calls known. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 
 #define THREAD_LABELS (96 + METRIC_PROCESS_LABELS)
 
-/* A thread with its labels: a name of 16 bytes, each of which may become 3, and a TID; of several
- * processes those of its own, too. */
+/* A thread with its labels: a 16-byte name, each byte of which may become 3, and a TID; with
+ * several processes also process labels. */
 struct labelled {
 	const struct thread_row *row;
 	bool with_tid;
@@ -28,12 +28,12 @@ _Static_assert(THREAD_LABELS - METRIC_PROCESS_LABELS >
 		       sizeof("thread=\"\",tid=\"2147483647\"") + 3 * KD_COMM_LEN,
 	       "room for all labels of a thread");
 
-/* The thread whose rows are being touched. */
+/* The thread whose rows are being updated. */
 struct taking {
 	struct metrics *metrics;
 	const struct sample *sample;
 	struct metric_row *thread;
-	size_t n_labels; /* bytes of its labels, to which each row adds its own */
+	size_t n_labels; /* bytes of its labels, which rows extend */
 	struct metric_labels labels;
 };
 
@@ -48,7 +48,7 @@ static size_t name_length(const struct metrics *metrics, const char name[static 
 	return digits ? digits : length;
 }
 
-/* An empty value would be no label at all. tid 0: none. process: its, NULL if not known. */
+/* An empty value would mean no label. tid 0: none. process: NULL if unknown. */
 static void thread_labels(struct taking *taking, const char name[static KD_COMM_LEN], pid_t tid,
 			  const struct process_row *process)
 {
@@ -69,7 +69,7 @@ static void thread_labels(struct taking *taking, const char name[static KD_COMM_
 		metric_labels_number(labels, "tid", (unsigned long)tid);
 }
 
-/* Sets the labels that all rows of a thread begin with. */
+/* Sets the labels shared by all rows of a thread. */
 static void thread_begin(struct taking *taking, const char *labels, bool with_tid)
 {
 	taking->labels.length = taking->n_labels = strlen(labels);
@@ -107,7 +107,7 @@ static void call_label_other(struct taking *taking)
 	metric_labels_add(&taking->labels, "syscall", METRIC_OTHER);
 }
 
-/* A call that has a row keeps it, or else that of the others would shrink. */
+/* A call with a row keeps it; otherwise the row of the others would shrink. */
 static void call_take(struct taking *taking, const struct thread_row *thread,
 		      const struct call_row *call)
 {
@@ -152,7 +152,7 @@ static void calls_take(struct taking *taking, const struct thread_row *thread)
 	free(calls);
 }
 
-/* The label of a call in another list, which follows what METRIC_CALL has. */
+/* Adds a call's label in another list, consistent with METRIC_CALL. */
 static void call_label_like(struct taking *taking, int64_t number)
 {
 	call_label(taking, number);
@@ -174,7 +174,7 @@ static void open_calls_take(struct taking *taking, const struct thread_row *thre
 	}
 }
 
-/* A row for durations that are distributed, whose sum is total. */
+/* Adds a row for a distribution whose durations sum up to total. */
 static void times_add(struct taking *taking, enum metric_kind kind,
 		      const struct distribution *times, uint64_t total)
 {
@@ -186,8 +186,8 @@ static void times_add(struct taking *taking, enum metric_kind kind,
 		metric_row_distribution(row, times, total);
 }
 
-/* Of which there was no room, is in neither count nor sum: before threads are merged it
- * can be told. After calls_take(). */
+/* Adds distributions, per thread before merging: durations without a histogram must be in
+ * neither count nor sum. Call after calls_take(). */
 static void durations_take(struct taking *taking, const struct thread_row *thread)
 {
 	if (thread->run_times.n) {
@@ -239,8 +239,8 @@ static void culprit_label_add(struct taking *taking, const struct culprit *culpr
 			      "");
 }
 
-/* Whether there is a row with these labels, or may be one more of the thread, which has so many
- * now. */
+/* True if there is a row with these labels, or the thread may have another; *rows: its rows so
+ * far. */
 static bool has_named_row(const struct taking *taking, enum metric_kind kind, uint64_t *rows)
 {
 	if (metric_row_find(taking->metrics, kind, &taking->labels))
@@ -264,7 +264,7 @@ static void culprits_take(struct taking *taking, const struct thread_row *thread
 	}
 }
 
-/* others: with the name that the rows of those have which are not kept. */
+/* others: uses the name of the row for names that are not kept. */
 static void name_label(struct taking *taking, const struct row_list *list,
 		       const struct field *field, const char *row, bool others)
 {
@@ -310,7 +310,7 @@ static void row_labels(struct taking *taking, const struct row_list *list, const
 	}
 }
 
-/* Its distribution, if it has one. */
+/* Adds the distribution of a row, if any. */
 static void row_times_take(struct taking *taking, const struct row_list *list, const char *row)
 {
 	for (const struct field *field = list->fields; field->key; field++)
@@ -343,7 +343,7 @@ static void row_take(struct taking *taking, const struct row_list *list, const c
 	taking->labels.length = taking->n_labels;
 }
 
-/* Those that have families. */
+/* Adds the lists with families. */
 static void lists_take(struct taking *taking, const struct thread_row *thread)
 {
 	for (const struct field *field = thread_fields; field->key; field++) {
@@ -366,7 +366,7 @@ static void blocked_take(struct taking *taking, const struct thread_row *thread)
 		if (!count->count)
 			continue;
 		metric_labels_add(&taking->labels, "kind", awaited_words[kind].key);
-		/* One that goes on counts when it ends. */
+		/* An open one counts when it ends. */
 		events_add(taking, METRIC_BLOCKED,
 			   u64_sub(count->count, thread->ledger.asleep[kind].count), count->total,
 			   count->max);
@@ -444,7 +444,7 @@ static void books_take(struct metric_row *row, const struct thread_row *thread)
 	row->values[THREAD_CPUS] = cpus_count(thread);
 }
 
-/* A thread, or the sum of several with the same labels. */
+/* Adds a thread, or the sum of several with equal labels. */
 static void thread_take(struct taking *taking, const struct thread_row *thread)
 {
 	if (!taking->thread)
@@ -465,7 +465,7 @@ static uint64_t members_of(const struct thread_row *thread)
 	return thread->members ? thread->members : 1;
 }
 
-/* Those who are alive and those who ended are counted apart. */
+/* Counts living and ended threads separately. */
 static void run_take(struct taking *taking, const struct labelled *run, size_t length)
 {
 	struct thread_row sum = { 0 };
@@ -494,7 +494,7 @@ static void run_take(struct taking *taking, const struct labelled *run, size_t l
 	thread_clear(&sum);
 }
 
-/* Numbers in names and TIDs by their value. */
+/* Compares numbers in names and TIDs by value. */
 static int labelled_by_labels(const void *a, const void *b)
 {
 	const struct labelled *x = a, *y = b;
@@ -561,8 +561,7 @@ static void trace_take(struct taking *taking, const struct trace_row *trace)
 	}
 }
 
-/* Traces have the labels of their thread; by the name they have themselves, if it was
- * folded with others. */
+/* Traces get their thread's labels; a folded thread's traces are looked up by name. */
 static void traces_take(struct taking *taking, const struct labelled *labelled)
 {
 	const struct sample *sample = taking->sample;

@@ -9,7 +9,7 @@
 #include "cli/base/clock.h"
 
 #define PERIOD (60 * NSEC_PER_SEC) /* of maxima */
-/* Prometheus, too, takes a series without values for so long for ended. */
+/* Prometheus also considers a series gone after this time without values. */
 #define STALE (300 * NSEC_PER_SEC)
 
 struct metrics *metrics_new(const struct report_options *options)
@@ -22,7 +22,7 @@ struct metrics *metrics_new(const struct report_options *options)
 	metrics->limit = METRICS_SERIES;
 	for (unsigned int kind = 0; kind < METRIC_KINDS; kind++)
 		metrics->kind_series[kind] = metric_kind_series((enum metric_kind)kind);
-	/* Names come from the target, which should not know where its rows collide. */
+	/* The target chooses names and must not be able to predict collisions. */
 	metrics->seed = (uint32_t)((uintptr_t)metrics >> 4) ^ 2166136261U;
 	return metrics;
 }
@@ -61,7 +61,7 @@ static uint32_t labels_hash(const struct metrics *metrics, enum metric_kind kind
 	return hash ^ hash >> 15;
 }
 
-/* The entry of the row with these labels, or a free one. There always is one. */
+/* Slot of the row with these labels, or a free one, which always exists. */
 static struct metric_row **table_find(const struct metrics *metrics, enum metric_kind kind,
 				      uint32_t hash, const char *labels, size_t length)
 {
@@ -86,7 +86,7 @@ static void table_fill(struct metrics *metrics)
 	}
 }
 
-/* Makes a larger table. Returns false if there is no memory. */
+/* Makes a larger table. Returns false without memory. */
 static bool table_make(struct metrics *metrics, size_t n)
 {
 	struct metric_row **table = calloc(n, sizeof(*table));
@@ -109,7 +109,7 @@ static bool make_room(struct metrics *metrics, struct metric_rows *rows)
 	       table_make(metrics, metrics->n_table ? 2 * metrics->n_table : 256);
 }
 
-/* Returns NULL if there is no memory. */
+/* Returns NULL without memory. */
 static struct metric_row *row_new(enum metric_kind kind, const struct metric_labels *labels)
 {
 	size_t values = metric_columns[kind].n * sizeof(uint64_t);
@@ -125,8 +125,8 @@ static struct metric_row *row_new(enum metric_kind kind, const struct metric_lab
 	return row;
 }
 
-/* The run's own rows are few, and made whatever the limit is. Histograms of threads are
- * many series each: they leave half of the room to what can be told by single ones. */
+/* The run's own rows are few, and exempt from the limit. Thread histograms have many series
+ * each; they get half of the limit, so that single series still fit. */
 static bool has_room(const struct metrics *metrics, enum metric_kind kind)
 {
 	bool is_times = kind == METRIC_PERIOD_TIMES || kind == METRIC_CALL_TIMES;
@@ -173,7 +173,7 @@ static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind
 	return row;
 }
 
-/* In a new period the maxima of the one before become its predecessors. */
+/* At the start of a period, moves the maxima to the columns of the previous one. */
 static void maxima_age(const struct metrics *metrics, struct metric_row *row)
 {
 	const struct metric_columns *columns = &metric_columns[row->kind];
@@ -225,7 +225,7 @@ static bool is_stale(const struct metrics *metrics, const struct metric_row *row
 	       metrics->now - thread->seen > STALE;
 }
 
-/* Processes and threads come first among the kinds that have them: they are freed last. */
+/* Parents (processes, threads) come first among the kinds, and are freed last. */
 void metric_rows_sweep(struct metrics *metrics)
 {
 	size_t before = metrics->n_rows;
@@ -262,7 +262,7 @@ void metric_row_max(struct metric_row *row, unsigned int column, uint64_t value)
 	row->values[column] = u64_max(row->values[column], value);
 }
 
-/* The bucket that a duration belongs to, which is not below this one. */
+/* Bucket of a duration, searched from bucket on. */
 static unsigned int bucket_of(uint64_t ns, unsigned int bucket)
 {
 	while (bucket < METRIC_BUCKETS && metric_buckets[bucket].ns < ns)

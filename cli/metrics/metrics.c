@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The list of all metrics. Names, types, units and labels are a contract with those
- * who have stored them: man/kernel_delay-metrics.5. */
+/* List of all metrics. Names, types, units and labels are a contract with users who stored them:
+ * man/kernel_delay-metrics.5. */
 #include "metrics.h"
 
 #include "cli/base/columns.h"
@@ -18,7 +18,7 @@
 #define STATE_LABEL(label) "state=\"" label "\""
 #define STATE_POINT(state, key, title, ...) { STATE_LABEL(key), state, false },
 #define OUTCOME_POINT(outcome, key, title) { "result=\"" key "\"", outcome, false },
-/* Few threads have rounds of an event loop. */
+/* Only few threads have event loop rounds. */
 #define PERIOD_POINT_OF(columns, kind, label)                                                      \
 	{ STATE_LABEL(label), columns + PERIOD_##kind, (kind) == OPEN_ROUND },
 #define PERIOD_POINT(kind, key, label) PERIOD_POINT_OF(THREAD_PERIODS, kind, label)
@@ -40,7 +40,7 @@
 #define POINT_IF_ANY VALUE_IF_ANY
 #define RUN_FAMILY(id, type, when, name, unit, help, value)                                        \
 	{ P name, METRIC_##type, unit, "", help, METRIC_RUN, POINT_##when(RUN_##id) },
-/* Events of a kind: how many, how long, the longest. */
+/* Events of a kind: count, total time, longest. */
 #define EVENTS(kind, name, labels, LONGEST_VALUE, count, seconds, longest)                         \
 	{ P name "s", METRIC_COUNTER, "", labels, count, kind, VALUE(EVENTS_COUNT) },              \
 		{ P name "_seconds",  METRIC_COUNTER, SECONDS, labels, seconds, kind,              \
@@ -118,7 +118,7 @@ const struct metric_bucket metric_buckets[METRIC_BUCKETS] = {
 	{ 1000000000000, "1000.0" },
 };
 
-/* In the order in which they are written. */
+/* In output order. */
 const struct metric_family metric_families[] = {
 	{ P "build", METRIC_INFO, "", "version", "The program that took the samples.", METRIC_BUILD,
 	  VALUE(ONE_VALUE) },
