@@ -34,7 +34,7 @@ static void field_begin(struct csv_writer *writer)
 	writer->comma = true;
 }
 
-/* A field that is a constant of ours: letters, digits, what needs no quotes. */
+/* Adds a constant without need for quotes: letters, digits. */
 static void csv_word(struct csv_writer *writer, const char *word)
 {
 	field_begin(writer);
@@ -59,15 +59,15 @@ static void csv_bool(struct csv_writer *writer, bool truth)
 	csv_word(writer, truth ? "true" : "false");
 }
 
-/* An empty field: not known. */
+/* Adds an empty field: unknown. */
 static void csv_nothing(struct csv_writer *writer)
 {
 	csv_word(writer, "");
 }
 
-/* Foreign text, which ends after so many bytes or at a NUL before that, escaped as in the text
- * report, so that it is one line of valid UTF-8; in quotes if it has commas or quotes; behind an
- * apostrophe if it begins as formulas of spreadsheets do. */
+/* Adds foreign text, up to length bytes or a NUL. Escaped as in the text report, so that it is
+ * one line of valid UTF-8; quoted if it has commas or quotes; after an apostrophe if it starts
+ * like a spreadsheet formula. */
 static void csv_text(struct csv_writer *writer, const char *text, size_t length)
 {
 	/* Spreadsheets take it for a formula, which may start programs, unless it is marked as
@@ -95,20 +95,20 @@ static void csv_text(struct csv_writer *writer, const char *text, size_t length)
 	columns_add(&writer->columns, "\"");
 }
 
-/* Ends a line, as RFC 4180 does: CR and LF. */
+/* Ends a line with CR and LF, as in RFC 4180. */
 static void csv_line_end(struct csv_writer *writer)
 {
 	columns_add(&writer->columns, "\r\n");
 	writer->comma = false;
 }
 
-/* Names of columns, with commas between them: plain words. */
+/* Adds comma-separated column names: plain words. */
 static void columns_write(struct csv_writer *writer, const char *list)
 {
 	csv_word(writer, list);
 }
 
-/* --- What all tables begin with --- */
+/* --- Leading columns of all tables --- */
 
 #define SAMPLE_COLUMNS "host,sample"
 #define THREAD_COLUMNS "tid,pid,process_start_ns,thread"
@@ -157,7 +157,7 @@ static int samples_header(struct csv_writer *writer)
 	return 0;
 }
 
-/* Of the window's start, in UTC; of old files, that of the report. */
+/* Wall clock at the window's start, in UTC; in old files, that of the report. */
 static struct timespec wall_of(const struct sample *sample)
 {
 	return sample->wall_start.tv_sec ? sample->wall_start : sample->wall_dump;
@@ -214,7 +214,7 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 	return 0;
 }
 
-/* --- threads: each measure is a column --- */
+/* --- threads: one column per measure --- */
 
 static int threads_header(struct csv_writer *writer)
 {
@@ -295,7 +295,7 @@ static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 	return 0;
 }
 
-/* --- waits: asleep, by what for; without a CPU, by who had it --- */
+/* --- waits: asleep by awaited kind, ready by what had the CPU --- */
 
 static int waits_header(struct csv_writer *writer)
 {
@@ -311,7 +311,7 @@ static void ready_line(struct csv_writer *writer, const struct sample *sample,
 	thread_begin(writer, sample, thread);
 	csv_word(writer, "ready");
 	csv_text(writer, culprit_name(culprit, name), sizeof(name));
-	csv_nothing(writer); /* nobody counts how often */
+	csv_nothing(writer); /* the number of cases is unknown */
 	csv_u64(writer, culprit_ns(culprit));
 	csv_u64(writer, culprit->longest_ns);
 	csv_line_end(writer);
@@ -416,7 +416,7 @@ static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 	{                                                                                          \
 #table, table##_header, table##_rows                                               \
 	}
-/* In the order in which they are written: a sample that is in samples is whole in all of them. */
+/* In output order: a sample listed in samples is complete in all tables. */
 const struct csv_table csv_tables[CSV_TABLES + 1] = {
 	TABLE(threads),  TABLE(syscalls), TABLE(waits),         TABLE(interruptions),
 	TABLE(verdicts), TABLE(samples),  { NULL, NULL, NULL },
@@ -435,7 +435,7 @@ int csv_write_header(const struct csv_table *table, FILE *out)
 	return error ? error : failed;
 }
 
-/* A sample is known by when it began and of which process it is: no host has two of those. */
+/* A sample's ID is its start and process: no host has two such samples. */
 int csv_write_rows(const struct csv_table *table, const struct sample *sample, FILE *out)
 {
 	struct csv_writer writer = { .comma = false };

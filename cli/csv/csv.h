@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples as flat tables for SQL: comma-separated values as RFC 4180 has them, with one header.
- * Columns are a promise to those who have loaded them: new ones are added at the end, or where the
- * table of measures has them; none changes its name. */
+/* Samples as flat tables for SQL: comma-separated values (RFC 4180) with a single header.
+ * Columns are a promise to users who loaded them: new ones are added at the end, or where the
+ * table of measures has them; names never change. */
 #ifndef CSV_H
 #define CSV_H
 
@@ -12,19 +12,18 @@
 struct csv_writer;
 
 struct csv_table {
-	const char *name; /* of the file, without its suffix */
-	/* Writes the names of all columns but those of the sample, and its rows. Return 0 or
-	 * -ENOMEM. */
+	const char *name; /* of the file, without suffix */
+	/* Writes all column names except those of the sample, and its rows. Return 0 or -ENOMEM. */
 	int (*header)(struct csv_writer *writer);
 	int (*rows)(struct csv_writer *writer, const struct sample *sample);
 };
 
-/* All tables; the last one's name is NULL. */
+/* All tables, ended by a NULL name. */
 #define CSV_TABLES 6
 extern const struct csv_table csv_tables[CSV_TABLES + 1];
 
-/* Write and flush the line of a table's column names, and the rows of a finished sample. Return 0
- * or a negative errno. */
+/* Write and flush a table's header line, and the rows of a finished sample. Return 0 or a
+ * negative errno. */
 int csv_write_header(const struct csv_table *table, FILE *out);
 int csv_write_rows(const struct csv_table *table, const struct sample *sample, FILE *out);
 
