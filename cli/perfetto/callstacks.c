@@ -10,17 +10,17 @@
 
 #define NAME_MOST 1000 /* bytes of a name */
 
-/* What both halves of a row's stack are. */
+/* Both halves of a row's stack. */
 struct pair {
 	const struct stack *user, *kernel; /* NULL: none */
-	uint64_t iid;                      /* 0: not written yet */
+	uint64_t iid;                      /* 0: not yet written */
 };
 
 /* A function of a file, or an address in it. */
 struct place {
 	const struct frame *frame;
 	bool kernel;
-	uint64_t iid; /* 0: not written yet */
+	uint64_t iid; /* 0: not yet written */
 	size_t file;  /* index */
 };
 
@@ -29,12 +29,12 @@ struct callstacks {
 	size_t n_pairs, room_pairs;
 	struct place *places; /* by place_compare() */
 	size_t n_places, room_places;
-	bool *files; /* which were written */
+	bool *files; /* already written */
 	uint64_t pairs_written, places_written;
 	bool user_asked;
 };
 
-/* In place of frames that are missing. */
+/* Placeholders for missing frames. */
 static const struct frame no_user = { .function = "[no_user_stack]" };
 static const struct frame incomplete = { .function = "[incomplete]" };
 
@@ -50,7 +50,7 @@ static int pair_compare(const void *a, const void *b)
 	return pointers_compare(x->user, y->user) ?: pointers_compare(x->kernel, y->kernel);
 }
 
-/* NULL comes first. */
+/* NULL sorts first. */
 static int texts_compare(const char *a, const char *b)
 {
 	if (!a || !b)
@@ -63,7 +63,7 @@ static bool is_named(const struct frame *frame)
 	return frame->function && *frame->function;
 }
 
-/* Files are told apart by their build ID only where it is written. */
+/* Build IDs only distinguish files where they are written. */
 static int file_compare(const struct place *x, const struct place *y)
 {
 	bool named = is_named(x->frame);
@@ -104,7 +104,7 @@ static int places_add(struct callstacks *callstacks, const struct stack *stack, 
 	return err;
 }
 
-/* Leaves one of those that are alike; returns how many are left. */
+/* Removes duplicates; returns how many are left. */
 static size_t unique(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
 	char *at = array;
@@ -123,7 +123,7 @@ static int pairs_find(struct callstacks *callstacks, const struct trace_list *tr
 	for (size_t i = 0; i < traces->n; i++) {
 		const struct pair pair = { traces->rows[i].user, traces->rows[i].kernel, 0 };
 
-		/* Most rows have the same stacks as the one before. */
+		/* Most rows repeat the previous stacks. */
 		if (callstacks->n_pairs &&
 		    !pair_compare(&callstacks->pairs[callstacks->n_pairs - 1], &pair))
 			continue;
@@ -141,7 +141,7 @@ static int stack_compare(const void *a, const void *b)
 	return pointers_compare(*(const struct stack *const *)a, *(const struct stack *const *)b);
 }
 
-/* The frames of one half of all pairs. */
+/* Collects the frames of one half of all pairs. */
 static int half_find(struct callstacks *callstacks, bool kernel)
 {
 	const struct stack **stacks = calloc(callstacks->n_pairs + 1, sizeof(struct stack *));
@@ -222,7 +222,7 @@ static unsigned int digit(char c)
 				      : 16;
 }
 
-/* Perfetto has the bytes, not their digits. Returns false if the text is something else. */
+/* Perfetto stores the bytes, not the digits. Returns false if the text is not a build ID. */
 static bool build_id_add(struct pftrace *trace, const char *text, uint64_t iid)
 {
 	uint8_t bytes[64];
@@ -243,7 +243,7 @@ static bool build_id_add(struct pftrace *trace, const char *text, uint64_t iid)
 	return true;
 }
 
-/* The file of a place: those of the kernel in brackets, as in the text. */
+/* Writes the file of a place; kernel files in brackets, as in the text. */
 static void file_add(struct pftrace *trace, const struct place *place)
 {
 	const struct frame *frame = place->frame;
@@ -260,7 +260,7 @@ static void file_add(struct pftrace *trace, const struct place *place)
 	string_begin(trace, INTERNED_MAPPING_PATHS, iid);
 	pftrace_text(trace, NAMED_TEXT, name, SIZE_MAX);
 	proto_end(&trace->proto);
-	/* Tools that look up names by build ID must not do so where the address is not known. */
+	/* Tools must not look up names by build ID where the address is unknown. */
 	has_id = !is_named(frame) && build_id_add(trace, frame->build_id, iid);
 	proto_begin(&trace->proto, INTERNED_MAPPINGS);
 	proto_u64(&trace->proto, MAPPING_IID, iid);
@@ -270,7 +270,7 @@ static void file_add(struct pftrace *trace, const struct place *place)
 	proto_end(&trace->proto);
 }
 
-/* As in folded stacks: without a name, the end of the file's, and the address in it. */
+/* As in folded stacks: without a name, the basename of the file and the address in it. */
 static void function_add(struct pftrace *trace, const struct place *place, uint64_t iid)
 {
 	const struct frame *frame = place->frame;
@@ -290,7 +290,7 @@ static void function_add(struct pftrace *trace, const struct place *place, uint6
 	proto_end(&trace->proto);
 }
 
-/* Of a function that has a name the address in the file is not known: 0. */
+/* For a named function, the address in the file is unknown: 0. */
 static void place_write(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
 {
 	struct proto *proto = &trace->proto;
@@ -320,7 +320,7 @@ static struct place *place_of(struct callstacks *callstacks, const struct frame 
 		       place_compare);
 }
 
-/* Of a stack from the outside to the inside: each frame's place is handed to what is to be done. */
+/* Visits the places of a stack's frames, outermost first. */
 static void stack_walk(struct callstacks *callstacks, struct pftrace *trace,
 		       const struct stack *stack, bool kernel,
 		       void (*visit)(struct callstacks *callstacks, struct pftrace *trace,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks of a sample as Perfetto has them: each is written once, where it is first needed, and
- * so are its frames and files. */
+/* Stacks of a sample for Perfetto. Each stack is written once, when first needed, and so are its
+ * frames and files. */
 #ifndef CALLSTACKS_H
 #define CALLSTACKS_H
 
@@ -10,12 +10,13 @@
 
 struct callstacks;
 
-/* Finds those of a sample's traces. Returns 0 or -ENOMEM; the caller releases them in any case. */
+/* Collects the stacks of a sample's traces. Returns 0 or -ENOMEM; the caller frees them in
+ * either case. */
 int callstacks_find(struct callstacks **callstacks, const struct trace_list *traces);
 void callstacks_free(struct callstacks *callstacks);
 
-/* The number of the stack of a row of these traces, which is written if it has not been; not
- * between event_begin() and event_end(). 0: it has none, and none was asked for. */
+/* Number of the stack of one of these rows, which is written if it is new; not between
+ * event_begin() and event_end(). 0: it has none, and none was asked for. */
 uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
 			   const struct trace_row *row);
 

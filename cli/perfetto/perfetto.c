@@ -18,9 +18,9 @@
 #include "slices.h"
 #include "timeline.h"
 
-/* --- What a recording has of CPUs: who ran there, and interrupts --- */
+/* --- CPUs of a recording: what ran there, and interrupts --- */
 
-/* Of threads of the target that is all, of others what ran while those waited. */
+/* Target threads are complete; others are recorded while target threads waited. */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -32,7 +32,7 @@ static int irq_compare(const void *a, const void *b)
 	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
 }
 
-/* --- Who ran --- */
+/* --- Runs --- */
 
 static void run_write(struct pftrace *trace, const struct cpu_run *run)
 {
@@ -64,7 +64,7 @@ static void runs_write(struct pftrace *trace, const struct cpu_runs *runs)
 	}
 }
 
-/* --- Interrupts, and all --- */
+/* --- Interrupts, and CPUs --- */
 
 static bool cpu_has_run(const struct cpu_runs *runs, uint32_t cpu)
 {
@@ -95,7 +95,7 @@ static int irqs_write(struct pftrace *trace, const struct cpu_runs *runs)
 	return 0;
 }
 
-/* Writes a track for each CPU of which something was recorded. Returns 0 or -ENOMEM. */
+/* Writes a track for each recorded CPU. Returns 0 or -ENOMEM. */
 static int cpus_write(struct pftrace *trace)
 {
 	struct cpu_runs runs = { 0 };
@@ -110,9 +110,9 @@ static int cpus_write(struct pftrace *trace)
 	return err;
 }
 
-/* --- The critical path of a window as a track: a slice for each row --- */
+/* --- Critical path as a track: one slice per row --- */
 
-/* Of another thread than the path's, behind its name. */
+/* Names a row; another thread than the path's is named first. */
 static void row_name(const struct pftrace *trace, const struct path_row *row, char *text,
 		     size_t size)
 {
@@ -153,7 +153,7 @@ static void row_write(struct pftrace *trace, const struct path_row *row)
 	slice_end(trace, track, span.end);
 }
 
-/* Nothing, if there is no path. */
+/* Writes nothing without a path. */
 static void path_slices_write(struct pftrace *trace)
 {
 	const struct critical_path *path = &trace->sample->path;
@@ -165,7 +165,7 @@ static void path_slices_write(struct pftrace *trace)
 		row_write(trace, &path->rows[i]);
 }
 
-/* --- The window, and in it the verdict --- */
+/* --- The window, with the verdict inside --- */
 
 static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *row)
 {
@@ -196,7 +196,7 @@ static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *r
 	event_end(trace);
 }
 
-/* What it holds, and of what. */
+/* Notes the extent of the recording. */
 static void recording_note(struct pftrace *trace, const struct recording *recording)
 {
 	note_u64(trace, NOTE_RECORDED, u64_sub(trace->sample->start, recording->from));
@@ -206,7 +206,7 @@ static void recording_note(struct pftrace *trace, const struct recording *record
 	note_u64(trace, NOTE_RECORDED_MEMORY, recording->memory);
 }
 
-/* Why it was reported. */
+/* Notes why the sample was reported. */
 static void fulfilled_note(struct pftrace *trace, const struct fulfilled *fulfilled)
 {
 	char words[EXCESS_WORDS_LEN];
@@ -244,7 +244,7 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 	note_u64(trace, NOTE_BUSY, verdict->busy);
 	note_u64(trace, NOTE_KEPT, verdict->kept);
 	note_u64(trace, NOTE_UNEXPLAINED, verdict->unexplained);
-	/* What the tracks do not have. */
+	/* Data missing from the tracks. */
 	note_u64(trace, NOTE_LOST, sample_lost(sample));
 	if (sample->traces.lost)
 		note_u64(trace, NOTE_TRACES_LOST, sample->traces.lost);
@@ -260,8 +260,7 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 	event_end(trace);
 }
 
-/* Where what was recorded begins: that there is less than was asked for, or has holes, is to be
- * seen. */
+/* Marks where the recording begins, so that missing or lost data is visible. */
 static void recording_write(struct pftrace *trace, const struct recording *recording)
 {
 	uint64_t held = u64_sub(trace->sample->start, recording->from);
@@ -279,7 +278,7 @@ static void recording_write(struct pftrace *trace, const struct recording *recor
 	event_end(trace);
 }
 
-/* The causes one below the other, each as long as the window. */
+/* Writes the causes below each other, each as long as the window. */
 static void window_write(struct pftrace *trace)
 {
 	const struct verdict *verdict = trace->sample->verdict;
@@ -300,7 +299,7 @@ static int pid_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* That of a process is its first thread's. "": not known. */
+/* Title of a process, from its first thread. "": unknown. */
 static const char *process_track_title(const struct pftrace *trace, const struct timeline *timeline,
 				       pid_t pid)
 {
@@ -326,7 +325,7 @@ static void process_write(struct pftrace *trace, const struct timeline *timeline
 		tracks_write_process(trace, pid, process_track_title(trace, timeline, pid), "");
 }
 
-/* Each process once. */
+/* Writes each process once. */
 static int processes_write(struct pftrace *trace, const struct timeline *timeline)
 {
 	pid_t *pids = calloc(timeline->n_threads + 1, sizeof(*pids));
@@ -345,9 +344,9 @@ static int processes_write(struct pftrace *trace, const struct timeline *timelin
 	return 0;
 }
 
-/* --- Hits of triggers --- */
+/* --- Trigger hits --- */
 
-/* On the thread that hit it; of other processes that is among what is of none. */
+/* Writes a hit on its thread's track; hits of other processes go to the track without a process. */
 static void hit_write(struct pftrace *trace, const struct timeline *timeline, enum kd_role role,
 		      pid_t tid, uint64_t at)
 {
@@ -410,7 +409,7 @@ static int threads_write(struct pftrace *trace)
 	return err;
 }
 
-/* Not what the sample before has in the same file. */
+/* Start of what is shown, without what the previous sample shows in the same file. */
 static uint64_t shown_from(const struct sample *sample, const struct report_options *options)
 {
 	const struct recording *recording = sample->recording;

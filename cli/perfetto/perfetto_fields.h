@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of fields and enums as Perfetto has them, in protos/perfetto/trace and below; the
- * message's name there stands before its fields. */
+/* Field and enum numbers of Perfetto, from protos/perfetto/trace and below. The name of the
+ * message precedes its fields. */
 #ifndef PERFETTO_FIELDS_H
 #define PERFETTO_FIELDS_H
 
@@ -76,7 +76,7 @@ enum {
 	ANNOTATION_POINTER = 7,
 };
 
-/* InternedData; EventCategory, EventName and DebugAnnotationName are alike, InternedString too */
+/* InternedData; EventCategory, EventName, DebugAnnotationName and InternedString share a layout */
 enum {
 	INTERNED_EVENT_CATEGORIES = 1,
 	INTERNED_EVENT_NAMES = 2,

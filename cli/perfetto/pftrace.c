@@ -10,17 +10,16 @@
 #include "cli/model/words.h"
 #include "perfetto_fields.h"
 
-/* --- Protocol buffers: one message at a time, in a buffer of fixed size --- */
+/* --- Protocol buffers: one message at a time, in a fixed buffer --- */
 
-/* Fields follow one another; each is a tag and a value (protobuf.dev/programming-guides/encoding).
- */
+/* Fields are sequences of tag and value (protobuf.dev/programming-guides/encoding). */
 
 #define VARINT_MOST 10 /* bytes of a number */
 
 enum wire {
 	WIRE_VARINT = 0,
 	WIRE_FIXED64 = 1,
-	WIRE_LENGTH = 2, /* and so many bytes */
+	WIRE_LENGTH = 2, /* followed by that many bytes */
 };
 
 void proto_clear(struct proto *proto)
@@ -30,7 +29,7 @@ void proto_clear(struct proto *proto)
 	proto->full = false;
 }
 
-/* Seven bits in each byte, the lowest first; all but the last have the eighth. */
+/* Seven bits per byte, lowest first; all but the last byte have the eighth bit set. */
 static size_t varint(uint8_t out[static VARINT_MOST], uint64_t value)
 {
 	size_t n = 0;
@@ -63,7 +62,7 @@ static void put_varint(struct proto *proto, uint64_t value)
 
 	if (!has_room(proto, n))
 		return;
-	for (size_t i = 0; i < n; i++) /* too few for a call of memcpy() */
+	for (size_t i = 0; i < n; i++) /* too few for memcpy() */
 		proto->bytes[proto->used++] = bytes[i];
 }
 
@@ -100,7 +99,7 @@ void proto_bytes(struct proto *proto, uint32_t field, const void *bytes, size_t 
 	put(proto, bytes, length);
 }
 
-/* Most messages are short: a byte is kept for the length, and what is longer is moved. */
+/* Most messages are short: reserve one byte for the length, and move longer ones. */
 void proto_begin(struct proto *proto, uint32_t field)
 {
 	put_tag(proto, field, WIRE_LENGTH);
@@ -129,12 +128,12 @@ void proto_end(struct proto *proto)
 	proto->used += n - 1;
 }
 
-/* --- Packets of a trace as Perfetto reads them, and what events of tracks are made of --- */
+/* --- Packets of a Perfetto trace, and the parts of track events --- */
 
-/* All packets of a sample are a sequence of their own, which names what it has in each of them by
- * numbers. Times are CLOCK_MONOTONIC, ns. */
+/* All packets of a sample form one sequence, which interns its names. Times are CLOCK_MONOTONIC,
+ * ns. */
 
-/* Numbers begin at 1 in each list of names. */
+/* Numbers start at 1 in each table of names. */
 #define IID(index) ((uint64_t)(index) + 1)
 
 #define WORD(name, key) [name] = (key),
@@ -148,7 +147,7 @@ void pftrace_packet_begin(struct pftrace *trace)
 	proto_begin(&trace->proto, TRACE_PACKET);
 }
 
-/* The first packet says that nothing before it counts; all refer to what it names. */
+/* The first packet clears earlier state; all packets refer to interned names. */
 static void packet_finish(struct pftrace *trace, uint64_t flags)
 {
 	struct proto *proto = &trace->proto;
@@ -217,7 +216,7 @@ static void clock_add(struct proto *proto, uint64_t id, uint64_t ns)
 	proto_end(proto);
 }
 
-/* What the wall clock was at the window's start; the trace is shown by CLOCK_MONOTONIC. */
+/* Writes the wall clock at the window's start; the trace itself uses CLOCK_MONOTONIC. */
 static void clocks_write(struct pftrace *trace)
 {
 	const struct sample *sample = trace->sample;
@@ -247,7 +246,7 @@ int pftrace_begin(struct pftrace **out, const struct sample *sample, FILE *file)
 	trace->out = file;
 	trace->sample = sample;
 	trace->from = sample->start;
-	/* 0 is no valid one. */
+	/* 0 is invalid. */
 	trace->sequence = (uint32_t)sample->number ?: UINT32_MAX;
 	pftrace_packet_begin(trace);
 	proto_begin(proto, PACKET_DEFAULTS);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of a trace as Perfetto reads them, and what events of tracks are made of. All packets
- * of a sample are a sequence of their own, which names what it has in each of them by numbers.
- * Times are CLOCK_MONOTONIC, ns. */
+/* Packets of a Perfetto trace, and the parts of track events. All packets of a sample form one
+ * sequence, which interns its names. Times are CLOCK_MONOTONIC, ns. */
 #ifndef PFTRACE_H
 #define PFTRACE_H
 
@@ -12,44 +11,39 @@
 
 #include "cli/model/sample.h"
 
-/* --- Protocol buffers: one message at a time, in a buffer of fixed size --- */
+/* --- Protocol buffers: one message at a time, in a fixed buffer --- */
 
-/* Fields follow one another; each is a tag and a value (protobuf.dev/programming-guides/encoding).
- */
+/* Fields are sequences of tag and value (protobuf.dev/programming-guides/encoding). */
 
-#define PROTO_ROOM (1 << 16) /* bytes of a message with all that is in it */
-#define PROTO_DEPTH 8        /* of messages in messages */
+#define PROTO_ROOM (1 << 16) /* bytes of a message, nested ones included */
+#define PROTO_DEPTH 8        /* of nested messages */
 
-/* Starts as zeroes. Once something had no room, full is set, and nothing more is written. */
+/* Starts zeroed. Once something does not fit, full is set, and nothing more is written. */
 struct proto {
 	uint8_t bytes[PROTO_ROOM];
 	size_t used;
-	size_t starts[PROTO_DEPTH]; /* of the messages that are open, behind their length */
+	size_t starts[PROTO_DEPTH]; /* contents of open messages, after their length */
 	unsigned int depth;
 	bool full;
 };
 
-/* Begins anew. */
 void proto_clear(struct proto *proto);
 
-/* Fields of the types uint64, uint32, enum and bool. */
+/* Field of type uint64, uint32, enum or bool. */
 void proto_u64(struct proto *proto, uint32_t field, uint64_t value);
-/* int64 and int32. */
+/* Field of type int64 or int32. */
 void proto_i64(struct proto *proto, uint32_t field, int64_t value);
 void proto_fixed64(struct proto *proto, uint32_t field, uint64_t value);
-/* bytes, and strings, which have to be UTF-8. */
+/* Field of type bytes, or string, which must be UTF-8. */
 void proto_bytes(struct proto *proto, uint32_t field, const void *bytes, size_t length);
 
-/* A message in the message: what is written between the two. */
+/* Begin and end a nested message. */
 void proto_begin(struct proto *proto, uint32_t field);
 void proto_end(struct proto *proto);
 
-/* --- Packets of a trace as Perfetto reads them, and what events of tracks are made of --- */
+/* --- Packets of a Perfetto trace, and the parts of track events --- */
 
-/* All packets of a sample are a sequence of their own, which names what it has in each of them by
- * numbers. Times are CLOCK_MONOTONIC, ns. */
-
-/* What events are about: ROW(category, key). */
+/* Event categories: ROW(category, key). */
 #define CATEGORY_WORDS(ROW)                                                                        \
 	ROW(CATEGORY_WINDOW, "window")                                                             \
 	ROW(CATEGORY_VERDICT, "verdict")                                                           \
@@ -68,7 +62,7 @@ void proto_end(struct proto *proto);
 enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 #undef CATEGORY_ENUM
 
-/* What events can have, as in JSON: ROW(note, key). A state's time is behind all of these. */
+/* Annotations of events, as in JSON: ROW(note, key). Times by state follow after these. */
 #define NOTE_WORDS(ROW)                                                                            \
 	ROW(NOTE_START, "start_ns")                                                                \
 	ROW(NOTE_DURATION, "duration_ns")                                                          \
@@ -137,76 +131,74 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 enum note { NOTE_WORDS(NOTE_ENUM) NOTES };
 #undef NOTE_ENUM
 
-/* Of a ledger's line. */
+/* Annotation of a ledger state. */
 static inline unsigned int note_of_state(enum ledger_state state)
 {
 	return NOTES + (unsigned int)state;
 }
 
-/* Of an interruption's part. */
+/* Annotation of an interruption's cause. */
 static inline unsigned int note_of_cause(enum interruption_cause cause)
 {
 	return NOTES + LEDGER_STATES + (unsigned int)cause;
 }
 
 struct pftrace {
-	FILE *out; /* the caller's */
+	FILE *out; /* owned by the caller */
 	const struct sample *sample;
-	uint64_t from; /* what is shown begins here, and ends with the window */
+	uint64_t from; /* start of what is shown; the window's end is its end */
 	uint32_t sequence;
-	int err; /* the first failure, a negative errno */
+	int err; /* first failure, a negative errno */
 	struct proto proto;
 };
 
-/* A part of a thread's time. */
+/* A period of a thread. */
 struct span {
 	uint64_t start, end;
 };
 
-/* Begins the sequence of a sample, which shows its window: its clocks and names. Returns 0 or
- * -ENOMEM. */
+/* Begins the sequence of a sample with its clocks and names. Returns 0 or -ENOMEM. */
 int pftrace_begin(struct pftrace **trace, const struct sample *sample, FILE *out);
 
-/* Leaves the part of a time that is shown. end 0: it has none. Returns false if there is no such
- * part. */
+/* Clips a period to what is shown. end 0: open. Returns false if nothing is left. */
 bool pftrace_clip(const struct pftrace *trace, struct span *span);
 
-/* Flushes and releases it. Returns 0 or the first failure, a negative errno. */
+/* Flushes and frees the trace. Returns 0 or the first failure, a negative errno. */
 int pftrace_end(struct pftrace *trace);
 
-/* A packet: what is written to trace->proto between the two. */
+/* Begin and end a packet in trace->proto. */
 void pftrace_packet_begin(struct pftrace *trace);
 void pftrace_packet_end(struct pftrace *trace);
 
-/* Bytes of a text at most, escaped. */
+/* Most bytes of an escaped text. */
 #define PFTRACE_TEXT 4096
 
-/* A field with a text of any origin, which ends after so many bytes or at a NUL before that. */
+/* Writes a field with foreign text, up to most bytes or a NUL. */
 void pftrace_text(struct pftrace *trace, uint32_t field, const char *text, size_t most);
 
-/* --- Events: what is written between event_begin() and event_end() --- */
+/* --- Events: between event_begin() and event_end() --- */
 
-/* At a time, on a track; type is one of TYPE_. */
+/* Begins an event at a time on a track; type is one of TYPE_. */
 void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at);
 void event_end(struct pftrace *trace);
 
-/* What it is called: any text; a word of ours, which needs no escapes; or a state, in few bytes. */
+/* Name of the event: any text; a constant without need for escapes; or a state, in few bytes. */
 void event_name(struct pftrace *trace, const char *name, size_t most);
 void event_name_word(struct pftrace *trace, const char *word);
 void event_name_state(struct pftrace *trace, enum ledger_state state);
 void event_category(struct pftrace *trace, enum category category);
 
-/* What it has; note: enum note, or as the functions above say. */
+/* Annotations; note: enum note, or from the functions above. */
 void note_u64(struct pftrace *trace, unsigned int note, uint64_t value);
 void note_i64(struct pftrace *trace, unsigned int note, int64_t value);
 void note_bool(struct pftrace *trace, unsigned int note, bool value);
 void note_address(struct pftrace *trace, unsigned int note, uint64_t value);
-/* A word of ours that needs no escapes; nothing if it is empty. */
+/* A constant without need for escapes; nothing if empty. */
 void note_word(struct pftrace *trace, unsigned int note, const char *word);
-/* Any text, see pftrace_text(); nothing if it is NULL or empty. */
+/* Any text, see pftrace_text(); nothing if NULL or empty. */
 void note_text(struct pftrace *trace, unsigned int note, const char *text, size_t most);
 
-/* The whole of an event that ends a slice. */
+/* Writes the event that ends a slice. */
 void slice_end(struct pftrace *trace, uint64_t track, uint64_t at);
 
 #endif

@@ -11,9 +11,9 @@
 #include "cli/model/words.h"
 #include "perfetto_fields.h"
 
-/* --- What calls and waits say of themselves --- */
+/* --- Annotations of calls and waits --- */
 
-/* What a system call is called, see KD_CALL_NONE. Returns name. */
+/* Name of a system call, see KD_CALL_NONE. Returns name. */
 #define CALL_NAME 48
 
 static const char *call_name(const struct pftrace *trace, char text[static CALL_NAME], int32_t call)
@@ -30,15 +30,14 @@ static const char *call_name(const struct pftrace *trace, char text[static CALL_
 	return text;
 }
 
-/* Of which mode it is, if not of the kernel's own. */
+/* Notes the mode of a call, unless native. */
 static void call_mode_note(struct pftrace *trace, int32_t call)
 {
 	if (call >= 0)
 		note_word(trace, NOTE_MODE, syscall_mode_name(syscall_mode((uint32_t)call)));
 }
 
-/* Where it really began and how long it took, if the slice does not show that. end 0: it has
- * none. */
+/* Notes the actual start and duration, if the slice is clipped. end 0: open. */
 static void times_note(struct pftrace *trace, const struct span *span, uint64_t start, uint64_t end)
 {
 	if (span->start != start || !end)
@@ -68,7 +67,7 @@ static void blocker_note(struct pftrace *trace, const struct blocker *blocker)
 		note_u64(trace, NOTE_REQUEST, blocker->request);
 }
 
-/* What calls and waits have alike. */
+/* Annotations shared by calls and waits. */
 static void row_note(struct pftrace *trace, const struct trace_row *row, uint64_t callstack)
 {
 	note_u64(trace, NOTE_CPU, row->cpu);
@@ -111,7 +110,7 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 	slice_end(trace, track, span.end);
 }
 
-/* Inside the slice of the wait, and as long: the lock and who had it. */
+/* Writes the lock and its holder as a slice inside the wait's, equally long. */
 static void lock_write(struct pftrace *trace, const struct trace_row *row, uint64_t track,
 		       const struct span *span)
 {
@@ -161,19 +160,18 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	slice_end(trace, track, span->end);
 }
 
-/* --- What a recording has of a thread --- */
+/* --- Recorded data of a thread --- */
 
-/* Where it has all that the thread was in, waits in rows are no slices of their own: they say more
- * of a state's. */
+/* Where all states were recorded, waits in rows get no slices; they annotate the states instead. */
 
-/* The rows of a thread of one kind, in the order of time, as far as they have been used. */
+/* Iterates over a thread's rows of one kind, in order of time. */
 struct cursor {
 	const struct timeline_thread *thread;
 	enum trace_kind kind;
 	size_t at;
 };
 
-/* The first row that has not been used; NULL: there is none. */
+/* Next unused row; NULL: none. */
 static const struct trace_row *cursor_row(struct cursor *cursor)
 {
 	const struct timeline_thread *thread = cursor->thread;
@@ -242,8 +240,8 @@ static void state_write(struct pftrace *trace, const struct recorded_state *stat
 	slice_end(trace, track, span->end);
 }
 
-/* The wait that this state is, which begins where it does. Those before it are none that was
- * recorded: they get a track of their own. */
+/* Finds the row of a recorded wait, which begins with the state. Earlier rows were not recorded:
+ * they get their own track. */
 static const struct trace_row *wait_find(struct pftrace *trace, struct callstacks *callstacks,
 					 struct cursor *waits, const struct recorded_state *state,
 					 uint64_t start)
@@ -289,7 +287,7 @@ static void states_write(struct pftrace *trace, struct callstacks *callstacks,
 		wait_find(trace, callstacks, &waits, &thread->states[0], UINT64_MAX);
 }
 
-/* The states of one that has a single track. */
+/* Writes the states of a thread with a single track. */
 static void recorded_write_other(struct pftrace *trace, const struct timeline_other *other)
 {
 	for (size_t i = 0; i < other->n_states; i++) {
@@ -303,7 +301,7 @@ static void recorded_write_other(struct pftrace *trace, const struct timeline_ot
 
 /* --- Recorded calls --- */
 
-/* Whether a row has the call; both are in the order of time. */
+/* True if a row has the call; both are in order of time. */
 static bool call_has_row(struct pftrace *trace, struct cursor *rows, const struct span *span)
 {
 	const struct trace_row *row;
@@ -343,7 +341,7 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 	}
 }
 
-/* --- Recorded interrupts, and all of a recorded thread --- */
+/* --- Recorded interrupts, and all recorded data --- */
 
 void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track)
 {
@@ -363,7 +361,7 @@ void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t t
 	slice_end(trace, track, span.end);
 }
 
-/* Somewhere in that time; one may begin before the end of another. */
+/* Somewhere in that time; periods may overlap. */
 static void stolen_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	uint64_t track = track_uuid(TRACK_STOLEN, thread->tid), last = 0;
@@ -385,8 +383,7 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 	}
 }
 
-/* Its states, the calls that no row has, and the interrupts that hit it; nothing without a
- * recording. */
+/* Writes its states, calls without a row, and interrupts; nothing without a recording. */
 static void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
 			   const struct timeline_thread *thread)
 {
@@ -423,9 +420,9 @@ void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)
 	}
 }
 
-/* --- All rows of traces --- */
+/* --- All trace rows --- */
 
-/* In Perfetto's own form, of which it makes flame graphs of any part of the time. */
+/* Uses Perfetto's own format, so that it can draw flame graphs of any range. */
 static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
 			 const struct timeline_thread *thread, const struct trace_row *row)
 {
@@ -461,7 +458,7 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 		case TRACE_CALL:
 			call_write(trace, callstacks, row);
 			break;
-		case TRACE_WAIT: /* else recorded_write() joins it to a state */
+		case TRACE_WAIT: /* otherwise recorded_write() merges it with a state */
 			if (!thread->n_states && pftrace_clip(trace, &span))
 				wait_write(trace, callstacks, row, states, &span);
 			break;
@@ -474,9 +471,9 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 	}
 }
 
-/* --- What every sample has of a thread --- */
+/* --- Data that every sample has of a thread --- */
 
-/* A thread is in one call at a time: whether that has a slice already. */
+/* True if the call has a slice already: a thread is in one call at a time. */
 static bool is_listed(const struct pftrace *trace, const struct timeline_thread *thread,
 		      const struct span *span)
 {
@@ -490,7 +487,7 @@ static bool is_listed(const struct pftrace *trace, const struct timeline_thread 
 	return false;
 }
 
-/* A call that crosses the window's edges, of which every sample knows. */
+/* Writes a call that crosses the window's edges, which every sample has. */
 static void open_call_write(struct pftrace *trace, const struct timeline_thread *thread,
 			    const struct open_item *item)
 {
@@ -514,7 +511,7 @@ static void open_call_write(struct pftrace *trace, const struct timeline_thread 
 	slice_end(trace, track, span.end);
 }
 
-/* Who had the CPU while it was ready: "backup[812] 584 ms, soft irq 32.0 ms". */
+/* Notes what had the CPU while the thread was ready: "backup[812] 584 ms, soft irq 32.0 ms". */
 static void culprits_note(struct pftrace *trace, const struct thread_row *row)
 {
 	char text[CULPRITS_SHOWN * (CULPRIT_LABEL_LEN + NUMBER_LEN + 4)] = "";
@@ -531,7 +528,7 @@ static void culprits_note(struct pftrace *trace, const struct thread_row *row)
 	note_text(trace, NOTE_READY_BY, text, sizeof(text));
 }
 
-/* The books of the window, and all of it in one state if the thread had no event. */
+/* Writes the ledger of the window, and a single state if the thread had no event. */
 static void ledger_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	const struct sample *sample = trace->sample;
@@ -563,7 +560,7 @@ static void ledger_write(struct pftrace *trace, const struct timeline_thread *th
 	slice_end(trace, track, sample->end);
 }
 
-/* What was counted in the window, from its start on; 0 behind it, unless another one follows. */
+/* Writes a count at the window's start; 0 after its end, unless another window follows. */
 static void counter_write(struct pftrace *trace, const struct timeline_thread *thread, size_t i)
 {
 	const struct counter_row *row = &thread->row->counters[i];
@@ -582,8 +579,8 @@ static void counter_write(struct pftrace *trace, const struct timeline_thread *t
 	event_end(trace);
 }
 
-/* When something was stolen is not known, so that may overlap with others. Where it was recorded,
- * recorded_write() has it. */
+/* The time of stealing is unknown, so it may overlap with others. Recorded stealing is left to
+ * recorded_write(). */
 static void interruption_write(struct pftrace *trace, const struct interruption *row)
 {
 	uint64_t track = track_uuid(
@@ -629,7 +626,7 @@ void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 		counter_write(trace, thread, i);
 }
 
-/* --- From one thread to another --- */
+/* --- Wakeups --- */
 
 static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, uint64_t track,
 			   const char *what, const char *name, pid_t tid, uint64_t flow, bool ends)
@@ -646,7 +643,7 @@ static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, u
 	event_end(trace);
 }
 
-/* Both ends are at the same time: the arrow begins at that which is written first. */
+/* Both ends have the same time: the arrow starts at the one written first. */
 void wakeups_write(struct pftrace *trace, const struct timeline *timeline)
 {
 	for (size_t i = 0; i < timeline->n_others; i++) {

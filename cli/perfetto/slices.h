@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one thread's tracks. What is not wholly in the window is cut at its edges, and
- * says how long it was: windows may follow one another in a file, and the events of one do not
- * reach into those of another. */
+/* Events on one thread's tracks. Items that cross the window's edges are clipped, and note their
+ * full length. Windows may follow each other in a file, and must not reach into each other. */
 #ifndef SLICES_H
 #define SLICES_H
 
@@ -9,18 +8,17 @@
 #include "pftrace.h"
 #include "timeline.h"
 
-/* Writes all of them behind the thread's tracks, which tracks_write_thread() wrote. */
+/* Writes all events, after tracks_write_thread() wrote the tracks. */
 void slices_write(struct pftrace *trace, struct callstacks *callstacks,
 		  const struct timeline_thread *thread);
 
-/* An arrow from each thread that woke another, and the tracks of those that are not the
- * target's. */
+/* Writes an arrow for each wakeup, and the tracks of threads outside the target. */
 void wakeups_write(struct pftrace *trace, const struct timeline *timeline);
 
-/* Hits of triggers that were recorded, on the tracks of their threads. */
+/* Writes recorded trigger hits on the tracks of their threads. */
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline);
 
-/* A slice of an interrupt. */
+/* Writes the slice of an interrupt. */
 void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track);
 
 #endif

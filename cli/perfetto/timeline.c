@@ -8,10 +8,10 @@
 #include "cli/base/array.h"
 #include "perfetto_fields.h"
 
-/* --- The tracks of a trace: below a process its threads, below a thread its states and more --- */
+/* --- Tracks of a trace: threads below processes, states and more below threads --- */
 
-/* Numbers that other writers' tracks hardly have (the finaliser of splitmix64, which keeps what
- * differs different). */
+/* Makes numbers that other writers are unlikely to use (the finalizer of splitmix64, a
+ * bijection). */
 static uint64_t uuid_mix(uint64_t key)
 {
 	key ^= 0x6b65726e5f646c79ULL;
@@ -139,7 +139,7 @@ void tracks_write_cpu(struct pftrace *trace, uint32_t cpu)
 	named_write(trace, track_uuid(TRACK_CPU_IRQS, (pid_t)cpu), uuid, "interrupts", 0);
 }
 
-/* --- What a sample has of times, by threads: for events that are written track by track --- */
+/* --- Timed data of a sample by thread, to write events track by track --- */
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -171,7 +171,7 @@ static int thread_compare(const void *a, const void *b)
 	return ORDER(x->tid, y->tid);
 }
 
-/* Of what is known of a thread, its row comes first. */
+/* A thread's row sorts first. */
 static int thread_order(const void *a, const void *b)
 {
 	const struct timeline_thread *x = a, *y = b;
@@ -226,8 +226,8 @@ static int rows_sort(struct timeline *timeline, const struct sample *sample)
 	return 0;
 }
 
-/* To the one that was added last, if it is the same. Without a row its latest name counts: new
- * threads have their creator's first. */
+/* Merges with the last thread if it is the same. Without a row, the latest name wins: new
+ * threads start with their creator's. */
 static int thread_add(struct timeline *timeline, const struct timeline_thread *thread)
 {
 	struct timeline_thread *last = timeline->n_threads
@@ -294,7 +294,7 @@ static bool has_states(const struct recording *recording, pid_t tid)
 	return recording_states(recording, tid, &n);
 }
 
-/* Also those that ended before the window, and those of other processes. */
+/* Includes threads that ended before the window, and threads of other processes. */
 static int recorded_threads_add(struct timeline *timeline, const struct recording *recording)
 {
 	int err = 0;
@@ -319,7 +319,7 @@ static void threads_join(struct timeline *timeline, const struct sample *sample)
 
 	sort(timeline->threads, n, sizeof(*timeline->threads), thread_order);
 	timeline->n_threads = 0;
-	/* There is room for all: this never fails. */
+	/* The array has been reserved: this never fails. */
 	for (size_t i = 0; i < n; i++) {
 		const struct timeline_thread thread = timeline->threads[i];
 
@@ -339,7 +339,7 @@ const struct timeline_thread *timeline_thread(const struct timeline *timeline, p
 				   : NULL;
 }
 
-/* --- What was recorded --- */
+/* --- Recorded data --- */
 
 static int irqs_sort(struct timeline *timeline, const struct recording *recording)
 {
@@ -352,7 +352,7 @@ static int irqs_sort(struct timeline *timeline, const struct recording *recordin
 	return 0;
 }
 
-/* What is recorded of each thread: all lists are by TID. */
+/* Assigns recorded data to threads: all lists are by TID. */
 static void recorded_join(struct timeline *timeline, const struct recording *recording)
 {
 	const struct recorded_call *calls = recording->calls;
@@ -381,7 +381,7 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 							      &timeline->others[i].n_states);
 }
 
-/* --- Who woke whom --- */
+/* --- Wakeups --- */
 
 static int wakeup_add(struct timeline *timeline, const struct wakeup *wakeup)
 {
@@ -402,7 +402,7 @@ static int other_add(struct timeline *timeline, pid_t tid, const char *name)
 	return 0;
 }
 
-/* A row's wakers, of which each but the last was woken by the next one. */
+/* Adds a row's wakers; each was woken by the next one. */
 static int row_wakeups_add(struct timeline *timeline, const struct trace_row *row, uint64_t from,
 			   uint64_t until)
 {
@@ -424,7 +424,7 @@ static int row_wakeups_add(struct timeline *timeline, const struct trace_row *ro
 	return err;
 }
 
-/* By a name of KD_COMM_LEN bytes, which may be known to the recording. */
+/* Name of KD_COMM_LEN bytes, if the recording has it. */
 static const char *recorded_thread_name(const struct recording *recording, pid_t tid)
 {
 	static const char unknown[KD_COMM_LEN];
@@ -459,7 +459,7 @@ static int recorded_wakeups_add(struct timeline *timeline, const struct recordin
 	return err;
 }
 
-/* The same wake-up is in several rows if it led to several. */
+/* A wakeup appears in each row that it led to. */
 static void wakeups_sort(struct timeline *timeline)
 {
 	size_t left = 0;
@@ -489,7 +489,7 @@ static int wakeups_find(struct timeline *timeline, const struct sample *sample, 
 	return err;
 }
 
-/* --- The whole --- */
+/* --- Timeline --- */
 
 int timeline_make(struct timeline *timeline, const struct sample *sample, uint64_t from)
 {

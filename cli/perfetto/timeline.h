@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sample has of times, by threads: for events that are written track by track. */
+/* Timed data of a sample by thread, to write events track by track. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -11,17 +11,17 @@
 #include "cli/model/sample.h"
 #include "pftrace.h"
 
-/* Texts and rows are the sample's. */
+/* The sample owns texts and rows. */
 struct timeline_thread {
 	pid_t tid, pid;
-	const char *name;             /* of KD_COMM_LEN bytes, not escaped */
-	const struct thread_row *row; /* NULL: none, or one that it shares with others */
+	const char *name;             /* KD_COMM_LEN bytes, not escaped */
+	const struct thread_row *row; /* NULL: none, or folded with others */
 	const struct trace_row **rows;
 	size_t n_rows;
 	const struct interruption **interruptions;
 	size_t n_interruptions;
-	bool foreign; /* not the target's: of what it has only what was recorded is known */
-	/* Recorded: what it was in; what it called; what hit it, by start and descending end. */
+	bool foreign; /* outside the target: only recorded data is known */
+	/* Recorded states, calls, and interrupts by start and descending end. */
 	const struct recorded_state *states;
 	size_t n_states;
 	const struct recorded_call *calls;
@@ -32,15 +32,15 @@ struct timeline_thread {
 	size_t n_stolen;
 };
 
-/* A thread is woken by another one. */
+/* A wakeup of one thread by another. */
 struct wakeup {
 	uint64_t at;
 	pid_t from, to;
-	const char *from_name, *to_name; /* as above */
+	const char *from_name, *to_name; /* KD_COMM_LEN bytes, not escaped */
 	uint32_t context;                /* enum kd_from */
 };
 
-/* One that belongs to no process of which more is known: of the kernel, or who woke threads. */
+/* A thread without a known process: a kernel thread, or a waker. */
 struct timeline_other {
 	pid_t tid;
 	const char *name;
@@ -49,73 +49,73 @@ struct timeline_other {
 };
 
 struct timeline {
-	struct timeline_thread *threads; /* by TID, each once */
+	struct timeline_thread *threads; /* by TID, no duplicates */
 	size_t n_threads, room_threads;
-	struct wakeup *wakeups; /* by time, each once */
+	struct wakeup *wakeups; /* by time, no duplicates */
 	size_t n_wakeups, room_wakeups;
-	struct timeline_other *others; /* by TID, each once */
+	struct timeline_other *others; /* by TID, no duplicates */
 	size_t n_others, room_others;
 	const struct trace_row **rows;             /* by TID, start and descending end */
 	const struct interruption **interruptions; /* by TID and start */
 	const struct recorded_irq **irqs;          /* by TID, start and descending end */
 };
 
-/* Fills a zeroed timeline that begins at a time and ends with the window. Returns 0 or -ENOMEM; the
- * caller clears it in any case. */
+/* Fills a zeroed timeline from a time to the window's end. Returns 0 or -ENOMEM; the caller
+ * clears it in either case. */
 int timeline_make(struct timeline *timeline, const struct sample *sample, uint64_t from);
 void timeline_clear(struct timeline *timeline);
 
-/* The thread of a TID; NULL: it has no track below a process. */
+/* Thread with a TID; NULL: it has no track below a process. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, pid_t tid);
 
-/* --- The tracks of a trace: below a process its threads, below a thread its states and more --- */
+/* --- Tracks of a trace: threads below processes, states and more below threads --- */
 
-/* What is below a thread, in this order: ROW(track, title). */
+/* Tracks below a thread, in this order: ROW(track, title). */
 #define THREAD_TRACKS(ROW)                                                                         \
 	ROW(TRACK_STATES, "states")                                                                \
 	ROW(TRACK_INTERRUPTIONS, "interruptions")                                                  \
 	ROW(TRACK_STOLEN, "stolen by the hypervisor, at some time in")                             \
 	ROW(TRACK_LEDGER, "sums of the window")                                                    \
-	/* Of a recording: */                                                                      \
+	/* Recordings                                                                              \
+	 * only: */                                                                                \
 	ROW(TRACK_IRQS, "interrupts")                                                              \
 	ROW(TRACK_WAITS, "waits without a state")
 
 #define TRACK_ENUM(track, title) track,
 enum track {
 	TRACK_NONE,
-	THREAD_TRACKS(TRACK_ENUM) TRACK_COUNTERS, /* one for each, behind those */
-	TRACK_THREAD,                             /* its system calls */
+	THREAD_TRACKS(TRACK_ENUM) TRACK_COUNTERS, /* one per counter, after those */
+	TRACK_THREAD,                             /* system calls */
 	TRACK_PROCESS,
-	TRACK_ROOT, /* of all that belongs to no process of the target: */
+	TRACK_ROOT, /* parent of all tracks without a target process: */
 	TRACK_WINDOWS,
 	TRACK_OTHERS,
-	TRACK_OTHER, /* a thread of no process of which more is known */
-	TRACK_CPUS,  /* of all CPUs, */
-	TRACK_CPU,   /* one of them, */
+	TRACK_OTHER, /* a thread without a known process */
+	TRACK_CPUS,  /* all CPUs, */
+	TRACK_CPU,   /* one CPU, */
 	TRACK_CPU_IRQS,
-	TRACK_PATH, /* critical */
+	TRACK_PATH, /* critical path */
 };
 #undef TRACK_ENUM
 
-/* The number that all traces have for a track of a thread, process or CPU; id 0 for those of none.
- */
+/* Number of a track of a thread, process or CPU, the same in all traces; id 0: of none. */
 uint64_t track_uuid(enum track track, pid_t id);
-/* The same of a counter by its index. */
+/* Number of a counter's track, by its index. */
 uint64_t track_uuid_counter(pid_t tid, size_t counter);
 
-/* Each says once that a track is there, before its events. */
+/* Each declares a track once, before its events. */
 
-/* Of all that belongs to no process. */
+/* Tracks without a process. */
 void tracks_write_common(struct pftrace *trace);
 /* name: a comm; title: a command line, or "". */
 void tracks_write_process(struct pftrace *trace, pid_t pid, const char *name, const char *title);
-/* A thread with all that is below it but counters. */
+/* A thread and all tracks below it, except counters. */
 void tracks_write_thread(struct pftrace *trace, pid_t pid, pid_t tid, const char *name);
 void tracks_write_counter(struct pftrace *trace, pid_t tid, size_t index, const char *name);
 void tracks_write_other(struct pftrace *trace, pid_t tid, const char *name);
-/* Of critical paths. */
+/* The track of critical paths. */
 void tracks_write_path(struct pftrace *trace);
-/* What all CPUs are below, and one with what is below it. */
+/* The parent of all CPUs, and one CPU with the tracks below it. */
 void tracks_write_cpus(struct pftrace *trace);
 void tracks_write_cpu(struct pftrace *trace, uint32_t cpu);
 
