@@ -18,13 +18,13 @@
 #include "cli/text/text_triggers.h"
 #include "html_part.h"
 
-/* --- Streams, of text --- */
+/* --- Text streams --- */
 
-/* In what fopencookie(3) calls to write, 0 is an error. */
+/* In fopencookie(3), a write function returns 0 on error. */
 
 struct text_stream {
 	FILE *out;
-	size_t left; /* bytes that may follow */
+	size_t left; /* bytes that still fit */
 	bool cut;
 };
 
@@ -50,7 +50,7 @@ static ssize_t text_stream_write(void *cookie, const char *bytes, size_t size)
 	if (!stream->cut && size > stream->left) {
 		const char *end = memchr(bytes + stream->left, '\n', size - stream->left);
 
-		/* The line may go on in what is written next. */
+		/* The line may continue in the next write. */
 		stream->cut = end;
 		taken = end ? (size_t)(end + 1 - bytes) : size;
 	} else if (stream->cut) {
@@ -89,15 +89,15 @@ FILE *html_text_open(FILE *out, size_t most)
 	return file;
 }
 
-/* --- Streams, packed --- */
+/* --- Packed streams --- */
 
 #define LINE 57                      /* bytes, for 76 columns */
-#define GZIP_WINDOW (MAX_WBITS + 16) /* the largest, and a header of gzip's */
+#define GZIP_WINDOW (MAX_WBITS + 16) /* the largest window, with a gzip header */
 
 struct packed_stream {
 	FILE *out;
 	z_stream deflate;
-	size_t used; /* of the line */
+	size_t used; /* bytes in the line */
 	unsigned char line[LINE];
 };
 
@@ -137,7 +137,7 @@ static void bytes_add(struct packed_stream *stream, const unsigned char *bytes, 
 	}
 }
 
-/* Hands over what deflate has for now, or at the end all of it. */
+/* Writes what deflate has so far, or all of it at the end. */
 static void deflate_on(struct packed_stream *stream, int flush)
 {
 	unsigned char packed[1 << 12];
@@ -154,8 +154,8 @@ static ssize_t packed_write(void *cookie, const char *bytes, size_t size)
 {
 	struct packed_stream *stream = cookie;
 
-	stream->deflate.next_in = (unsigned char *)bytes; /* which it only reads */
-	stream->deflate.avail_in = (unsigned int)size;    /* of a stream's buffer */
+	stream->deflate.next_in = (unsigned char *)bytes; /* only read */
+	stream->deflate.avail_in = (unsigned int)size;    /* the size of a stream's buffer */
 	deflate_on(stream, Z_NO_FLUSH);
 	return ferror(stream->out) ? 0 : (ssize_t)size;
 }
@@ -196,12 +196,12 @@ FILE *html_packed_open(FILE *out)
 	return file;
 }
 
-/* --- What scripts need beside the JSON --- */
+/* --- Data for scripts besides the JSON --- */
 
-/* Sentences and words, which are written once, for the text, and figures that follow from others.
- * It is the page's own form, no promise. */
+/* Sentences and words, which only the text report defines, and derived figures. The format is
+ * private to the page, not a promise. */
 
-/* Writes and flushes the words for states, causes, losses and the like, as JSON. Returns 0 or a
+/* Writes and flushes the words for states, causes, losses and the like as JSON. Returns 0 or a
  * negative errno. */
 static int html_words(FILE *out)
 {
@@ -225,7 +225,7 @@ static int html_words(FILE *out)
 	return writer_end(&writer);
 }
 
-/* A list of lines. */
+/* Writes lines as an array. */
 static void lines_write(struct json_writer *writer, const char *key, char *text)
 {
 	char *line;
@@ -308,10 +308,10 @@ static void lists_write(struct json_writer *writer, const struct html_part *part
 	writer_object_end(writer);
 }
 
-/* Writes and flushes, as JSON, what the text says of a sample in sentences; of each thread, in the
- * sample's order, [busy_ns, kept_ns, longest_ns] of its verdict; how many rows of each list the
- * part lacks; and of each list with stacks [row, ns, count] for rows that are alike, where row is
- * an index in the part's list, or -1 for all of which it has none. Returns as above. */
+/* Writes and flushes a sample's sentences as JSON. Adds [busy_ns, kept_ns, longest_ns] of the
+ * verdict for each thread in sample order, and the number of rows left out of each list. Lists
+ * with stacks get [row, ns, count] for merged rows; row is an index in the part's list, -1 for
+ * rows left out. Returns as above. */
 static int html_reading(const struct sample *whole, const struct html_part *part, FILE *out)
 {
 	struct json_writer writer;
@@ -330,15 +330,15 @@ static int html_reading(const struct sample *whole, const struct html_part *part
 	return error ?: failed;
 }
 
-/* --- Records, and what the page begins with --- */
+/* --- Records, and the start of a page --- */
 
-/* What every page begins with: cli/html/page/, put together by page.sh when the program is built.
- * What follows it is in the body. */
+/* Start of every page: cli/html/page/, combined by page.sh at build time. What follows is in the
+ * body. */
 static const char page[] =
 #include "html_page.inc"
 	;
 
-/* What a record is about: one of these. */
+/* Subject of a record: one of these. */
 struct record {
 	const struct sample *sample;
 	const struct html_part *part; /* of the sample */
@@ -386,7 +386,7 @@ static int words_write(const struct record *record, FILE *out)
 	return html_words(out);
 }
 
-/* Elements of data, and what writes what is in them. */
+/* Data elements, and the functions that fill them. */
 static int data_write(const struct record *record, const char *class,
 		      int (*write)(const struct record *record, FILE *out), FILE *out)
 {
@@ -403,7 +403,7 @@ static int data_write(const struct record *record, const char *class,
 	return error;
 }
 
-/* For those without a script; and to be read, copied and searched. */
+/* For browsers without scripts, and for reading, copying and searching. */
 #define TEXT_MOST (256 << 10)
 
 static int pre_write(const struct record *record, FILE *out)

@@ -12,9 +12,9 @@
 #include "cli/json/json_writer.h"
 #include "cli/model/words.h"
 
-/* --- The longest rows of lists --- */
+/* --- Longest rows of lists --- */
 
-/* A row of the whole list. */
+/* A row of the full list. */
 struct candidate {
 	size_t at;
 	uint64_t ns;
@@ -40,8 +40,7 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Chooses HTML_ROWS of them; they are left in the order of the list. Returns how many are not
- * among them. */
+/* Keeps the HTML_ROWS longest, in list order. Returns how many are left out. */
 static size_t longest_keep(struct candidate *candidates, size_t n)
 {
 	size_t kept = n < HTML_ROWS ? n : HTML_ROWS;
@@ -53,9 +52,8 @@ static size_t longest_keep(struct candidate *candidates, size_t n)
 	return n - kept;
 }
 
-/* Finds the stacks of a kind, and marks a row of each of the first ones, most of them; their rows
- * are numbers in the whole list for now. candidates are those of the whole list. Returns 0 or
- * -ENOMEM. */
+/* Finds the stacks of a kind, and marks one row for each of the first most. Rows are numbers in
+ * the full list for now, as are candidates. Returns 0 or -ENOMEM. */
 static int stacks_find(struct html_list *list, const struct sample *whole, enum trace_kind kind,
 		       size_t most, struct candidate *candidates)
 {
@@ -82,8 +80,8 @@ static int stacks_find(struct html_list *list, const struct sample *whole, enum 
 	return list->stacks ? 0 : -ENOMEM;
 }
 
-/* The chosen rows of a kind go into the part, and its stacks get their numbers there. numbers has
- * room for each row of the whole list. */
+/* Moves the chosen rows of a kind to the part, and renumbers its stacks. numbers has space for
+ * each row of the full list. */
 static void rows_take(struct html_part *part, const struct trace_list *whole,
 		      const struct candidate *candidates, size_t n, struct html_list *list,
 		      size_t *numbers)
@@ -111,7 +109,7 @@ static int traces_part(struct html_part *part, const struct sample *whole)
 		candidates[i] = (struct candidate){
 			.at = i, .ns = trace_duration(traces, &traces->rows[i], whole->end)
 		};
-	/* Rows of a kind follow one another. */
+	/* Rows of a kind are adjacent. */
 	for (size_t i = 0, n; !error && i < traces->n; i += n) {
 		const enum trace_kind kind = traces->rows[i].kind;
 		struct html_list *list = &part->lists[kind];
@@ -147,7 +145,7 @@ static int interruptions_part(struct html_part *part, const struct sample *whole
 	return 0;
 }
 
-/* Memory for so many elements, or as many as there are, at least for one. */
+/* Allocates n elements, but no more than most and at least one. */
 static void *room_for(size_t n, size_t most, size_t size)
 {
 	return calloc(n > most ? most : n ?: 1, size);
@@ -195,7 +193,7 @@ bool html_part_is_shorter(const struct html_part *part)
 	return is_shorter;
 }
 
-/* --- A recording: lanes of pieces of time --- */
+/* --- Recording: lanes of pieces --- */
 
 #define FIRST_MERGED 1000 /* ns */
 
@@ -212,7 +210,7 @@ static const char *const html_class_keys[HTML_CLASSES] = {
 
 /* --- Pieces --- */
 
-/* A row of a lane, as far as it is shown. */
+/* Visible part of a lane's row. */
 struct part {
 	uint64_t start, end;
 	unsigned int class;
@@ -233,7 +231,7 @@ static unsigned int class_of_run(const struct cpu_run *run)
 										  : HTML_OTHER;
 }
 
-/* False if nothing of it is. */
+/* False if nothing is visible. */
 static bool part_of(const struct html_lanes *lanes, const struct html_lane *lane, size_t i,
 		    struct part *part)
 {
@@ -249,7 +247,7 @@ static bool part_of(const struct html_lanes *lanes, const struct html_lane *lane
 }
 
 struct pieces {
-	struct html_piece *all; /* NULL: they are only counted */
+	struct html_piece *all; /* NULL: only count */
 	size_t n, room;
 	size_t cost; /* in pieces */
 	bool wanted;
@@ -283,7 +281,7 @@ static void piece_add(struct html_piece *piece, size_t row, const struct part *p
 	piece->rows++;
 }
 
-/* Merges what is shorter than so many ns, until that is as long. */
+/* Merges pieces shorter than least into longer ones. */
 static int pieces_make(struct pieces *pieces, const struct html_lanes *lanes,
 		       const struct html_lane *lane, uint64_t least)
 {
@@ -325,9 +323,7 @@ static size_t cost_of(const struct html_lanes *lanes, const struct html_lane *la
 	return pieces.cost;
 }
 
-/* What is left is shared so that those at the beginning, of which more is to be seen, may take
- * more.
- */
+/* Splits the space left so that the first lanes, which show more, may take more. */
 static size_t lanes_fit(const struct html_lanes *lanes, struct html_lane *all, size_t n,
 			size_t left)
 {
@@ -339,7 +335,7 @@ static size_t lanes_fit(const struct html_lanes *lanes, struct html_lane *all, s
 
 		while (cost > share && lane->merged < span) {
 			lane->merged = lane->merged ? u64_times(lane->merged, 2) : FIRST_MERGED;
-			/* Each pass is over all rows: those that cannot do are left out. */
+			/* Each pass visits all rows, so skip limits that cannot fit. */
 			if (span / lane->merged / 4 > share)
 				continue;
 			cost = cost_of(lanes, lane);
@@ -454,7 +450,7 @@ static int cpus_find(struct html_lanes *lanes)
 	return error;
 }
 
-/* --- All --- */
+/* --- All lanes --- */
 
 int html_lanes_make(struct html_lanes *lanes, const struct sample *sample)
 {
@@ -484,9 +480,9 @@ void html_lanes_clear(struct html_lanes *lanes)
 	*lanes = (struct html_lanes){ 0 };
 }
 
-/* --- A recording as JSON --- */
+/* --- Recording as JSON --- */
 
-#define KINDS_MOST 4096 /* what is beyond has its state alone */
+#define KINDS_MOST 4096 /* further kinds only have their state */
 
 struct writing {
 	struct json_writer writer;
@@ -497,7 +493,7 @@ struct writing {
 
 /* --- Kinds --- */
 
-/* Of CPUs role is 1, which states have not. */
+/* CPUs have role 1, which states never use. */
 static struct recorded_kind kind_of(const struct html_lane *lane, size_t row)
 {
 	struct recorded_row packed = { 0 };
@@ -555,7 +551,7 @@ static void kinds_write(struct writing *writing)
 
 /* --- Lanes --- */
 
-/* The number of a piece's kind; -1: it has parts. */
+/* Kind number of a piece; -1: merged. */
 static int64_t kind_number(struct writing *writing, const struct html_lane *lane,
 			   const struct html_piece *piece)
 {
@@ -652,7 +648,7 @@ static int lanes_write(struct writing *writing, const char *key, const struct ht
 	return error;
 }
 
-/* --- All --- */
+/* --- All of it --- */
 
 static int all_write(struct writing *writing, const struct sample *sample)
 {

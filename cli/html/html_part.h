@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a sample that a page has: its lists and its recording may be of any length, and a
- * page has to open in an instant. */
+/* Part of a sample that a page contains: lists and recordings may be of any length, but a page
+ * must open instantly. */
 #ifndef HTML_PART_H
 #define HTML_PART_H
 
@@ -11,61 +11,63 @@
 
 /* --- Lists --- */
 
-/* Of a list with more rows, so many are in the page: one for each of so many stacks, those that
- * took the most time, and the longest rows. */
+/* Limits on the rows of a list: one row for each of the HTML_STACKS largest stacks, and the
+ * longest other rows. */
 #define HTML_ROWS 1500
 #define HTML_STACKS 500
 
 /* All rows of a list with the same functions in their stacks. */
 struct html_stack {
-	size_t row; /* the longest of them: its number among the part's rows of this kind */
-	uint64_t count, total; /* of them, and of their durations, ns */
+	size_t row;            /* longest row: its index among the part's rows of this kind */
+	uint64_t count, total; /* rows, and their durations, ns */
 };
 
 struct html_list {
-	size_t left_out; /* rows */
-	/* By descending total; others are those that are not in the part, which have no row. */
+	size_t left_out; /* rows left out */
+	/* By descending total; others: stacks outside the part, without a row. */
 	struct html_stack *stacks, others;
 	size_t n;
 };
 
 struct html_part {
-	struct sample sample; /* the whole one, but for its lists, and without the recording */
+	struct sample sample; /* the sample with shortened lists, without the recording */
 	struct html_list lists[TRACE_KINDS];
 	size_t interruptions_left_out;
-	bool recording_left_out; /* the page has what is drawn of it, see below */
+	bool recording_left_out; /* the page only has its drawing, see below */
 };
 
-/* Makes it of a whole sample, which has to stay. Returns 0 or -ENOMEM; then there is nothing to
- * clear. */
+/* Makes the part of a sample, which must outlive it. Returns 0 or -ENOMEM; then there is nothing
+ * to clear. */
 int html_part_make(struct html_part *part, const struct sample *whole);
 
-/* Releases what html_part_make() took. */
 void html_part_clear(struct html_part *part);
 
-/* Whether anything is left out. */
+/* True if anything is left out. */
 bool html_part_is_shorter(const struct html_part *part);
 
 /* --- The recording --- */
 
-/* Writes and flushes, as JSON, what the timeline shows of a sample's recording. It is the page's
- * own form, no promise: from_ns            where it begins, from the window's start on classes what
- * parts of merged pieces are kinds              what pieces are, as in -o json, with the state or
- * class and, of CPUs, who threads, cpus      lanes: tid, name, own; cpu; merged_ns, below which
- * states were merged; and of pieces, columns as in -o json: kind (-1: merged, or of none of those),
- * after, ns; and in parts [class, ns, ...] for each -1 left_out           how many lanes are
+/* Writes and flushes the timeline of a sample's recording as JSON. The format is private to the
+ * page, not a promise:
+ * from_ns        start, relative to the window's start
+ * classes        classes of the parts of merged pieces
+ * kinds          kinds of pieces as in -o json, with state or class; for CPUs also who
+ * threads, cpus  lanes: tid, name, own; cpu; merged_ns, below which pieces were merged; and pieces
+ *                as columns as in -o json: kind (-1: merged, or none of those), after, ns; and
+ *                parts: [class, ns, ...] for each -1
+ * left_out       number of lanes left out
  * Returns 0 or a negative errno. */
 int html_recorded(const struct sample *sample, FILE *out);
 
 /* --- Lanes of pieces of time --- */
 
-/* At most, in a page. */
+/* Most lanes in a page. */
 #define HTML_THREADS 150
 #define HTML_CPUS 32
-#define HTML_PIECES 100000    /* with what merged ones are made of */
-#define HTML_CPU_PIECES 20000 /* of them, of CPUs */
+#define HTML_PIECES 100000    /* including the parts of merged ones */
+#define HTML_CPU_PIECES 20000 /* share of the CPUs */
 
-/* What a piece is, or a part of it: a state (enum ledger_state), or who has a CPU. */
+/* Class of a piece or a part of it: a state (enum ledger_state), or what has a CPU. */
 enum html_class {
 	HTML_OWN = LEDGER_STATES,
 	HTML_OTHER,
@@ -76,24 +78,24 @@ enum html_class {
 
 struct html_piece {
 	uint64_t start, end;
-	size_t row, rows;          /* the first row of the lane, and how many it is made of */
-	uint64_t ns[HTML_CLASSES]; /* which add up to it */
+	size_t row, rows;          /* first row in the lane, and number of rows merged */
+	uint64_t ns[HTML_CLASSES]; /* adding up to the piece */
 };
 
 struct html_lane {
-	const struct recorded_state *states; /* of a thread; NULL: of a CPU, */
-	const struct cpu_run *runs;          /* these */
+	const struct recorded_state *states; /* thread; NULL: CPU, */
+	const struct cpu_run *runs;          /* with these */
 	size_t n;
 	pid_t tid;
 	uint32_t cpu;
-	unsigned int rank; /* 0: of the critical path, or hit a trigger; 1: the target's */
-	uint64_t weight;   /* ns for which it waited, or the target had the CPU */
-	uint64_t merged;   /* what was shorter than this many ns; 0: nothing */
+	unsigned int rank; /* 0: on the critical path, or hit a trigger; 1: target */
+	uint64_t weight;   /* ns of waiting, or ns the target had the CPU */
+	uint64_t merged;   /* limit below which pieces were merged, ns; 0: none */
 };
 
 struct html_lanes {
 	const struct recording *recording;
-	uint64_t from, until;      /* what is shown */
+	uint64_t from, until;      /* visible range */
 	struct html_lane *threads; /* by rank, then weight */
 	size_t n_threads, room_threads, threads_left_out;
 	struct html_lane *cpus; /* by number */
@@ -101,12 +103,12 @@ struct html_lanes {
 	struct cpu_runs runs;
 };
 
-/* Makes them of a sample that has a recording, both of which have to stay. Returns 0 or -ENOMEM;
- * html_lanes_clear() in any case. */
+/* Makes the lanes of a sample with a recording; both must outlive them. Returns 0 or -ENOMEM;
+ * call html_lanes_clear() in either case. */
 int html_lanes_make(struct html_lanes *lanes, const struct sample *sample);
 void html_lanes_clear(struct html_lanes *lanes);
 
-/* The pieces of a lane, in the order of time, which the caller releases. Returns 0 or -ENOMEM. */
+/* Pieces of a lane in order of time, which the caller frees. Returns 0 or -ENOMEM. */
 int html_lane_pieces(const struct html_lanes *lanes, const struct html_lane *lane,
 		     struct html_piece **pieces, size_t *n);
 
