@@ -15,14 +15,14 @@
 #include "cli/text/text_screen.h"
 #include "cli/text/text_short.h"
 
-/* --- Lines that are cut at the edges of a screen --- */
+/* --- Lines cut at the edges of the screen --- */
 
 /* Pure. */
 
 #define ESCAPE '\033'
 #define CHARACTER 4 /* bytes at most */
 
-/* Bytes of what stands at the beginning: a sequence of escape, or a character. */
+/* Bytes of the first escape sequence or character. */
 static size_t piece_length(const char *text, size_t length)
 {
 	size_t n = 1;
@@ -63,7 +63,7 @@ size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool
 			continue;
 		}
 		if (from < skip || column > skip + width) {
-			/* Half of a wide character at the left edge */
+			/* Half of a wide character at the left edge. */
 			for (; from < skip && column > skip && written < column - skip; written++)
 				putc(' ', out);
 			continue;
@@ -80,13 +80,13 @@ size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool
 
 /* --- The live view as lines of text --- */
 
-/* Pure: what is drawn is the report's own words and figures, by text/. */
+/* Pure: draws words and figures of the text report. */
 
-#define LISTED_LEAST 5  /* threads, where the screen has 24 lines */
-#define NAME_COLUMNS 40 /* of a thread with its figures, see TEXT_SCREEN_THREADS */
+#define LISTED_LEAST 5  /* threads, on a screen of 24 lines */
+#define NAME_COLUMNS 40 /* a thread and its figures, see TEXT_SCREEN_THREADS */
 #define BAR_LEAST 10    /* columns */
 #define STATES_COLUMNS 30
-#define MARGIN 28 /* of a thread's sections in the report */
+#define MARGIN 28 /* margin of a thread's sections in the report */
 
 struct layout {
 	struct view *view;
@@ -103,8 +103,8 @@ static void line_end(struct layout *layout)
 	layout->used++;
 }
 
-/* The lines of a text, without the first down and as many as have room before the last of the
- * screen. Their number is in the text, which they leave as it is. */
+/* Writes the lines of a text from line down on, as many as fit above the last lines of the
+ * screen. Leaves the text unchanged. */
 static void lines_put(struct layout *layout, const char *text, size_t down, size_t last)
 {
 	const struct view *view = layout->view;
@@ -128,7 +128,7 @@ static void lines_fill(struct layout *layout, size_t last)
 		line_end(layout);
 }
 
-/* A line in reverse, across the screen. */
+/* Writes a line in reverse video across the screen. */
 static void bar_put(struct layout *layout, const char *text)
 {
 	const struct view *view = layout->view;
@@ -140,7 +140,7 @@ static void bar_put(struct layout *layout, const char *text)
 	line_end(layout);
 }
 
-/* What a function writes into a text of the report. Returns NULL, or the caller's to free(). */
+/* Returns what a function writes into a text report, or NULL. The caller frees it. */
 typedef int text_writer(struct text *text, const struct layout *layout);
 
 static char *text_make(const struct layout *layout, text_writer *write)
@@ -165,7 +165,7 @@ static char *text_make(const struct layout *layout, text_writer *write)
 	return NULL;
 }
 
-/* --- The first and the last line --- */
+/* --- First and last line --- */
 
 static void title(struct layout *layout)
 {
@@ -207,7 +207,7 @@ static void last_line(struct layout *layout)
 		escape_text(escaped, sizeof(escaped), view->input, sizeof(view->input));
 		width = escape_width(escaped) + strlen(ask) + 1;
 		snprintf(text, sizeof(text), "%s%s" LAYOUT_REVERSE " " TEXT_PLAIN, ask, escaped);
-		/* The end, where people type */
+		/* The end, where the user types. */
 		cut_line(text, strlen(text), width > view->columns ? width - view->columns : 0,
 			 view->columns, view->ascii, layout->out);
 	} else if (*view->message) {
@@ -224,13 +224,13 @@ static void last_line(struct layout *layout)
 	line_end(layout);
 }
 
-/* --- The list of threads --- */
+/* --- Thread list --- */
 
 static int top_write(struct text *text, const struct layout *layout)
 {
 	size_t lines = layout->view->lines;
 
-	/* Of title, header, threads and last line. */
+	/* Lines of title, header, threads and last line. */
 	lines = lines > LISTED_LEAST + 3 ? lines - LISTED_LEAST - 3 : 1;
 	text_screen_top(text, lines);
 	return 0;
@@ -243,7 +243,7 @@ static size_t bar_columns(const struct view *view)
 	return left < BAR_LEAST ? 0 : u64_min(left, HISTORY_WINDOWS);
 }
 
-/* What has room behind the bar. */
+/* True if states fit after the bar. */
 static bool has_states(const struct view *view)
 {
 	return view->columns >= NAME_COLUMNS + 1 + HISTORY_WINDOWS + 2 + STATES_COLUMNS;
@@ -259,7 +259,7 @@ static int thread_write(struct text *text, const struct layout *layout, size_t i
 
 	text_screen_thread(columns, thread);
 	columns_add(columns, " ");
-	error = columns_end(columns); /* as the bar goes to the stream */
+	error = columns_end(columns); /* because the bar goes to the stream */
 	columns_begin(columns, columns->out);
 	history_bar(&layout->shown->history, &key, width, layout->view->ascii, columns->out);
 	if (has_states(layout->view)) {
@@ -272,7 +272,7 @@ static int thread_write(struct text *text, const struct layout *layout, size_t i
 	return error;
 }
 
-/* The first that is listed, so that the one at the cursor is. */
+/* First thread to list, so that the cursor's is visible. */
 static size_t first_listed(const struct view *view, size_t n)
 {
 	size_t first = view->cursor >= view->listed ? view->cursor - view->listed / 2 : 0;
@@ -297,7 +297,7 @@ static int list_write(struct text *text, const struct layout *layout)
 	return error;
 }
 
-/* The cursor's line ends at its own end: lines have no sequences of others. */
+/* The highlight of the cursor's line ends with the line: lines contain no other sequences. */
 static void list_put(struct layout *layout, const char *list, size_t last)
 {
 	const struct view *view = layout->view;
@@ -351,7 +351,7 @@ static int threads_page(struct layout *layout, size_t last)
 
 /* --- One thread --- */
 
-/* By its key; else the row of several of its name, which it may be in. */
+/* Finds a thread by its key; else a row of several that may include it. */
 static const struct verdict_thread *thread_find(const struct layout *layout, bool *among)
 {
 	const struct shown *shown = layout->shown;
@@ -380,7 +380,7 @@ static const struct verdict_thread *thread_find(const struct layout *layout, boo
 	return NULL;
 }
 
-/* Its longest wait, with the stacks. */
+/* Adds its longest wait with stacks. */
 static void longest_wait(struct text *text, const struct thread_row *thread)
 {
 	const struct report_options options = { .waits_per_thread = true };
@@ -446,7 +446,7 @@ static int opened_write(struct text *text, const struct layout *layout)
 	return error;
 }
 
-/* Without the margin, which a narrow terminal has no room for. */
+/* Removes the margin, which narrow terminals cannot fit. */
 static void margin_remove(char *text)
 {
 	char *to = text;

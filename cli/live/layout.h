@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live view as lines of text. Pure: what is drawn is the report's own words and figures, by
- * text/. */
+/* The live view as lines of text. Pure: draws words and figures of the text report. */
 #ifndef LAYOUT_H
 #define LAYOUT_H
 
@@ -10,22 +9,21 @@
 
 #include "view.h"
 
-/* In front of what is drawn reversed; TEXT_PLAIN ends it. */
+/* Begins reverse video; TEXT_PLAIN ends it. */
 #define LAYOUT_REVERSE "\033[7m"
 
-/* Writes view->lines lines, none of them wider than view->columns. They are escaped: all there is
- * of control characters are TEXT_BOLD, LAYOUT_REVERSE and TEXT_PLAIN. Sets in the view what depends
- * on its size. Returns 0 or a negative errno. */
+/* Writes view->lines lines of at most view->columns columns. They are escaped: the only control
+ * sequences are TEXT_BOLD, LAYOUT_REVERSE and TEXT_PLAIN. Updates what depends on the size in
+ * the view. Returns 0 or a negative errno. */
 int layout_write(struct view *view, const struct shown *shown, FILE *out);
 
-/* --- Lines that are cut at the edges of a screen --- */
+/* --- Lines cut at the edges of the screen --- */
 
 /* Pure. */
 
-/* Writes length bytes of escaped text, without those before the column skip and those that would
- * reach beyond width columns behind it. Sequences of escape (TEXT_BOLD and the like) take no
- * columns, and none is left out. ascii: other characters become question marks. Returns how many
- * columns were written. */
+/* Writes the columns from skip on of escaped text, width of them at most. Escape sequences
+ * (TEXT_BOLD and the like) take no columns and are always kept. ascii: replaces other characters
+ * by question marks. Returns the columns written. */
 size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool ascii, FILE *out);
 
 #endif

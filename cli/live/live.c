@@ -21,24 +21,24 @@
 #include "screen.h"
 #include "view.h"
 
-#define DRAW_NS (100 * NSEC_PER_MSEC) /* between two windows that are drawn, however short */
-#define MESSAGES_MOST (1 << 16)       /* bytes of them that are kept */
+#define DRAW_NS (100 * NSEC_PER_MSEC) /* least time between two drawn windows */
+#define MESSAGES_MOST (1 << 16)       /* bytes kept */
 
 struct live {
 	const struct outputs_config *outputs;
 	struct signals *signals;
-	live_recorder *record; /* NULL: nothing is recorded */
+	live_recorder *record; /* NULL: no recording */
 	void *record_context;
 	struct screen *screen;
-	int signal_fd; /* of what terminals send, but what ends the run */
+	int signal_fd; /* signals of the terminal, except those that end the run */
 	struct view view;
 	struct shown shown;
-	struct history history; /* up to the present window */
-	uint64_t drawn;         /* when, CLOCK_MONOTONIC ns */
-	bool over;              /* the run is to end, and the terminal is given back */
-	bool stale;             /* what is on the screen */
-	bool stale_all;         /* and whatever is there */
-	char *messages;         /* which are printed at the end; NULL: none */
+	struct history history; /* up to the current window */
+	uint64_t drawn;         /* time of the last drawing, CLOCK_MONOTONIC ns */
+	bool over;              /* the run should end, and the terminal has been restored */
+	bool stale;             /* the screen is outdated, */
+	bool stale_all;         /* and its contents are unknown */
+	char *messages;         /* printed at the end; NULL: none */
 	size_t messages_length;
 };
 
@@ -49,7 +49,7 @@ exit_status live_check(void)
 
 /* --- Messages --- */
 
-/* The last line but hints stands in the view. */
+/* Shows the last line, except hints. */
 static void message_show(struct view *view, const char *text, size_t length)
 {
 	for (const char *line = text, *end; line < text + length; line = end + 1) {
@@ -60,7 +60,7 @@ static void message_show(struct view *view, const char *text, size_t length)
 	}
 }
 
-/* What was to be printed since it was looked last. What a key has caused is of no use later. */
+/* Takes the messages logged since the last call. Those caused by a key are not kept for later. */
 static void messages_take(struct live *live, bool by_key)
 {
 	size_t length = 0;
@@ -82,7 +82,7 @@ static void messages_take(struct live *live, bool by_key)
 	free(text);
 }
 
-/* --- What is shown --- */
+/* --- Shown window --- */
 
 static void shown_clear(struct shown *shown)
 {
@@ -162,7 +162,7 @@ static int draw(struct live *live)
 	error = layout_write(&live->view, &live->shown, out);
 	if (fclose(out))
 		error = -ENOMEM;
-	/* What the terminal does not take now, it gets later. */
+	/* A terminal that is busy gets it later. */
 	if (!error && screen_draw(live->screen, text, live->stale_all))
 		live->stale = live->stale_all = false;
 	live->drawn = clock_monotonic();
@@ -185,7 +185,7 @@ static exit_status sample_write(const struct outputs_config *config, const struc
 	return status;
 }
 
-/* With what was recorded of it, which is not kept. */
+/* Adds its recording, which is not kept. */
 static exit_status shown_write(const struct live *live, const struct outputs_config *config)
 {
 	struct sample sample = live->shown.sample;
@@ -202,7 +202,7 @@ static exit_status shown_write(const struct live *live, const struct outputs_con
 	return status;
 }
 
-/* Whoever reads a pipe may let this program wait, and a terminal is taken. */
+/* Readers of a pipe may block this program, and the terminal is in use. */
 static bool is_file(const struct output *output)
 {
 	struct stat there;
@@ -228,10 +228,10 @@ static const struct option_row *output_row(void)
 	return row;
 }
 
-/* As --output would have written it. */
+/* Writes the sample as --output would. */
 static void write_shown(struct live *live)
 {
-	struct options *options = calloc(1, sizeof(*options)); /* which has room for much */
+	struct options *options = calloc(1, sizeof(*options)); /* a large structure */
 	struct outputs_config config = *live->outputs;
 	const struct option_row *row = output_row();
 	int status;
@@ -250,7 +250,7 @@ static void write_shown(struct live *live)
 	config.compare = NULL;
 	if (!status)
 		status = shown_write(live, &config);
-	messages_take(live, true); /* of what has failed */
+	messages_take(live, true); /* errors */
 	if (!status)
 		snprintf(live->view.message, sizeof(live->view.message), "window %llu is in %s",
 			 (unsigned long long)live->shown.history.windows, config.all[0].file);
@@ -281,8 +281,8 @@ static int key_do(struct live *live, uint32_t key)
 	return 0;
 }
 
-/* As SIGTSTP does by default, with the terminal as it was before. Returns when SIGCONT has come;
- * where there is no shell to send it, at once. */
+/* Stops as SIGTSTP does by default, with the terminal restored. Returns on SIGCONT, or at once
+ * without a shell to send it. */
 static void stop(struct live *live)
 {
 	sigset_t set;
@@ -305,7 +305,7 @@ static void signals_take(struct live *live)
 		if (info.ssi_signo == SIGTSTP)
 			stop(live);
 		else if (info.ssi_signo == SIGCONT)
-			screen_resume(live->screen); /* a shell has changed it since */
+			screen_resume(live->screen); /* a shell may have changed it */
 		live->stale = live->stale_all = true;
 	}
 }
@@ -334,7 +334,7 @@ int live_tick(struct live *live)
 
 /* --- Opening and closing --- */
 
-/* What the terminal sends. */
+/* Watches the signals of the terminal. */
 static exit_status signals_watch(struct live *live)
 {
 	sigset_t set;
@@ -365,7 +365,7 @@ static void signals_forget(struct live *live)
 		close(live->signal_fd);
 }
 
-/* The next signal may end this process at once. */
+/* The next signal may end the process at once. */
 static void restore(void *context)
 {
 	struct live *live = context;
@@ -398,7 +398,7 @@ exit_status live_open(struct live **out, const struct outputs_config *outputs,
 	return draw(live) ? log_no_memory() : 0;
 }
 
-/* What the view had last would be gone with it. */
+/* Prints the last view, which would disappear with the terminal's screen. */
 static void last_print(const struct shown *shown)
 {
 	const struct report_options options = { .extent = REPORT_SUMMARY };

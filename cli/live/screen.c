@@ -23,20 +23,20 @@
 #include "layout.h"
 #include "view.h"
 
-#include <term.h> /* last, and without what it calls the terminal's numbers */
+#include <term.h> /* last, because its macros would clash */
 #undef columns
 #undef lines
 
 #define PATIENCE 1      /* s */
-#define ESCAPE_DELAY 25 /* ms in which the rest of a sequence of a key has to come */
+#define ESCAPE_DELAY 25 /* ms to wait for the rest of a key's sequence */
 
 struct screen {
 	SCREEN *terminal;
 	struct termios before;
-	timer_t patience; /* with what is being written */
+	timer_t patience; /* timer for a write in progress */
 	bool has_patience;
-	bool taken;   /* the terminal is ours */
-	bool pressed; /* keys, which have not all been taken */
+	bool taken;   /* the terminal is in use */
+	bool pressed; /* unread keys are pending */
 	bool ascii;
 };
 
@@ -61,7 +61,7 @@ exit_status screen_check(void)
 	return EX_USAGE;
 }
 
-/* newterm() has handlers for those that do what they do by default. This program sees signals in
+/* newterm() installs handlers for signals with default actions. This program handles signals in
  * other ways. */
 static SCREEN *newterm_without_handlers(void)
 {
@@ -77,10 +77,10 @@ static SCREEN *newterm_without_handlers(void)
 	return terminal;
 }
 
-/* --- A terminal that takes nothing --- */
+/* --- Blocked terminals --- */
 
-/* Whoever is at the other end of a connection may be gone, and a write to it lasts for ever.
- * Signals that end the run are seen only when it has ended: they are looked for here then. */
+/* The other end of a connection may be gone, so that a write blocks forever. Signals that end
+ * the run are only handled after the write: check for them here. */
 static void stuck(int number, siginfo_t *info, void *context)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -136,9 +136,9 @@ static void patience_close(struct screen *screen)
 	signal(SIGALRM, SIG_DFL);
 }
 
-/* --- Taking it, and giving it back --- */
+/* --- Taking and restoring the terminal --- */
 
-/* Ctrl-S would stop the output, and with it this program. */
+/* Ctrl-S would stop the output, and so this program. */
 static void flow_ignore(void)
 {
 	struct termios now;
@@ -190,7 +190,8 @@ static bool is_foreground(void)
 	return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* A shell has set the terminal for itself, and who sets it now is stopped. */
+/* A shell has changed the terminal's settings, and changing them from the background would stop
+ * this process. */
 static void background_restore(void)
 {
 	if (!takes_output() || !exit_ca_mode || !cursor_normal)
@@ -271,7 +272,7 @@ static void line_draw(const char *text, size_t length)
 			text += n;
 			length -= n;
 		}
-		/* Nothing else is escaped so, see layout_write(). */
+		/* Nothing else is escaped that way, see layout_write(). */
 		if (length && text == next) {
 			text++;
 			length--;
@@ -332,7 +333,7 @@ static uint32_t function_key(wint_t key)
 	return VIEW_KEY_OTHER;
 }
 
-/* ncurses takes sequences of keys apart, and may have read more than one at once. */
+/* ncurses parses key sequences, and may have read several at once. */
 bool screen_key(struct screen *screen, uint32_t *key)
 {
 	wint_t got;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal of the live view. All that knows ncurses. */
+/* Terminal of the live view. Only this uses ncurses. */
 #ifndef SCREEN_H
 #define SCREEN_H
 
@@ -11,34 +11,34 @@
 
 struct screen;
 
-/* Whether there is a terminal that can show it: standard input and output. Returns 0, or after
- * printing what is missing an exit status. */
+/* Checks that standard input and output are a suitable terminal. Returns 0, or an exit status
+ * after printing what is missing. */
 exit_status screen_check(void);
 
-/* Takes the terminal, which stays as it is then until screen_close(). Sets no handlers of signals.
- * Returns 0, or after printing what failed an exit status. */
+/* Takes the terminal until screen_close(). Installs no signal handlers. Returns 0, or an exit
+ * status after printing what failed. */
 exit_status screen_open(struct screen **screen);
 
-/* Gives it back as it was; to be called as often as one likes, also when it is gone. */
+/* Restores the terminal; may be called repeatedly, even if the terminal is gone. */
 void screen_restore(struct screen *screen);
 
-/* Takes it again, as it may have been used by others. */
+/* Takes the terminal again, after others may have used it. */
 void screen_resume(struct screen *screen);
 
-/* What the terminal's size is now. */
+/* Current size of the terminal. */
 void screen_size(struct screen *screen, size_t *lines, size_t *columns);
 
-/* Whether it shows other characters than those of ASCII. */
+/* True if it only shows ASCII characters. */
 bool screen_is_ascii(const struct screen *screen);
 
-/* Draws such lines as layout_write() makes. all: also what has not changed. If the terminal takes
- * nothing at present, they are left out. Returns whether they were drawn. */
+/* Draws lines from layout_write(). all: redraws unchanged ones too. Skips drawing while the
+ * terminal is blocked. Returns true if they were drawn. */
 bool screen_draw(struct screen *screen, const char *text, bool all);
 
-/* Looks whether keys were pressed. False: the terminal is gone. */
+/* Checks for pressed keys. False: the terminal is gone. */
 bool screen_look(struct screen *screen);
 
-/* The next key that was pressed until then, as view.h has it. False: there is none. */
+/* Next pressed key, as in view.h. False: none. */
 bool screen_key(struct screen *screen, uint32_t *key);
 
 /* NULL is allowed. */

@@ -11,10 +11,10 @@
 #include "cli/base/array.h"
 #include "cli/base/names.h"
 
-/* --- How much of each of the last windows the threads were kept from running --- */
+/* --- History: share of each recent window in which threads were kept from running --- */
 
 #define UNKNOWN UINT8_MAX
-#define WHOLE 200 /* the level of a thread that never ran */
+#define WHOLE 200 /* level of a thread that never ran */
 #define GLYPHS 8
 
 struct thread_key history_key(const struct thread_row *thread)
@@ -24,7 +24,7 @@ struct thread_key history_key(const struct thread_row *thread)
 
 	key.tid = thread->members == 1               ? thread->tid
 		  : thread_is_silent(thread, &state) ? -2 - (pid_t)state
-						     : -1; /* that have ended */
+						     : -1; /* ended ones */
 	if (key.tid < 0)
 		memcpy(key.name, thread->name, sizeof(key.name));
 	return key;
@@ -48,7 +48,7 @@ static int rows_compare(const void *a, const void *b)
 	return history_key_compare(&x->key, &y->key);
 }
 
-/* Among the first n, which are in order. */
+/* Searches the first n rows, which are sorted. */
 static struct history_row *row_find(const struct history *history, size_t n,
 				    const struct thread_key *key)
 {
@@ -58,7 +58,7 @@ static struct history_row *row_find(const struct history *history, size_t n,
 									   : NULL;
 }
 
-/* What is more than nothing shows. */
+/* Anything above 0 is visible. */
 static uint8_t level_of(const struct verdict_thread *thread)
 {
 	uint64_t life = thread->row->ledger.life, kept = u64_min(thread->kept, life);
@@ -72,8 +72,8 @@ static uint8_t *level_at(struct history_row *row, uint64_t window)
 	return &row->levels[window % HISTORY_WINDOWS];
 }
 
-/* A thread without events is in a row of several. If those of its name are all in the same state,
- * it was in that one, too. */
+/* A thread without events is in a row of several. If all of its name share a state, the thread
+ * was in it too. */
 static uint8_t level_among(const struct history *history, size_t n, const struct history_row *row)
 {
 	const struct thread_key first = { .process_start = row->key.process_start,
@@ -97,7 +97,7 @@ static uint8_t level_among(const struct history *history, size_t n, const struct
 	return level;
 }
 
-/* Those that were not seen in this window. */
+/* Adds the window to threads that were not in it. */
 static void others_fill(struct history *history)
 {
 	size_t kept = 0;
@@ -182,7 +182,7 @@ void history_bar(const struct history *history, const struct thread_key *key, si
 	struct history_row *row = row_find(history, history->n, key);
 
 	for (size_t i = width; i; i--) {
-		uint64_t back = i - 1; /* windows before the last one */
+		uint64_t back = i - 1; /* number of windows before the last one */
 		bool known = row && back < HISTORY_WINDOWS && back < history->windows;
 
 		fputs(known ? glyph(*level_at(row, history->windows - back), ascii) : " ", out);
@@ -223,7 +223,7 @@ const char *keys_help(size_t line)
 	return line < sizeof(help) / sizeof(*help) ? help[line] : NULL;
 }
 
-/* --- The list of threads --- */
+/* --- Thread list --- */
 
 void keys_follow(struct view *view, const struct shown *shown)
 {
@@ -239,7 +239,7 @@ void keys_follow(struct view *view, const struct shown *shown)
 		view->cursor = shown->n ? shown->n - 1 : 0;
 }
 
-/* At the top of the list it stays there, whichever thread that is. */
+/* At the top of the list the cursor stays there, whichever thread that is. */
 static void cursor_move(struct view *view, const struct shown *shown, size_t to)
 {
 	view->cursor = !shown->n ? 0 : to < shown->n ? to : shown->n - 1;
@@ -248,7 +248,7 @@ static void cursor_move(struct view *view, const struct shown *shown, size_t to)
 		view->followed = history_key(shown->order[view->cursor]->row);
 }
 
-/* Where a key leads from a place in a list of n. */
+/* Target of a key from a place in a list of n. */
 static size_t moved(size_t from, size_t n, size_t page, uint32_t key)
 {
 	size_t last = n ? n - 1 : 0, to = from;
@@ -321,7 +321,7 @@ static void prompt_open(struct view *view, enum view_prompt prompt)
 	*view->input = '\0';
 }
 
-/* The last character, which may have several bytes. */
+/* Removes the last character, which may have several bytes. */
 static void input_shorten(char *input)
 {
 	size_t length = strlen(input);
@@ -347,7 +347,7 @@ static void input_add(char input[static VIEW_INPUT], uint32_t code)
 	input[length + more] = '\0';
 }
 
-/* A text without wildcards may be any part of a name. */
+/* Text without wildcards matches any part of a name. */
 static void filter_set(struct view *view)
 {
 	if (!*view->input || names_is_glob(view->input))
@@ -378,7 +378,7 @@ static enum view_action prompt_press(struct view *view, uint32_t key)
 	return VIEW_NOTHING;
 }
 
-/* --- All --- */
+/* --- All keys --- */
 
 enum view_action keys_press(struct view *view, const struct shown *shown, uint32_t key)
 {
