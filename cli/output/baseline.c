@@ -76,7 +76,7 @@ exit_status baseline_compare(struct baseline *baseline, const struct comparison 
 	comparison_clear(&baseline->comparison);
 	if (comparison_find(&baseline->comparison, before, now))
 		return log_no_memory();
-	/* Of a few, which may all have ended late, it does not matter how long they are. */
+	/* With too few samples, which may all have ended late, their length does not matter. */
 	if (!baseline->comparison.few && !comparison_is_fair(before, now))
 		return refuse_times(before, now);
 	return 0;

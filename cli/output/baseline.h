@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --compare: a capture that was saved before, and the present one beside it. */
+/* Baseline (--compare): a saved capture to compare the current one with. */
 #ifndef BASELINE_H
 #define BASELINE_H
 
@@ -9,15 +9,15 @@
 
 struct baseline;
 
-/* Reads the samples of a file, to be compared with samples of so many ns; 0: that is not known.
- * Returns 0, or after printing what failed an exit status: EX_DATAERR if they cannot be compared.
- * The caller ends it with baseline_free(), also after an error. */
+/* Reads the samples of a file, to compare with samples of sample_time ns; 0: unknown. Returns 0,
+ * or an exit status after printing what failed: EX_DATAERR if they are not comparable. The
+ * caller calls baseline_free() in either case. */
 exit_status baseline_read(struct baseline **baseline, const char *path, uint64_t sample_time);
 
-/* Adds a sample of the present capture. Returns as above. */
+/* Adds a sample of the current capture. Returns as above. */
 exit_status baseline_add(struct baseline *baseline, const struct sample *sample);
 
-/* Compares both; *comparison is the baseline's. Returns as baseline_read(). */
+/* Compares both captures; the baseline owns *comparison. Returns as baseline_read(). */
 exit_status baseline_compare(struct baseline *baseline, const struct comparison **comparison);
 
 /* NULL is allowed. */

@@ -27,7 +27,7 @@
 #include "exporter_host.h"
 #include "exporter_server.h"
 
-/* --- The socket that it listens on --- */
+/* --- Listening socket --- */
 
 union address {
 	struct sockaddr any;
@@ -77,10 +77,10 @@ static int socket_listen(int fd, const union address *bound, socklen_t length)
 {
 	int one = 1, zero = 0;
 
-	/* A connection of the run before may linger. */
+	/* A connection of the previous run may linger. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)))
 		return errno;
-	/* Whatever net.ipv6.bindv6only says. */
+	/* Overrides net.ipv6.bindv6only. */
 	if (bound->any.sa_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)))
 		return errno;
@@ -113,10 +113,10 @@ exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint
 	return socket_failed(address, *port, *is_v6, error);
 }
 
-/* --- The side of HTTP --- */
+/* --- HTTP process --- */
 
-/* A process without privileges answers from what was published last. It never waits for who
- * publishes, nor that for it. */
+/* An unprivileged process answers requests from the latest published text. It never waits for
+ * the publisher, and the publisher never waits for it. */
 
 /* A text from malloc(). */
 struct exporter_text {
@@ -130,23 +130,23 @@ struct exporter_text {
 #define HAS_SERVER false
 #endif
 
-#define PATIENCE (10 * NSEC_PER_SEC) /* for the child to begin */
-#define AT_ONCE 1                    /* a deadline that is over */
+#define PATIENCE (10 * NSEC_PER_SEC) /* for the child to start */
+#define AT_ONCE 1                    /* a deadline in the past */
 
 struct exporter {
 	struct metrics *metrics;
 	bool changed; /* since the last answer was made */
-	uint64_t due; /* CLOCK_MONOTONIC ns: not before that the next one */
+	uint64_t due; /* earliest time of the next answer, CLOCK_MONOTONIC ns */
 	struct exporter_hosts hosts;
-	unsigned int without; /* of the sandbox */
+	unsigned int without; /* parts of the sandbox left out */
 	uint16_t port;
 	int channel; /* our end, -1: none */
-	int ends;    /* the child's, until there is one */
+	int ends;    /* the child's end, until it is started */
 	pid_t child; /* 0: none */
 	struct packet packet;
 };
 
-/* Says why metrics cannot be served, and what serves instead. */
+/* Reports why metrics cannot be served, and the alternative. */
 static exit_status library_missing(const char *what, exit_status status)
 {
 	log_error("option --listen: %s", what);
@@ -164,10 +164,10 @@ static exit_status exporter_failed(int error)
 	return EX_OSERR;
 }
 
-/* --- The child --- */
+/* --- Child --- */
 
-/* What a server does with its connections, and what reading files and memory takes. Others fail:
- * not each version of the libraries makes the same. */
+/* System calls of a server and of reading files and memory. Others only fail, because versions
+ * of the libraries differ. */
 static int server_filter(void)
 {
 	static const int calls[] = {
@@ -212,7 +212,7 @@ static int child_confine(const struct exporter *exporter, pid_t parent, const ch
 	return server_filter();
 }
 
-/* what: was being done, if there is an error. */
+/* what: step that failed, if there is an error. */
 static int child_greet(struct packet *packet, int err, const char *what)
 {
 	packet_begin(packet, EXPORTER_STARTED);
@@ -227,7 +227,7 @@ static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 	const char *what = "starting";
 	struct exporter_server *server;
 	int loaded = exporter_server_new(&server, SANDBOX_SOCKET, &exporter->hosts);
-	/* Before anything is said: the socket for that is where this puts it. */
+	/* Sandbox first: this also puts the channel where messages go. */
 	int err = child_confine(exporter, parent, &what) ?: loaded;
 
 	if (!err) {
@@ -240,7 +240,7 @@ static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* --- The parent --- */
+/* --- Parent --- */
 
 static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
 {
@@ -259,9 +259,9 @@ static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
 	return 0;
 }
 
-/* Takes the texts, also if it fails, to answer with from now on. Those that are being
- * sent stay. Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it
- * has ended; another negative errno. */
+/* Publishes new texts and frees them in either case. Answers in progress keep the old ones.
+ * Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it has ended; another
+ * negative errno. */
 static int texts_publish(struct exporter *exporter, struct exporter_text texts[EXPORTER_FORMS])
 {
 	int fd = memfd_create("metrics", MFD_CLOEXEC);
@@ -298,8 +298,8 @@ static exit_status server_started(struct exporter *exporter)
 	return EX_OSERR;
 }
 
-/* Starts the process; something must have been published. To be called while this one has no other
- * threads. Returns as above. */
+/* Starts the process; texts must have been published. Call while this process is
+ * single-threaded. Returns as above. */
 static exit_status server_start(struct exporter *exporter)
 {
 	pid_t parent = getpid();
@@ -317,7 +317,7 @@ static exit_status server_start(struct exporter *exporter)
 	return server_started(exporter);
 }
 
-/* The child gets the socket when it has closed all others. */
+/* The child gets the socket after it has closed all others. */
 static exit_status server_listen(struct exporter *exporter, const char *address)
 {
 	bool is_v6;
@@ -328,7 +328,7 @@ static exit_status server_listen(struct exporter *exporter, const char *address)
 		return status;
 	err = packet_connect(ends);
 	if (!err) {
-		/* A few messages, each of which holds a file: the kernel's least. */
+		/* A few messages with a file each: the kernel's minimum. */
 		setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &(int){ 1 }, sizeof(int));
 		exporter->channel = ends[0];
 		exporter->ends = ends[1];
@@ -341,10 +341,9 @@ static exit_status server_listen(struct exporter *exporter, const char *address)
 	return err ? exporter_failed(err) : 0;
 }
 
-/* --- The side of metrics --- */
+/* --- Metrics --- */
 
-/* Answers are made for at most one part in so many of the time: the consumer has samples
- * to take. */
+/* Making answers takes at most 1/SHARE of the time: the consumer also handles samples. */
 #define SHARE 10
 
 static int (*const writers[EXPORTER_FORMS])(const struct metrics *metrics, FILE *out) = {
@@ -473,7 +472,7 @@ void exporter_close(struct exporter *exporter)
 		close(exporter->channel);
 	if (exporter->ends >= 0)
 		close(exporter->ends);
-	/* It ends by itself, too, unless someone has taken it over. */
+	/* It also ends by itself, unless it has been taken over. */
 	if (exporter->child && !kill(exporter->child, SIGKILL))
 		while (waitpid(exporter->child, NULL, 0) < 0 && errno == EINTR)
 			;

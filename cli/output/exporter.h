@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics of a run by HTTP, while it goes on: what its samples add up to. */
+/* Serves the metrics of a run over HTTP while it goes on: the sum of its samples. */
 #ifndef EXPORTER_H
 #define EXPORTER_H
 
@@ -13,47 +13,45 @@
 
 struct exporter;
 
-/* Where to listen: an address (IPv4 or IPv6, as numbers; :: takes both) and port (0:
- * any); and what for: a process, described as in its samples. */
+/* Address to listen on (numeric IPv4 or IPv6; :: takes both), port (0: any), and the process,
+ * described as in its samples. */
 struct exporter_config {
 	const char *address;
 	uint16_t port;
-	const char *allowed;  /* names of hosts that requests may be for; NULL: none but its own */
-	unsigned int without; /* enum sandbox_without; the program leaves none out */
+	const char *allowed;  /* accepted host names besides the own; NULL: none */
+	unsigned int without; /* enum sandbox_without; 0 in production */
 	pid_t pid;
 	const struct capture *capture;
 	struct report_options report;
 };
 
-/* Listens and answers, at first with what is known without a sample; says so. Returns 0,
- * or after printing what failed an exit status. The caller ends it with
- * exporter_close(), also after an error. */
+/* Listens and answers, at first without samples, and prints where. Returns 0, or an exit status
+ * after printing what failed. The caller calls exporter_close() in either case. */
 exit_status exporter_open(struct exporter **exporter, const struct exporter_config *config);
 
-/* All of the following return 0, or after printing what failed an exit status; no
- * exporter, NULL, has nothing to do. None waits for a client. */
+/* All functions below return 0, or an exit status after printing what failed; a NULL exporter
+ * does nothing. None waits for a client. */
 
-/* Adds a finished sample. */
 exit_status exporter_add(struct exporter *exporter, const struct sample *sample);
 
-/* What triggers did since the run began, in place of what was said before. */
+/* Replaces the trigger statistics of the run. */
 exit_status exporter_add_triggers(struct exporter *exporter, const struct trigger_stats *stats);
 
-/* Makes an answer of what was added, unless that has been done; to be called every few
- * milliseconds, for samples may be more frequent than answers can be made. */
+/* Makes a new answer if anything was added. Call every few milliseconds: samples may come faster
+ * than answers can be made. */
 exit_status exporter_refresh(struct exporter *exporter);
 
-/* The port that it listens on. */
+/* Port it listens on. */
 uint16_t exporter_port(const struct exporter *exporter);
 
-/* The process that answers; 0: there is none. */
+/* PID of the answering process; 0: none. */
 pid_t exporter_child(const struct exporter *exporter);
 
 /* NULL is allowed. */
 void exporter_close(struct exporter *exporter);
 
-/* Listens on an address and port, as above (port 0: any, then *port becomes it). Returns 0, or
- * after printing what failed an exit status. The caller closes *fd, which is -1 after an error. */
+/* Listens on an address and port as above (port 0: any, set in *port). Returns 0, or an exit
+ * status after printing what failed. The caller closes *fd, which is -1 after an error. */
 exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint16_t *port);
 
 #endif

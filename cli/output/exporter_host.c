@@ -10,11 +10,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* --- Which form of metrics a client takes: what its Accept header says (RFC 9110, 12.5.1) --- */
+/* --- Format by the client's Accept header (RFC 9110, 12.5.1) --- */
 
 #define BLANKS " \t"
 
-/* What asks for a form. "application" followed by "*" is not enough to get OpenMetrics. */
+/* Media ranges of each format. "application/*" is not enough for OpenMetrics. */
 static const struct range {
 	const char *type, *version;
 	enum exporter_form form;
@@ -25,7 +25,7 @@ static const struct range {
 	{ "*/*", "", EXPORTER_PROMETHEUS },
 };
 
-/* 0 to 1; 0 of what is something else. */
+/* 0 to 1; 0 if malformed. */
 static double quality_read(const char *text)
 {
 	char *end;
@@ -34,7 +34,7 @@ static double quality_read(const char *text)
 	return end > text && !*end && quality >= 0 && quality <= 1 ? quality : 0;
 }
 
-/* version: may be in quotes; NULL: any. */
+/* version: may be quoted; NULL: any. */
 static bool range_is(const struct range *range, const char *type, const char *version)
 {
 	size_t length = strlen(range->version);
@@ -48,7 +48,7 @@ static bool range_is(const struct range *range, const char *type, const char *ve
 	       (!version[length] || version[length] == '"');
 }
 
-/* Takes "type/subtype;version=1;q=0.5" apart. */
+/* Parses "type/subtype;version=1;q=0.5". */
 static void range_add(struct exporter_accept *accept, char *text)
 {
 	char *rest, *type = strtok_r(text, ";" BLANKS, &rest), *parameter;
@@ -84,13 +84,13 @@ enum exporter_form exporter_accept_form(const struct exporter_accept *accept)
 									      : EXPORTER_PROMETHEUS;
 }
 
-/* --- Whether a request's Host header means this exporter --- */
+/* --- Check of the Host header --- */
 
-/* A page of the web can make a browser ask for whatever the page's own name leads to, which may
- * change to an address of ours (DNS rebinding); its requests have that name. */
+/* A web page can make a browser send requests to the page's own name, which may be changed to
+ * one of our addresses (DNS rebinding). Such requests carry that name. */
 
 #define LOCAL "localhost"
-#define NAME_MOST 256 /* of the DNS */
+#define NAME_MOST 256 /* limit of DNS */
 
 struct exporter_hosts exporter_hosts_new(const char *allowed)
 {
@@ -101,8 +101,8 @@ struct exporter_hosts exporter_hosts_new(const char *allowed)
 	return hosts;
 }
 
-/* The header without blanks, port and the dot of the root; of an IPv6 address without brackets.
- * False if it is too long or none of both. */
+/* Reads the header without blanks, port and trailing dot; an IPv6 address without brackets.
+ * False if it is too long or malformed. */
 static bool name_read(char name[static NAME_MOST], const char *header)
 {
 	size_t length, port;
@@ -143,7 +143,7 @@ static bool is_local(const char *name)
 	       (length == suffix || name[length - suffix - 1] == '.');
 }
 
-/* Its name, or the first part of it: nobody else has a name without a dot. */
+/* Own name, or its first label: no other machine has a name without a dot. */
 static bool is_own(const char *name, const char *own)
 {
 	size_t length = strlen(name);

@@ -48,13 +48,13 @@ static bool http_load(struct http *http)
 	       TAKE(http, queue_response) && TAKE(http, run) && TAKE(http, start_daemon);
 }
 
-/* What clients may take. */
-#define CLIENT_BYTES ((size_t)32 << 10) /* for a request's line and headers */
+/* Limits per client. */
+#define CLIENT_BYTES ((size_t)32 << 10) /* request line and headers */
 #define IDLE_SECONDS 10U
 #define CLIENTS 64U
 #define CLIENTS_OF_ADDRESS 16U
 
-/* MHD's names of these changed. */
+/* MHD renamed these. */
 enum {
 	STATUS_OK = 200,
 	STATUS_NOT_FOUND = 404,
@@ -68,7 +68,7 @@ struct exporter_server {
 	struct MHD_Daemon *daemon;
 	int channel;
 	struct exporter_hosts hosts;
-	struct MHD_Response *shown[EXPORTER_FORMS]; /* they count their users */
+	struct MHD_Response *shown[EXPORTER_FORMS]; /* reference-counted */
 	struct packet packet;
 };
 
@@ -83,7 +83,7 @@ static const char front_page[] = "<!DOCTYPE html>\n"
 				 "<body><h1>kernel_delay</h1>\n"
 				 "<p><a href=\"metrics\">Metrics</a></p></body></html>\n";
 
-/* --- What is answered with --- */
+/* --- Responses --- */
 
 static struct MHD_Response *form_response(const struct exporter_server *server, char *text,
 					  size_t length, const char *type)
@@ -126,7 +126,7 @@ static int form_take(struct exporter_server *server, enum exporter_form form, in
 	return 0;
 }
 
-/* Both forms are in one file, the first of which has t bytes. */
+/* Both formats are in one file; the first one has t bytes. */
 static int texts_take(struct exporter_server *server)
 {
 	const struct packet *packet = &server->packet;
@@ -149,7 +149,7 @@ static int texts_take(struct exporter_server *server)
 }
 _Static_assert(EXPORTER_FORMS == 2, "texts_take()");
 
-/* All that was published. Returns 0, or a negative errno if nothing will be any more. */
+/* Takes all published texts. Returns 0, or a negative errno if no more will follow. */
 static int server_update(struct exporter_server *server)
 {
 	int err;
@@ -159,7 +159,7 @@ static int server_update(struct exporter_server *server)
 		if (!err)
 			err = texts_take(server);
 		if (err == -ENOMEM && server->shown[0] && server->shown[1])
-			err = 0; /* those before stay: clients may hold many older ones */
+			err = 0; /* keep the current ones: clients may hold many older ones */
 	} while (!err);
 	return err == -ETIMEDOUT ? 0 : err;
 }
@@ -173,7 +173,7 @@ static enum MHD_Result answer_text(const struct exporter_server *server,
 	struct MHD_Response *response;
 	enum MHD_Result done = MHD_NO;
 
-	/* The text is constant: it is not written to. */
+	/* The text is constant and is never written to. */
 	response = server->http.create_response_from_buffer(strlen(text), (void *)text,
 							    MHD_RESPMEM_PERSISTENT);
 	if (!response)
@@ -185,7 +185,7 @@ static enum MHD_Result answer_text(const struct exporter_server *server,
 	return done;
 }
 
-/* What the headers say. */
+/* Data of the headers. */
 struct asked {
 	const struct exporter_hosts *hosts;
 	struct exporter_accept accept;
@@ -218,7 +218,7 @@ static enum MHD_Result answer_metrics(struct exporter_server *server,
 {
 	struct asked asked = headers_read(server, connection);
 
-	server_update(server); /* that it cannot be done is seen again */
+	server_update(server); /* a failure shows up again */
 	return server->http.queue_response(connection, STATUS_OK,
 					   server->shown[exporter_accept_form(&asked.accept)]);
 }
@@ -233,7 +233,7 @@ static bool has_body(const struct exporter_server *server, struct MHD_Connection
 						    "Transfer-Encoding");
 }
 
-/* Refusals come first: nothing more is read then. MHD_YES: it is not refused. */
+/* Refuses first: nothing more is read then. MHD_YES: not refused. */
 static enum MHD_Result request_refuse(struct exporter_server *server,
 				      struct MHD_Connection *connection, const char *method)
 {
@@ -251,7 +251,7 @@ static enum MHD_Result request_refuse(struct exporter_server *server,
 	return MHD_YES;
 }
 
-/* Is called when the headers are there, and again when all of the request is. */
+/* Called once after the headers, and again after the full request. */
 static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection,
 				      const char *path, const char *method, const char *version,
 				      const char *data, size_t *size, void **seen)
@@ -275,9 +275,9 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
 	return answer_text(server, connection, STATUS_NOT_FOUND, plain, "see /metrics\n", NULL);
 }
 
-/* --- The process --- */
+/* --- Process --- */
 
-/* The first message brings the socket; number: whether it is one of IPv6; n: its port. */
+/* The first message carries the socket; number: IPv6; n: its port. */
 static int daemon_start(struct exporter_server *server)
 {
 	const struct packet *packet = &server->packet;

@@ -27,9 +27,9 @@
 /* Counts and ns. */
 struct fail_figures {
 	uint64_t count, total, max;
-	uint64_t shares[DISTRIBUTION_SHARES]; /* of several parts: each the largest of any */
+	uint64_t shares[DISTRIBUTION_SHARES]; /* maximum over all parts */
 	uint64_t bytes;
-	uint64_t open; /* the longest that was not over at the window's end; 0: none */
+	uint64_t open; /* longest one still open at the window's end; 0: none */
 };
 
 static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t total, uint64_t max)
@@ -54,8 +54,8 @@ static void whole_add(struct fail_figures *figures, uint64_t count, uint64_t tot
 	}
 }
 
-/* What the ledger has to add: it has all of a state's time, what is cut by an edge of
- * the window, too; but no number of times. */
+/* Adds what the ledger knows: all time of a state, including what crosses the window's edges,
+ * but not how often. */
 static void states_read(const struct fail_metric *metric, const struct thread_row *thread,
 			struct fail_figures *figures)
 {
@@ -65,7 +65,7 @@ static void states_read(const struct fail_metric *metric, const struct thread_ro
 	for (int state = 0; state < LEDGER_STATES; state++)
 		if (metric->states & FAIL_HAS(state))
 			figures->total += thread->ledger.ns[state];
-	/* In one state throughout, which the tables of what began and ended miss. */
+	/* A single state throughout is missing in the tables of what began and ended. */
 	if (!thread_is_silent(thread, &only))
 		return;
 	if (thread->members > 1)
@@ -102,7 +102,7 @@ static void awaited_read(const char *part, const struct thread_row *thread,
 	}
 }
 
-/* Of a cause, or whole ones. */
+/* By cause, or full interruptions. */
 static void interruptions_read(const char *part, const struct thread_row *thread,
 			       struct fail_figures *figures)
 {
@@ -147,7 +147,7 @@ static void io_read(const struct fail_metric *metric, const char *part,
 	}
 }
 
-/* Rows by their name, the first of their keys that is one. */
+/* Matches rows by name, their first key with one. */
 static bool is_part(const struct row_list *list, const char *row, const char *part)
 {
 	char name[64] = "";
@@ -259,9 +259,9 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 		states_read(metric, thread, figures);
 }
 
-/* The figures of a metric (not FAIL_WAITS, FAIL_VERDICT and FAIL_CHANGED) in a sample or, if it is
- * of threads, of that thread in it; of those parts that match the pattern, all if it is "". Figures
- * of several threads without events are those of one of them. */
+/* Reads a metric's figures (not FAIL_WAITS, FAIL_VERDICT, FAIL_CHANGED) of a sample or, for
+ * thread metrics, of a thread. Only counts parts that match the pattern; "" matches all. A row
+ * of silent threads yields the figures of one thread. */
 static struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *part,
 					    const struct sample *sample,
 					    const struct thread_row *thread)
@@ -275,7 +275,7 @@ static struct fail_figures fail_metric_read(const struct fail_metric *metric, co
 	return figures;
 }
 
-/* The value of a field that is no share; of percentages, of what there is a share. */
+/* Value of a field; for quantiles and percentages, of what they are taken from. */
 static uint64_t fail_figures_field(const struct fail_figures *figures, enum fail_field field)
 {
 	if (field == FAIL_TOTAL || fail_field_is_percentage(field))
@@ -287,14 +287,14 @@ static uint64_t fail_figures_field(const struct fail_figures *figures, enum fail
 	return field == FAIL_MAX ? figures->max : figures->count;
 }
 
-/* Whether that is the length so far of what was not over at the window's end. */
+/* True if the value is the length so far of an item open at the window's end. */
 static bool fail_figures_so_far(const struct fail_figures *figures, enum fail_field field)
 {
 	return figures->open && (field == FAIL_MAX || fail_field_is_share(field)) &&
 	       fail_figures_field(figures, field) == figures->open;
 }
 
-/* --- Conditions, on samples --- */
+/* --- Conditions on samples --- */
 
 struct fail_if {
 	size_t n;
@@ -316,7 +316,7 @@ exit_status fail_if_new(struct fail_if **out, const char *option, const char *co
 	return status;
 }
 
-/* -1, 0 or 1: part/whole is less than, is, or is greater than other/other_whole. */
+/* -1, 0 or 1: part/whole is less than, equal to, or greater than other/other_whole. */
 static int compare(uint64_t part, uint64_t whole, uint64_t other, uint64_t other_whole)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -325,7 +325,7 @@ static int compare(uint64_t part, uint64_t whole, uint64_t other, uint64_t other
 	return left < right ? -1 : left > right;
 }
 
-/* One figure, of a whole if it is a share. */
+/* Checks one figure, out of whole for percentages. */
 static void figure_check(struct condition *condition, uint64_t value, uint64_t whole,
 			 const struct excess *whose)
 {
@@ -335,7 +335,7 @@ static void figure_check(struct condition *condition, uint64_t value, uint64_t w
 	int order;
 
 	if (share && !whole)
-		return; /* a thread that did not live */
+		return; /* the thread did not live */
 	order = share ? compare(value, whole, condition->threshold, 100 * FAIL_PERCENT)
 		      : compare(value, 1, condition->threshold, 1);
 	if (condition->below)
@@ -387,7 +387,7 @@ static void condition_check_threads(struct condition *condition, const struct sa
 	}
 }
 
-/* The longest is one thread's; number and sum are of all of them. */
+/* Number and sum cover all threads; the longest is of one. */
 static void waits_check(struct condition *condition, const struct sample *sample, uint64_t number)
 {
 	const struct trace_list *list = &sample->traces;
@@ -412,7 +412,7 @@ static void waits_check(struct condition *condition, const struct sample *sample
 		figure_check(condition, fail_figures_field(&sum, condition->field), 0, &whose);
 }
 
-/* Each culprit that is blamed. */
+/* Checks each blamed culprit. */
 static void verdict_check(struct condition *condition, const struct sample *sample, uint64_t number)
 {
 	struct excess whose = { .sample = number };
@@ -434,7 +434,7 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 			     verdict->busy, &whose);
 	}
 	whose.so_far = false;
-	if (!any) /* nobody has a share of 0 */
+	if (!any) /* no culprit: a share of 0 */
 		figure_check(condition, 0, 1, &whose);
 }
 
@@ -446,7 +446,7 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 		struct fail_figures figures;
 
 		if (condition->metric->kind == FAIL_CHANGED)
-			continue; /* it is looked at when all samples are there */
+			continue; /* checked after the last sample */
 		if (condition_find(condition, sample, number))
 			return EX_DATAERR;
 		if (condition->metric->kind == FAIL_WAITS) {
@@ -463,13 +463,13 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 	return 0;
 }
 
-/* In millionths: there may be less than one in a second. */
+/* In millionths: rates may be below one per second. */
 static uint64_t millionths_of(double value)
 {
 	return value < 1.8e13 ? (uint64_t)(value * 1e6 + 0.5) : UINT64_MAX;
 }
 
-/* How many differences there are, or by how much one is more than before. */
+/* Checks the number of differences, or the increase of one. */
 static void changed_look(struct condition *condition, const struct comparison *comparison)
 {
 	struct excess whose = { .sample = 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions on samples: METRIC > VALUE, for scripts that want a status. */
+/* Conditions on samples: METRIC > VALUE, for the exit status of scripts. */
 #ifndef FAIL_IF_H
 #define FAIL_IF_H
 
@@ -15,27 +15,27 @@
 struct fail_if;
 struct comparison;
 
-/* Reads n conditions of an option, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
- * the texts have to outlive *out. Returns 0; or, after printing what is wrong with one, an exit
- * status. The caller ends it with fail_if_free(), also after an error. */
+/* Parses n conditions of an option, such as "ready.max>1ms" or "thread(pmd*).softirq.pct>=2.5";
+ * the texts must outlive *out. Returns 0, or an exit status after printing what is wrong. The
+ * caller calls fail_if_free() in either case. */
 exit_status fail_if_new(struct fail_if **out, const char *option, const char *const *texts,
 			size_t n, const struct fail_recorded *recorded);
 
-/* Looks at a sample, the number-th of the run. Returns 0, or after printing what a condition is
- * about that the sample does not hold, EX_DATAERR. */
+/* Checks a sample, the number-th of the run. Returns 0, or EX_DATAERR after printing which data
+ * the sample lacks. */
 exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number);
 
-/* Forgets what has exceeded its conditions. */
+/* Forgets earlier values over the limits. */
 void fail_if_reset(struct fail_if *fail_if);
 
-/* Looks at the differences from a saved capture; NULL: none. Returns 0, or after printing that
- * there are too few samples to tell, EX_DATAERR. */
+/* Checks the differences from a saved capture; NULL: none. Returns 0, or EX_DATAERR after
+ * printing that there are too few samples. */
 exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *comparison);
 
-/* What exceeded the condition at an index; NULL: there is no such condition. */
+/* Value that exceeded a condition; NULL: no such condition. */
 const struct excess *fail_if_excess(const struct fail_if *fail_if, size_t index);
 
-/* Prints what exceeded, an error for each condition. Returns true if any did. */
+/* Prints an error for each condition that was exceeded. Returns true if any was. */
 bool fail_if_tell(const struct fail_if *fail_if);
 
 /* NULL is allowed. */

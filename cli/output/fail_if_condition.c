@@ -18,7 +18,7 @@
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 
-/* --- What conditions can be about --- */
+/* --- Metrics of conditions --- */
 
 #define HAS FAIL_HAS
 #define RUNNING                                                                                    \
@@ -57,7 +57,7 @@
 	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = RUNNING, .period = OPEN_RUN),
 #define PERIOD_METRIC_OPEN_READY(key)                                                              \
 	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = READY, .period = OPEN_READY),
-#define PERIOD_METRIC_OPEN_STOPPED(key) /* it is a state, too */
+#define PERIOD_METRIC_OPEN_STOPPED(key) /* a state as well */
 #define PERIOD_METRIC_OPEN_ROUND(key) METRIC(key, FAIL_PERIOD, TIMES, .period = OPEN_ROUND),
 
 static const struct fail_metric metrics[] = {
@@ -129,7 +129,7 @@ bool fail_metric_of_threads(const struct fail_metric *metric)
 	return metric->kind < FAIL_WAITS;
 }
 
-/* Whether only samples with resources have it. */
+/* True if only samples with resources have it. */
 static bool fail_metric_of_resources(const struct fail_metric *metric)
 {
 	return metric->kind == FAIL_READ || metric->kind == FAIL_WRITTEN ||
@@ -137,7 +137,7 @@ static bool fail_metric_of_resources(const struct fail_metric *metric)
 	       metric->kind == FAIL_MEMORY || metric->kind == FAIL_RESENT;
 }
 
-/* --- Conditions, as they were given --- */
+/* --- Parsing of conditions --- */
 
 #define TIME_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
 #define PERCENT_MAX (1000000 * FAIL_PERCENT)
@@ -159,9 +159,9 @@ static const struct fail_metric *metric_named(const char *name)
 	return NULL;
 }
 
-/* Names as people type them, with all fields of each: METRIC[.NAME].FIELD|FIELD. */
+/* Metrics as users type them, with all fields: METRIC[.NAME].FIELD|FIELD. */
 struct metric_list {
-	char text[1800]; /* all of them fit */
+	char text[1800]; /* fits all of them */
 	size_t length;
 };
 
@@ -188,7 +188,7 @@ static void list_add(struct metric_list *list, const struct fail_metric *metric)
 	}
 }
 
-/* The metric of this name, else those of close names, else all. */
+/* Hints at a metric with this name, or with similar names, or at all. */
 static void hint_metrics(const char *name)
 {
 	const struct fail_metric *metric = metric_named(name);
@@ -212,7 +212,7 @@ static void hint_metrics(const char *name)
 	names_closest_clear(&closest);
 }
 
-/* name is the part of the whole that should be a metric. */
+/* name: the part of whole that should be a metric. */
 static exit_status refuse_metric(const struct condition *condition, const char *whole,
 				 const char *name)
 {
@@ -242,7 +242,7 @@ static exit_status cause_check(const struct condition *condition, const char *pa
 	return refuse(condition, "there is no such cause", list.text);
 }
 
-/* One of these words. */
+/* Checks that the name is one of these words. */
 static exit_status word_check(const struct condition *condition, const char *name,
 			      const char *const *words, size_t n, const char *what)
 {
@@ -256,7 +256,7 @@ static exit_status word_check(const struct condition *condition, const char *nam
 	return refuse(condition, what, list.text);
 }
 
-/* A measure, or a cause. */
+/* Checks that the name is a measure or a cause. */
 static exit_status changed_check(const struct condition *condition, const char *name)
 {
 	struct measures measures = { 0 };
@@ -285,7 +285,7 @@ static bool is_call(const char *name)
 	return syscall_find(SYSCALL_NATIVE, name) >= 0 || syscall_find(SYSCALL_COMPAT, name) >= 0;
 }
 
-/* A name that cannot be there would be a condition that is never true. */
+/* A name that never occurs would make a condition that is never true. */
 static exit_status part_check(const struct condition *condition)
 {
 	const char *part = condition->part;
@@ -308,7 +308,7 @@ static exit_status part_check(const struct condition *condition)
 	if (condition->metric->kind == FAIL_CHANGED)
 		return changed_check(condition, part);
 	if (condition->metric->list != &softirq_list)
-		return 0; /* names of interrupts differ from machine to machine */
+		return 0; /* names of interrupts vary between machines */
 	return word_check(condition, part, softirq_names, SOFTIRQS, "there is no such softirq");
 }
 
@@ -321,7 +321,7 @@ static enum fail_field field_named(const char *name)
 	return field;
 }
 
-/* METRIC[.NAME][.FIELD], which is cut into these. */
+/* Splits METRIC[.NAME][.FIELD]. */
 static exit_status metric_read(struct condition *condition, char *name)
 {
 	char *part = strchr(name, '.'), *field = strrchr(name, '.');
@@ -393,7 +393,7 @@ static char *trimmed(char *text)
 	return text;
 }
 
-/* What not all samples have. */
+/* Data that only some samples have. */
 enum need {
 	NEEDS_NOTHING,
 	NEEDS_WAITS,
@@ -464,7 +464,7 @@ static bool counters_have(const struct condition *condition, const struct counte
 	return false;
 }
 
-/* What a condition is about has to be recorded: it would never be met. */
+/* The data of a condition must be recorded, or it would never be true. */
 static exit_status recorded_check(const struct condition *condition,
 				  const struct fail_recorded *recorded)
 {
@@ -481,13 +481,13 @@ static exit_status recorded_check(const struct condition *condition,
 		[NEEDS_CALL_NAMES] = true,
 	};
 
-	/* What a file holds is known when it is read; a comparison is this run's. */
+	/* A file's data is only known once it is read; a comparison is made in this run. */
 	if (has[need] || (recorded->replayed && need != NEEDS_COMPARISON))
 		return 0;
 	return refuse(condition, needs[need].live, needs[need].hint);
 }
 
-/* Files from before the sample said so have them nevertheless. */
+/* Older files have distributions without saying so. */
 static bool has_distributions(const struct sample *sample)
 {
 	bool has = sample->distributions;
@@ -502,7 +502,7 @@ static bool has_distributions(const struct sample *sample)
 	return has;
 }
 
-/* Of threads that did not run nothing is to be counted. */
+/* Threads that did not run have no counts. */
 static bool has_counters(const struct condition *condition, const struct sample *sample)
 {
 	uint64_t ran = 0;
@@ -536,7 +536,7 @@ static bool sample_has(const struct condition *condition, const struct sample *s
 	return has[need];
 }
 
-/* Why the kernel gave nothing of it; NULL: it did. */
+/* Reason why the kernel lacks this data; NULL: it has it. */
 static const struct absence *absence_of(const struct condition *condition,
 					const struct sample *sample)
 {
@@ -601,7 +601,7 @@ exit_status condition_read(struct condition *condition, const char *option, cons
 		char *end = NULL;
 
 		for (char *at = metric; (at = strstr(at, ").")); at++)
-			end = at; /* the last one: names may have others */
+			end = at; /* the last one: names may contain others */
 		metric += strlen(prefix);
 		if (!end || end == metric)
 			return refuse(condition, "thread(NAME) is incomplete", grammar);

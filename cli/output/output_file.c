@@ -16,7 +16,7 @@
 
 #define OLD ".old"
 
-/* A file that this run has left. */
+/* A file that this run has written. */
 struct left_file {
 	char *name;
 	dev_t device;
@@ -26,23 +26,23 @@ struct left_file {
 
 struct output_file {
 	struct output_file_config config;
-	struct output_entry entry; /* of a file: its name is the one before its % sequences */
+	struct output_entry entry; /* file: its name is the part before % sequences */
 	bool is_stream;
-	bool has_record;         /* of a stream: one has been written */
-	FILE *record;            /* the stream; of a file the record, NULL: none is open */
+	bool has_record;         /* stream: one has been written */
+	FILE *record;            /* the stream; file: the open record, NULL: none */
 	char temporary[40];      /* the record's name; "": none */
-	char next[NAME_MAX + 1]; /* where the record belongs */
-	char name[NAME_MAX + 1]; /* of the file with the records before */
-	int fd;                  /* of that; -1: none */
-	off_t before;            /* its size without the last record; 0: it has no other */
-	struct left_file *left;  /* with a limit, the oldest first */
+	char next[NAME_MAX + 1]; /* final name of the record */
+	char name[NAME_MAX + 1]; /* file with the previous records */
+	int fd;                  /* of that file; -1: none */
+	off_t before;            /* its size without the last record; 0: no other */
+	struct left_file *left;  /* if there is a limit, oldest first */
 	size_t n_left;
 	uint64_t total; /* of their sizes */
 };
 
 /* --- Temporary files --- */
 
-/* Whether the descriptor is that of the file of this name. */
+/* True if the descriptor refers to the file with this name. */
 static bool is_named(int directory, const char *name, int fd, struct stat *there)
 {
 	struct stat open;
@@ -77,8 +77,8 @@ static void temporary_remove(struct output_file *file)
 
 /* --- Opening --- */
 
-/* /dev/stderr and the like are not opened anew: that would begin at the start of a
- * file to which it is redirected, and cannot be done with a socket. */
+/* /dev/stderr and the like are not opened again: that would start at offset 0 of a redirected
+ * file, and fails for sockets. */
 static int named_descriptor(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -98,7 +98,7 @@ static int named_descriptor(const char *path)
 	return -1;
 }
 
-/* Takes over the descriptor, which may be that of a failed call. */
+/* Takes over the descriptor, which may be a failed call's. */
 static int stream_open(struct output_file *file, int fd)
 {
 	if (fd < 0)
@@ -117,7 +117,7 @@ static int special_open(struct output_file *file, const struct stat *found)
 	struct stat opened;
 	int fd;
 
-	/* Someone's FIFO where a file is expected: it would be read by others. */
+	/* A foreign FIFO in place of a file: others would read the data. */
 	if (entry->shared && found->st_uid && found->st_uid != geteuid())
 		return -EACCES;
 	fd = openat(entry->directory, entry->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
@@ -131,7 +131,7 @@ static int special_open(struct output_file *file, const struct stat *found)
 	return stream_open(file, fd);
 }
 
-/* So that a long run does not fail at its end. */
+/* Fails early rather than at the end of a long run. */
 static int files_try(struct output_file *file)
 {
 	int fd = temporary_create(file);
@@ -205,7 +205,7 @@ static bool is_same(const struct stat *one, const struct stat *other)
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-/* What there is already; false: nothing, or names that are not known yet. */
+/* Status of the place, if it exists; false: it does not, or its name varies. */
 static bool place_stat(const struct output_file *file, struct stat *place)
 {
 	if (file->is_stream)
@@ -227,7 +227,7 @@ bool output_file_is_same(const struct output_file *file, const struct output_fil
 	       is_same(&one, &two);
 }
 
-/* --- What the run has left, where there is a limit --- */
+/* --- Files of this run, if there is a limit --- */
 
 static void left_forget(struct output_file *file, size_t at)
 {
@@ -237,7 +237,7 @@ static void left_forget(struct output_file *file, size_t at)
 	memmove(&file->left[at], &file->left[at + 1], (file->n_left - at) * sizeof(*file->left));
 }
 
-/* A name that is about to be another file's. */
+/* Forgets a file whose name is about to be reused. */
 static void left_forget_name(struct output_file *file, const char *name)
 {
 	for (size_t i = file->n_left; i-- > 0;)
@@ -269,7 +269,7 @@ static int left_add(struct output_file *file, const char *name, const struct sta
 	return 0;
 }
 
-/* Removes the oldest, unless someone has put another file in its place. */
+/* Removes the oldest file, unless it has been replaced. */
 static int left_remove(struct output_file *file)
 {
 	const struct left_file *oldest = &file->left[0];
@@ -340,7 +340,7 @@ static int copy_bytes(int from, int to, off_t at, uint64_t length)
 	return 0;
 }
 
-/* Whether the record belongs behind others in a file that is still where it was. */
+/* True if the record continues a file that is still in place. */
 static bool is_continued(const struct output_file *file, struct stat *there)
 {
 	return file->config.gather && file->fd >= 0 && !strcmp(file->name, file->next) &&
@@ -363,13 +363,13 @@ static int record_append(struct output_file *file, uint64_t length, const struct
 	if (error) {
 		int ignored = ftruncate(file->fd, there->st_size);
 
-		(void)ignored; /* the first error is told */
+		(void)ignored; /* the first error is reported */
 		return error;
 	}
 	return fstat(file->fd, &status) ? -errno : left_add(file, file->name, &status);
 }
 
-/* Makes room for a file of the next name. */
+/* Makes way for a file with the next name. */
 static int file_set_aside(struct output_file *file)
 {
 	int directory = file->entry.directory;
@@ -383,13 +383,13 @@ static int file_set_aside(struct output_file *file)
 	return left_add(file, old, &status);
 }
 
-/* The record becomes a file. */
+/* Moves the record to its file. */
 static int record_publish(struct output_file *file)
 {
 	int directory = file->entry.directory, fd;
 	struct stat status;
 
-	/* A link is not followed by rename, but whoever made it expects that. */
+	/* rename() replaces a link rather than follow it, which its creator would not expect. */
 	if (!fstatat(directory, file->next, &status, AT_SYMLINK_NOFOLLOW) &&
 	    !S_ISREG(status.st_mode))
 		return S_ISLNK(status.st_mode)   ? -ELOOP
@@ -414,7 +414,7 @@ static int record_publish(struct output_file *file)
 	return left_add(file, file->name, &status);
 }
 
-/* Makes room for so many bytes more. */
+/* Makes space for length more bytes. */
 static int limit_keep(struct output_file *file, uint64_t length)
 {
 	int error = 0;
@@ -442,7 +442,7 @@ static int record_keep(struct output_file *file)
 		continued = false;
 	}
 	if (!error && limit && !continued && !file->config.gather)
-		left_forget_name(file, file->next); /* it is replaced */
+		left_forget_name(file, file->next); /* about to be replaced */
 	if (!error && limit)
 		error = limit_keep(file, length);
 	if (error)
@@ -463,7 +463,7 @@ int output_file_end(struct output_file *file, int error)
 	}
 	if (!error)
 		error = record_keep(file);
-	/* Some file systems tell only now that there was no room. */
+	/* Some file systems only now report a full disk. */
 	if (fclose(file->record) && !error)
 		error = -errno;
 	file->record = NULL;
@@ -482,7 +482,7 @@ void output_file_undo(struct output_file *file)
 		ignored = ftruncate(file->fd, file->before);
 	else if (is_named(file->entry.directory, file->name, file->fd, &there))
 		ignored = unlinkat(file->entry.directory, file->name, 0);
-	(void)ignored; /* what failed before is told */
+	(void)ignored; /* the earlier failure is reported */
 }
 
 void output_file_close(struct output_file *file)

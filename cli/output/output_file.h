@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an output writes to: a stream, or files of whole records only. A record of a
- * file is written under another name first. */
+/* Destination of an output: a stream, or files that only contain complete records. Records are
+ * first written under a temporary name. */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
@@ -14,48 +14,46 @@ struct output_file;
 
 struct output_file_config {
 	const char *path; /* with % sequences, see output_path.h; NULL: standard output */
-	bool gather;      /* the records of one name follow one another; else the last replaces */
+	bool gather;      /* append records of the same name; else replace */
 	mode_t mode;      /* of new files */
-	uint64_t limit;   /* bytes that the files of this run may fill; 0: none */
+	uint64_t limit;   /* bytes for all files of this run; 0: no limit */
 };
 
-/* Makes *file, and finds out now whether its files can be created. The path may name
- * a descriptor (/dev/stderr, /dev/fd/N), a FIFO, whose reader is waited for, or a
- * character device: these are streams. config->path has to outlive it. Returns 0 or
- * a negative errno: -ELOOP for a symbolic link that is not followed. The caller ends
- * it with output_file_close(), also after an error. */
+/* Makes *file, and checks that its files can be created. Streams are descriptors (/dev/stderr,
+ * /dev/fd/N), a FIFO, whose reader is awaited, or a character device. config->path must outlive
+ * it. Returns 0 or a negative errno: -ELOOP for a symbolic link that is not followed. The caller
+ * calls output_file_close() in either case. */
 int output_file_open(struct output_file **file, const struct output_file_config *config);
 
-/* What is written goes to the reader at once, not in whole records. */
+/* Data goes to the reader at once, not record by record. */
 bool output_file_is_stream(const struct output_file *file);
 
-/* It is a stream to a terminal. */
+/* A stream to a terminal. */
 bool output_file_is_terminal(const struct output_file *file);
 
-/* Both would write to the same place, by whatever names. What is neither kept nor shown, as in
- * /dev/null, is nobody's. */
+/* True if both write to the same place, under any names. Sinks such as /dev/null never count as
+ * the same. */
 bool output_file_is_same(const struct output_file *file, const struct output_file *other);
 
-/* Begins a record, the text of which the caller writes to *out, but does not close.
- * Number and time are for the file's name. Returns 0 or a negative errno. */
+/* Begins a record: the caller writes to *out, but does not close it. Number and time are for the
+ * file's name. Returns 0 or a negative errno. */
 int output_file_begin(struct output_file *file, uint64_t number, const struct timespec *when,
 		      FILE **out);
 
-/* Whether what has been begun is behind nothing: the first record of its file. */
+/* True if the open record is the first in its file. */
 bool output_file_is_new(const struct output_file *file);
 
-/* Ends it. If writing failed (error, a negative errno) or fails now, files are as
- * they were before. Returns 0 or the first error; -EFBIG also if the record alone is
- * larger than the limit.
+/* Ends the record. If writing failed (error, a negative errno) or fails now, files are
+ * unchanged. Returns 0 or the first error; -EFBIG also if the record alone exceeds the limit.
  *
- * Within the limit the oldest files of this run are removed; and a file of several
- * records that would exceed half of it is renamed to NAME.old before. */
+ * To stay within the limit, the oldest files of this run are removed. A file of several records
+ * that would exceed half of it is renamed to NAME.old first. */
 int output_file_end(struct output_file *file, int error);
 
-/* Takes the last record away again, which was written: what belongs to it was not. */
+/* Removes the last record again, because data that belongs to it could not be written. */
 void output_file_undo(struct output_file *file);
 
-/* Releases all; a record that was not ended is discarded. NULL is allowed. */
+/* Frees everything; an open record is discarded. NULL is allowed. */
 void output_file_close(struct output_file *file);
 
 #endif

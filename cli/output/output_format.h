@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forms in which samples are written, one row each. */
+/* Table of output formats. */
 #ifndef OUTPUT_FORMAT_H
 #define OUTPUT_FORMAT_H
 
@@ -17,17 +17,17 @@
 struct summary;
 struct comparison;
 
-/* What a format has no form for is NULL, and left out. A format writes each sample, or
- * metrics, which are sums. All return 0 or a negative errno. */
+/* Formats leave out records whose function is NULL. A format writes each sample, or metrics,
+ * which are sums. All return 0 or a negative errno. */
 struct output_format {
-	const char *name;   /* as people type it */
-	const char *suffix; /* of files, by custom; NULL: any */
+	const char *name;   /* as typed by users */
+	const char *suffix; /* usual file suffix; NULL: any */
 	const char *about;
-	bool needs_stacks;       /* without traces there is nothing to write */
+	bool needs_stacks;       /* nothing to write without traces */
 	bool is_binary;          /* not for terminals */
-	int (*begin)(FILE *out); /* what a file has before its first record; NULL: nothing */
+	int (*begin)(FILE *out); /* writes the start of a file; NULL: nothing */
 	int (*sample)(const struct sample *sample, const struct report_options *options, FILE *out);
-	const struct csv_table *tables; /* a file for each, in a directory */
+	const struct csv_table *tables; /* one file each, in a directory */
 	int (*metrics)(const struct metrics *metrics, FILE *out);
 	int (*triggers)(const struct trigger_stats *stats, FILE *out);
 	int (*summary)(const struct summary *summary, const struct report_options *options,
@@ -38,16 +38,14 @@ struct output_format {
 	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 };
 
-/* Writes a sample, with what the options say that its file shows already, which is brought up to
- * date. */
+/* Writes a sample. Uses and updates what its file already shows, which is in options. */
 int output_format_sample(const struct output_format *format, const struct sample *sample,
 			 struct report_options *options, bool is_new, FILE *out);
 
-/* The format at an index, NULL behind the last one. The first is the text for people,
- * which is taken where no other is asked for. */
+/* Format at an index, NULL after the last one. The first is the text, the default. */
 const struct output_format *output_format_at(size_t index);
 
-/* The format whose name this is, length bytes long; NULL if there is none. */
+/* Format with this name of length bytes; NULL: none. */
 const struct output_format *output_format_find(const char *name, size_t length);
 
 #endif

@@ -10,9 +10,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LINKS_MAX 40 /* as the kernel */
+#define LINKS_MAX 40 /* as in the kernel */
 
-/* A path of which a part has been walked. */
+/* A path that is walked step by step. */
 struct path_steps {
 	int directory;
 	unsigned int links;
@@ -26,7 +26,7 @@ bool output_path_is_shared(const struct stat *directory)
 	       (directory->st_uid && directory->st_uid != geteuid());
 }
 
-/* The walk goes on in another directory; fd may be a failed open's. */
+/* Continues in another directory; fd may be a failed open's. */
 static int walk_enter(struct path_steps *walk, int fd)
 {
 	if (fd < 0)
@@ -42,7 +42,7 @@ static int walk_begin(struct path_steps *walk, bool absolute)
 	return walk_enter(walk, open(absolute ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* The links of /proc have no text that leads to where they do. */
+/* The text of /proc links does not lead to their targets. */
 static bool is_in_proc(int directory)
 {
 	struct statfs filesystem;
@@ -50,7 +50,7 @@ static bool is_in_proc(int directory)
 	return !fstatfs(directory, &filesystem) && filesystem.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Puts a link's text in place of its name. */
+/* Substitutes a link's text for its name. */
 static int walk_follow(struct path_steps *walk, const char *name, const char *after)
 {
 	char text[PATH_MAX], rest[PATH_MAX];
@@ -73,7 +73,7 @@ static int walk_follow(struct path_steps *walk, const char *name, const char *af
 	return *text == '/' ? walk_begin(walk, true) : 0;
 }
 
-/* One name of the path. Returns 1 if it was the last, which is in *entry then. */
+/* Walks one name of the path. Returns 1 if it was the last, with *entry set. */
 static int walk_step(struct path_steps *walk, struct output_entry *entry)
 {
 	const char *from = walk->rest + strspn(walk->rest, "/"), *after;
@@ -88,7 +88,7 @@ static int walk_step(struct path_steps *walk, struct output_entry *entry)
 	entry->name[length] = '\0';
 	after = from + length + strspn(from + length, "/");
 	last = !*after;
-	/* What ends so can only be a directory. */
+	/* Such an ending requires a directory. */
 	if (last &&
 	    (from[length] || !length || !strcmp(entry->name, ".") || !strcmp(entry->name, "..")))
 		return -EISDIR;
@@ -145,7 +145,7 @@ bool output_path_varies(const char *path)
 	return false;
 }
 
-/* What a sequence stands for; returns how long it is in the path. */
+/* Expands a sequence; returns its length in the path. */
 static size_t expand_one(char text[static 32], const char *at, uint64_t number,
 			 const struct timespec *when)
 {

@@ -19,45 +19,45 @@
 #include "output_file.h"
 #include "output_path.h"
 
-/* Where the text goes if standard output is that of a command. */
+/* Destination of the text if a command owns standard output. */
 static const char TO_ERRORS[] = "/dev/stderr";
 
 struct output_of_run {
 	const struct output_format *format;
 	const char *name; /* for messages */
 	bool is_stdout;
-	const struct csv_table *table; /* of the format; NULL: it has none */
-	char *path;                    /* of the table's file */
+	const struct csv_table *table; /* table of the format; NULL: none */
+	char *path;                    /* file of the table */
 	struct output_file *file;
-	FILE *kept; /* what is written is for a pager; NULL: it is not */
+	FILE *kept; /* buffer for a pager; NULL: none */
 	char *kept_text;
 	size_t kept_length;
-	FILE *marks; /* of a file: what is kept for its next record; NULL: nothing */
+	FILE *marks; /* file: marks for its next record; NULL: none */
 	char *marks_text;
 	size_t marks_length;
 	struct report_options report;
 	struct metrics *metrics;
-	bool each; /* metrics: of each sample, not of all until then */
+	bool each; /* metrics: one record per sample, rather than the total so far */
 };
 
 struct outputs {
 	bool limited;
 	bool replayed;                       /* samples of another run */
-	uint64_t count;                      /* of samples */
+	uint64_t count;                      /* samples so far */
 	struct baseline *baseline;           /* NULL: none */
-	const struct comparison *comparison; /* the baseline's; NULL: not made yet */
-	struct summary *summary;             /* of them; NULL: it is not wanted */
-	struct timespec when;                /* the last one's time */
+	const struct comparison *comparison; /* owned by the baseline; NULL: not yet made */
+	struct summary *summary;             /* NULL: not wanted */
+	struct timespec when;                /* time of the last sample */
 	size_t n;
 	struct output_of_run all[OUTPUTS_MAX * CSV_TABLES];
-	struct exporter *exporter; /* NULL: nothing is served */
+	struct exporter *exporter; /* NULL: none */
 };
 
-/* What a record is about: one of these. */
+/* Subject of a record: one of these. */
 struct subject {
 	const struct sample *sample;
 	const struct trigger_stats *triggers;
-	const struct timespec *skipped; /* its end */
+	const struct timespec *skipped; /* the end of the window */
 	const struct summary *summary;
 	const struct comparison *comparison;
 	uint64_t delta;
@@ -112,8 +112,7 @@ static int metrics_begin(struct output_of_run *output)
 	return 0;
 }
 
-/* A directory that is there may be anyone's: what is written into it is looked at like any other
- * file. */
+/* An existing directory may be anyone's: files in it are checked like any others. */
 static int directory_make(const char *path, mode_t mode)
 {
 	struct output_entry entry;
@@ -121,7 +120,7 @@ static int directory_make(const char *path, mode_t mode)
 
 	if (error)
 		return error == -EISDIR ? 0 : error; /* "." and the like */
-	/* Who may read a directory may enter it, too. */
+	/* Whoever may read the directory may also enter it. */
 	if (mkdirat(entry.directory, entry.name, 0700 | mode | (mode & 0444) >> 2) &&
 	    errno != EEXIST)
 		error = -errno;
@@ -129,7 +128,7 @@ static int directory_make(const char *path, mode_t mode)
 	return error;
 }
 
-/* The directory of the tables, without slashes behind it. */
+/* Directory of the tables, without trailing slashes. */
 static int directory_name(char out[static PATH_MAX], const char *wanted)
 {
 	const struct timespec never = { 0 };
@@ -148,7 +147,7 @@ static int directory_name(char out[static PATH_MAX], const char *wanted)
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single);
 
-/* An output for each table of a format. */
+/* Opens an output for each table of a format. */
 static exit_status tables_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single)
 {
@@ -259,17 +258,17 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	const struct output by_default = { .format = output_format_at(0),
 					   .file = config->has_command ? TO_ERRORS : NULL };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
-	/* Of one sample there are no series that would go on under other TIDs. Whether
-	 * another run took one its first sample says: outputs_follow(). */
+	/* A single sample has no series to continue under other TIDs. For replayed samples, the
+	 * first one tells: outputs_follow(). */
 	bool single = capture && capture->sample_count == 1;
-	bool unasked = config->listen || config->live; /* there are other ways to see them */
+	bool unasked = config->listen || config->live; /* samples are visible elsewhere */
 	int status = 0;
 
 	*out = outputs;
 	if (!outputs)
 		return log_no_memory();
 	outputs->limited = config->limit;
-	/* Of one sample there is nothing to say. */
+	/* A single sample needs no summary. */
 	if (!single && (!unasked || config->n))
 		outputs->summary = summary_new((double)config->ewma / 1e6);
 	outputs->replayed = !capture;
@@ -346,7 +345,7 @@ void outputs_close(struct outputs *outputs)
 
 /* --- Records --- */
 
-/* The marks that were kept for this record. */
+/* Writes the marks kept for this record. */
 static int marks_write(struct output_of_run *output, FILE *out)
 {
 	int error = 0;
@@ -390,7 +389,7 @@ static int subject_write(struct output_of_run *output, const struct subject *sub
 	return format->triggers(subject->triggers, out);
 }
 
-/* Whether the format has a form for it. */
+/* True if the format writes such records. */
 static bool subject_has_form(const struct subject *subject, const struct output_format *format)
 {
 	return subject->sample       ? format->sample || format->tables
@@ -422,8 +421,7 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 	return error ? output_failed(outputs, output, error) : 0;
 }
 
-/* A file of metrics is replaced by each record. A stream takes only one text of them,
- * which comes at the end. */
+/* Each record replaces a file of metrics. A stream only takes one text, at the end. */
 static exit_status metrics_record(struct outputs *outputs, struct output_of_run *output,
 				  const struct subject *subject)
 {
@@ -442,7 +440,7 @@ static exit_status metrics_record(struct outputs *outputs, struct output_of_run 
 	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
 }
 
-/* The tables before one that could not be written have no rows of that sample, either: the disk may
+/* If a table cannot be written, the tables before it drop the sample's rows, too: the disk may
  * be full. */
 static void tables_undo(struct outputs *outputs, size_t failed)
 {
@@ -471,7 +469,7 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 	return status;
 }
 
-/* Metrics get the labels that they had in the run of the first sample. */
+/* Gives metrics the labels of the run that took the first sample. */
 static exit_status outputs_follow(struct outputs *outputs, const struct sample *first)
 {
 	int error = 0;
@@ -581,7 +579,7 @@ exit_status outputs_finish(struct outputs *outputs)
 	return status;
 }
 
-/* To a stream a mark goes at once: it says that the sample has begun. */
+/* Streams get a mark at once: it says that the sample has begun. */
 static int mark_write(struct outputs *outputs, struct output_of_run *output, const char *what,
 		      uint64_t trigger, const struct timespec *when)
 {

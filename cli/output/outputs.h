@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the reports of a run go, and in what forms. */
+/* Destinations and formats of a run's reports. */
 #ifndef OUTPUTS_H
 #define OUTPUTS_H
 
@@ -25,84 +25,83 @@ struct output {
 };
 
 struct outputs_config {
-	struct output all[OUTPUTS_MAX]; /* none: the text */
+	struct output all[OUTPUTS_MAX]; /* none: text */
 	size_t n;
 	mode_t mode;         /* of files */
-	uint64_t limit;      /* bytes, for each output; 0: no limit */
+	uint64_t limit;      /* bytes per output; 0: no limit */
 	const char *compare; /* a saved capture; NULL: none */
-	uint64_t ewma;       /* weight of the last sample in moving averages, millionths */
-	bool quiet;          /* no text unless asked for */
-	bool has_command;    /* whose standard output it is: text that was not asked for goes to
-				standard error */
+	uint64_t ewma;       /* weight of the latest sample in moving averages, millionths */
+	bool quiet;          /* no text unless requested */
+	bool has_command;    /* a command owns standard output: default text goes to standard
+			      * error */
 	struct report_options report;
 	enum color_when color;
 	bool no_pager;
-	bool one;    /* report, after which the run ends: it may go through a pager */
-	bool live;   /* somebody sees the samples; no text unless asked for */
-	bool listen; /* serve metrics; the same */
+	bool one;    /* a single report, then the run ends: a pager may show it */
+	bool live;   /* samples are shown live; no text unless requested */
+	bool listen; /* serve metrics; no text unless requested */
 	char address[ADDRESS_LEN];
 	uint16_t port;
-	const char *allow_host; /* as struct exporter_hosts has it */
+	const char *allow_host; /* as in struct exporter_hosts */
 };
 
 struct outputs;
 struct comparison;
 
-/* Opens what the configuration asks for. Files that are there stay until something takes
- * their place. What is served is of the process pid and of this capture; NULL: samples
- * are those of another run. Returns 0, or after printing what failed an exit status. The
- * caller ends it with outputs_close(), also after an error. */
+/* Opens the configured outputs. Existing files stay until they are replaced. Served metrics are
+ * those of process pid and this capture; NULL: samples come from another run. Returns 0, or an
+ * exit status after printing what failed. The caller calls outputs_close() in either case. */
 exit_status outputs_open(struct outputs **outputs, const struct outputs_config *config, pid_t pid,
 			 const struct capture *capture);
 
-/* All of the following write to every output that has them. They return 0, or after
- * printing what failed an exit status. */
+/* All functions below write to every output with such records. They return 0, or an exit status
+ * after printing what failed. */
 
 exit_status outputs_write(struct outputs *outputs, const struct sample *sample);
 
-/* A line such as "# Start sampling" (text), see report_text_mark(). In files it is
- * kept until the sample follows. */
+/* Writes a line such as "# Start sampling" (text), see report_text_mark(). Files keep it until
+ * the sample follows. */
 exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t trigger,
 			 const struct timespec *when);
 
-/* A window that was too short (text), see report_text_skipped(). */
+/* Writes a window that was too short (text), see report_text_skipped(). */
 exit_status outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when);
 
-/* At the end of a run what its triggers did (not in folded stacks), behind the last
- * sample or, in metrics, with it. */
+/* Writes the run's trigger statistics (not to folded stacks) after the last sample; in metrics
+ * along with it. */
 exit_status outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats);
 
-/* What they did until now, for those who look while the run goes on. */
+/* Updates the trigger statistics in live metrics. */
 exit_status outputs_triggers_now(struct outputs *outputs, const struct trigger_stats *stats);
 
-/* Whether anybody can look while the run goes on. */
+/* True if metrics are served during the run. */
 bool outputs_are_served(const struct outputs *outputs);
 
-/* The process that answers them; 0: there is none. NULL is allowed. */
+/* The process that serves them; 0: none. NULL is allowed. */
 pid_t outputs_child(const struct outputs *outputs);
 
-/* To be called every few milliseconds: answers those who look with what was added. */
+/* Call every few milliseconds: updates the served metrics. */
 exit_status outputs_refresh(struct outputs *outputs);
 
-/* After the last one. After several that no trigger made, what they were together (text, JSON,
- * metrics), and the comparison with a saved capture (text, JSON). Metrics are written to streams
- * only now: they take one text. */
+/* Call after the last sample. After several samples without triggers, writes their summary
+ * (text, JSON, metrics), and the comparison with a saved capture (text, JSON). Streams only now
+ * get metrics, since they take one text. */
 exit_status outputs_finish(struct outputs *outputs);
 
-/* What is different from the saved capture, after outputs_finish(); NULL: there is none. */
+/* Differences from the saved capture, after outputs_finish(); NULL: none. */
 const struct comparison *outputs_comparison(const struct outputs *outputs);
 
-/* Shows what was kept for a pager. To be called when the run costs nothing any more: people
- * may read for long. */
+/* Shows the text kept for a pager. Call when the run no longer costs anything: reading may take
+ * long. */
 exit_status outputs_show(struct outputs *outputs);
 
-/* Whether somebody gets whole samples: neither metrics nor folded stacks only. */
+/* True if any output contains full samples: not only metrics or folded stacks. */
 bool outputs_have_samples(const struct outputs *outputs);
 
-/* Whether the operator gets the text. */
+/* True if the operator gets the text. */
 bool outputs_have_text(const struct outputs *outputs);
 
-/* Whether a report may go through a pager. */
+/* True if a report may go to a pager. */
 bool outputs_have_pager(const struct outputs *outputs);
 
 /* NULL is allowed. */

@@ -22,9 +22,9 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 
-/* --- Bold text, and a pager --- */
+/* --- Bold text --- */
 
-#define NOT_FOUND 126 /* and 127: what shells say if there is no such program */
+#define NOT_FOUND 126 /* shells return 126 or 127 if there is no such program */
 
 static bool is_dumb(void)
 {
@@ -50,7 +50,7 @@ bool pager_is_usable(void)
 	       size.ws_row && tcgetpgrp(STDOUT_FILENO) == getpgrp();
 }
 
-/* Lines of the terminal that a text takes, about: most of it is ASCII. */
+/* Screen lines of a text, roughly: most of it is ASCII. */
 static bool is_longer_than_screen(const char *text, size_t length)
 {
 	const char *end = text + length, *next;
@@ -66,7 +66,7 @@ static bool is_longer_than_screen(const char *text, size_t length)
 	return lines >= size.ws_row;
 }
 
-/* All of it, or a negative errno. */
+/* Writes everything, or returns a negative errno. */
 static int write_all(int fd, const char *text, size_t length)
 {
 	while (length) {
@@ -84,8 +84,8 @@ static int write_all(int fd, const char *text, size_t length)
 
 /* --- The pager --- */
 
-/* Who has called a program that made him root; 0: nobody did, or it was root. False if
- * somebody did who cannot be found. */
+/* Finds the user who became root through a program; 0: none, or root. False if there was one who
+ * cannot be found. */
 static bool caller_find(uid_t *uid, gid_t *gid)
 {
 	static const char *const names[] = { "SUDO_UID", "PKEXEC_UID" };
@@ -119,7 +119,8 @@ static bool privileges_drop(uid_t uid, gid_t gid)
 {
 	if (uid && (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)))
 		return false;
-	/* The bounding set, too: root would get everything back when it executes the pager. */
+	/* Clears the bounding set, too: otherwise root would regain everything by executing the
+	 * pager. */
 	if (capng_get_caps_process() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return false;
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -141,8 +142,8 @@ static void signals_reset(void)
 		signal(number, SIG_DFL);
 }
 
-/* What PAGER says runs with a shell, as with git. It is not asked where someone has become
- * root whose rights the pager cannot have. */
+/* PAGER is run by a shell, as git does. It is ignored for a user who became root, if the pager
+ * cannot get that user's rights. */
 static void pager_run(int text)
 {
 	const char *pager = getenv("PAGER");
@@ -154,7 +155,7 @@ static void pager_run(int text)
 	signals_reset();
 	if (dup2(text, STDIN_FILENO) < 0 || !privileges_drop(uid, gid))
 		_exit(NOT_FOUND);
-	syscall(SYS_close_range, 3, ~0U, 0); /* all are closed on execution anyway */
+	syscall(SYS_close_range, 3, ~0U, 0); /* all close on exec anyway */
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
 	if (is_root) {
@@ -170,17 +171,17 @@ static void pager_run(int text)
 	_exit(NOT_FOUND);
 }
 
-/* --- What feeds the pager --- */
+/* --- Feeding the pager --- */
 
-/* Feeds the pager and waits for it. False if there was none. What the keyboard sends is for
- * the pager alone. */
+/* Feeds the pager and waits for it. False if there is none. Signals of the keyboard only affect
+ * the pager. */
 static bool pager_feed(pid_t child, int to, const char *text, size_t length)
 {
 	void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
 	int status = 0;
 	pid_t ended;
 
-	write_all(to, text, length); /* it may have seen enough */
+	write_all(to, text, length); /* it may have exited early */
 	close(to);
 	do
 		ended = waitpid(child, &status, 0);
@@ -215,9 +216,9 @@ int pager_show(const char *text, size_t length)
 	return write_all(STDOUT_FILENO, text, length);
 }
 
-/* --- How long a long run still takes --- */
+/* --- Remaining time of a long run --- */
 
-#define LONG_NS (5 * NSEC_PER_SEC) /* people wait so long without a question */
+#define LONG_NS (5 * NSEC_PER_SEC) /* users wait this long without asking */
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
 #define NEVER UINT64_MAX
 #define WHEN_LENGTH 40
@@ -249,7 +250,7 @@ const char *progress_length(char text[static PROGRESS_LENGTH], uint64_t ns)
 	return text;
 }
 
-/* The wall clock's time, local, with the date if it is not soon. */
+/* Formats local wall clock time, with the date unless it is soon. */
 static const char *when_text(char text[static WHEN_LENGTH], uint64_t when, uint64_t now)
 {
 	struct timespec wall = clock_wall_at(when);
@@ -262,8 +263,8 @@ static const char *when_text(char text[static WHEN_LENGTH], uint64_t when, uint6
 	return text;
 }
 
-/* A terminal, and the program is not in its background, where it would write over what
- * is typed. */
+/* True on a terminal in the foreground. In the background, progress would overwrite what the
+ * user types. */
 static bool is_watched(void)
 {
 	pid_t foreground;
@@ -274,7 +275,7 @@ static bool is_watched(void)
 	return foreground < 0 || foreground == getpgrp();
 }
 
-/* The end of the run, where the sample ends then and these are to be taken after it. */
+/* End of the run, if the sample ends then and rest more follow. */
 static uint64_t run_end(const struct progress_config *config, uint64_t sample_end, uint64_t rest)
 {
 	uint64_t each = u64_add(config->sample_time, config->sample_interval);
