@@ -20,11 +20,11 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 
-/* --- Where a program begins whose probes have to be there before --- */
+/* --- Running a program up to its entry point --- */
 
-#define AUXV_MOST 128 /* entries; the kernel has some 24 */
+#define AUXV_MOST 128 /* entries; the kernel has about 24 */
 
-/* The instruction that stops a process, and how far behind it the process then is. */
+/* Breakpoint instruction, and the distance of the program counter after it. */
 #if defined(__x86_64__)
 #define BREAK_BYTES 1
 #define BREAK_CODE 0xccUL
@@ -47,7 +47,7 @@ static int registers_get(pid_t pid, struct user_regs_struct *regs)
 
 	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &part))
 		return -errno;
-	/* Those of a 32-bit process are fewer. */
+	/* A 32-bit process has fewer. */
 	return part.iov_len == sizeof(*regs) ? 0 : -ENOTSUP;
 }
 
@@ -58,7 +58,7 @@ static int registers_set(pid_t pid, struct user_regs_struct *regs)
 	return ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &part) ? -errno : 0;
 }
 
-/* Where the program begins, not its loader; as the kernel has said to it. */
+/* Reads the program's entry point, not the loader's, from the auxiliary vector. */
 static int entry_read(pid_t pid, uint64_t *entry)
 {
 	uint64_t words[2 * AUXV_MOST];
@@ -80,8 +80,8 @@ static int entry_read(pid_t pid, uint64_t *entry)
 	return -ENOENT;
 }
 
-/* Lets the process go until it stops by itself. Signals are its own. -EAGAIN: it has become another
- * program, as sanitizers do to turn off the randomization of addresses. */
+/* Continues the process until it stops by itself; signals are passed on. -EAGAIN: it executed
+ * again, as sanitizers do to turn off address space randomization. */
 static int break_await(pid_t pid, int *status)
 {
 	long number = 0;
@@ -103,7 +103,7 @@ static int break_await(pid_t pid, int *status)
 	}
 }
 
-/* The same of the program that it is now. */
+/* Continues to the entry point of the current program. */
 static int entry_reach(pid_t pid, int *status)
 {
 	struct user_regs_struct regs;
@@ -126,16 +126,16 @@ static int entry_reach(pid_t pid, int *status)
 		return -errno;
 	error = error ?: registers_get(pid, &regs);
 	if (error || PC(&regs) != entry + BEHIND_BREAK)
-		return error; /* another trap, which is its own */
+		return error; /* another trap, of its own */
 	PC(&regs) = entry;
 	return registers_set(pid, &regs);
 }
 
-/* Lets a process that this thread traces, stopped after its execve(), go on until its libraries are
- * mapped and initialized: to where its loader jumps to. It is stopped there as it was before, with
- * nothing left in its memory (a child that its libraries have forked meanwhile has the breakpoint
- * still). Returns 0; a negative errno, -ENOTSUP on machines of another kind; or -ECHILD if it has
- * ended: then *status is that of waitpid(). */
+/* Continues a process that this thread traces, stopped after execve(), until its libraries are
+ * mapped and initialized: to where the loader jumps to the program. Stops it there in the
+ * original state, with its memory restored. A child that its libraries forked meanwhile still
+ * has the breakpoint. Returns 0; a negative errno, -ENOTSUP on other architectures; or -ECHILD
+ * if it ended, with *status from waitpid(). */
 static int entry_point_reach(pid_t pid, int *status)
 {
 	int error;
@@ -157,12 +157,12 @@ int entry_point_reach(pid_t pid, int *status)
 
 #endif
 
-/* --- The program --- */
+/* --- Program --- */
 
 struct command {
 	pid_t pid;
 	bool released, reaped;
-	int status; /* of waitpid() */
+	int status; /* from waitpid() */
 };
 
 static const int changed_signals[COMMAND_SIGNALS] = { SIGPIPE, SIGXFSZ, SIGCHLD };
@@ -173,8 +173,8 @@ void command_signals_read(struct command_signals *signals)
 		sigaction(changed_signals[i], NULL, &signals->actions[i]);
 }
 
-/* The child: waits until it is traced, and becomes the program. If it cannot, the parent
- * is given the errno. */
+/* Child: waits until it is traced, and executes the program. On failure, sends the errno to the
+ * parent. */
 static _Noreturn void child_run(int parent, char *const words[],
 				const struct command_signals *signals)
 {
@@ -212,7 +212,7 @@ static exit_status exec_failed(const char *name, int error)
 	return error == ENOENT ? EX_NOTFOUND : EX_NOTRUN;
 }
 
-/* Lets the traced child go until it has become the program, with no instruction of it run. */
+/* Continues the traced child until it has executed the program, before its first instruction. */
 static exit_status exec_await(struct command *command, const char *name, int child)
 {
 	int error = 0;
@@ -230,7 +230,7 @@ static exit_status exec_await(struct command *command, const char *name, int chi
 		event = command->status >> 16;
 		if (event == PTRACE_EVENT_EXEC)
 			return 0;
-		/* Signals that come this early are its own, too. */
+		/* Signals this early are passed on, too. */
 		ptrace(PTRACE_CONT, command->pid, NULL,
 		       (void *)(long)(event ? 0 : WSTOPSIG(command->status)));
 	}
@@ -298,7 +298,7 @@ void command_release(struct command *command)
 	if (!command || command->released)
 		return;
 	command->released = true;
-	/* Fails if it was killed meanwhile. */
+	/* Fails if the child was killed meanwhile. */
 	ptrace(PTRACE_DETACH, command->pid, NULL, NULL);
 }
 

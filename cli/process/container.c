@@ -17,22 +17,22 @@
 #include "cli/base/proc_file.h"
 #include "target.h"
 
-/* --- The paths of groups, and what runtimes write --- */
+/* --- Cgroup paths, and files of runtimes --- */
 
 #define HEXADECIMAL "0123456789abcdef"
 #define SCOPE ".scope"
 #define SLICE ".slice"
 
-/* --- A path --- */
+/* --- Paths --- */
 
 static bool is_id(const char *text, size_t length)
 {
 	return length == CONTAINER_ID && strspn(text, HEXADECIMAL) >= length;
 }
 
-/* A group is ID, NAME-ID or NAME-ID.scope, as runc and crun make them with or without systemd; or,
- * if a runtime that expects systemd does not get it, SLICE:NAME:ID. Groups of the monitors of
- * containers are not theirs. */
+/* Groups are ID, NAME-ID or NAME-ID.scope, as made by runc and crun with or without systemd. A
+ * runtime that lacks the systemd it expects makes SLICE:NAME:ID. Groups of container monitors do
+ * not count. */
 static bool id_read(char id[CONTAINER_ID + 1], const char *group, size_t length)
 {
 	const char *monitor = memmem(group, length, "conmon", strlen("conmon"));
@@ -51,8 +51,8 @@ static bool id_read(char id[CONTAINER_ID + 1], const char *group, size_t length)
 	return true;
 }
 
-/* A pod's group is podUID or, of systemd, kubepods-CLASS-podUID.slice, where a - of the UID is
- * _. Those of a node's own pods are 32 digits. */
+/* A pod's group is podUID, or with systemd kubepods-CLASS-podUID.slice, with _ for - in the UID.
+ * Static pods have 32 digits. */
 static bool pod_read(char pod[POD_UID + 1], const char *group, size_t length)
 {
 	static const char prefix[] = "kubepods";
@@ -79,9 +79,8 @@ static bool pod_read(char pod[POD_UID + 1], const char *group, size_t length)
 	return i == length;
 }
 
-/* Finds the innermost container of a control group's path, and its pod: of docker, podman,
- * containerd, CRI-O and Kubernetes, with systemd's or plain groups. Returns whether there is
- * one. */
+/* Finds the innermost container of a cgroup path, and its pod: docker, podman, containerd, CRI-O
+ * and Kubernetes, with plain or systemd groups. Returns whether there is one. */
 static bool container_parse(struct container *container, const char *path)
 {
 	char id[CONTAINER_ID + 1], pod[POD_UID + 1];
@@ -102,9 +101,9 @@ static bool container_parse(struct container *container, const char *path)
 	return *container->id;
 }
 
-/* --- A process --- */
+/* --- Processes --- */
 
-/* How much a hierarchy is worth: more is better. */
+/* Preference of a hierarchy: higher is better. */
 static unsigned int rank_of(const char *controllers)
 {
 	size_t length = strcspn(controllers, ":");
@@ -149,9 +148,9 @@ bool container_of(const char *proc, pid_t pid, struct container *container, char
 	return best;
 }
 
-/* --- What the runtimes' files say of a container --- */
+/* --- Files of the runtimes --- */
 
-#define FILE_MAX (16 << 20) /* bytes; podman's has all containers */
+#define FILE_MAX (16 << 20) /* bytes; podman has a single file for all containers */
 
 static const char *const tasks[] = {
 	"/run/containerd/io.containerd.runtime.v2.task",
@@ -162,12 +161,12 @@ static const char *const storages[] = {
 	"/var/lib/containers/storage/overlay-containers/volatile-containers.json", /* --rm */
 };
 
-/* Keys of an object that may have what is asked for: the first one that it has counts. */
+/* Keys of an object to look up; the first one present counts. */
 struct keys {
 	const char *name[4], *image[4], *pod[4];
 };
 
-/* Of labels and annotations: pkg/cri/annotations of containerd, pkg/annotations of CRI-O,
+/* Keys of labels and annotations: pkg/cri/annotations of containerd, pkg/annotations of CRI-O,
  * pkg/labels of nerdctl, and the kubelet's labels. */
 static const struct keys annotations = {
 	.name = { "io.kubernetes.cri.container-name", "io.kubernetes.container.name",
@@ -176,10 +175,10 @@ static const struct keys annotations = {
 	.pod = { "io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name" },
 };
 
-/* NULL: there is no such file, or none that can be believed. */
+/* NULL: no such file, or not trustworthy. */
 static json_t *document_read(const char *path)
 {
-	/* A pipe would keep us waiting for its writer. */
+	/* Opening a pipe would wait for its writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	json_t *document = NULL;
 	struct stat status;
@@ -193,7 +192,7 @@ static json_t *document_read(const char *path)
 	return document;
 }
 
-/* Keeps a member that is text, unless it is known already. */
+/* Stores a text member, unless set already. */
 static void text_take(char label[static PROCESS_LABEL], const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -216,8 +215,8 @@ static void annotations_take(struct container_names *names, const json_t *object
 	texts_take(names->pod, object, annotations.pod);
 }
 
-/* docker: its own names are of paths, "/web". Labels may be the image's, which says what it likes:
- * they count for containers of Kubernetes, whose names begin so. */
+/* docker: names are paths, "/web". An image chooses its labels freely: they only count for
+ * Kubernetes containers, whose names have a fixed prefix. */
 static bool docker_read(struct container_names *names, const char *root, const char *id)
 {
 	char path[PATH_MAX], own[PROCESS_LABEL] = "";
@@ -239,7 +238,7 @@ static bool docker_read(struct container_names *names, const char *root, const c
 	return true;
 }
 
-/* What a runtime of the Open Container Initiative was told. */
+/* Reads the OCI configuration of a container. */
 static bool bundle_read(struct container_names *names, const char *path)
 {
 	json_t *document = document_read(path);
@@ -251,7 +250,7 @@ static bool bundle_read(struct container_names *names, const char *path)
 	return true;
 }
 
-/* containerd has a directory for each of its namespaces. */
+/* containerd has a directory per namespace. */
 static bool containerd_read(struct container_names *names, const char *root, const char *tasks_of,
 			    const char *id)
 {
@@ -273,7 +272,7 @@ static bool containerd_read(struct container_names *names, const char *root, con
 	return found;
 }
 
-/* An element of the list that containers/storage keeps: metadata is text that is JSON. */
+/* Reads an element of the list of containers/storage: metadata is JSON in a string. */
 static void storage_take(struct container_names *names, const json_t *element)
 {
 	const char *text = json_string_value(json_object_get(element, "metadata"));
@@ -323,7 +322,7 @@ void container_describe(const char *root, const char id[static CONTAINER_ID + 1]
 		found = containerd_read(names, root, tasks[i], id);
 	if (found)
 		return;
-	/* Kubernetes' names, which CRI-O knows, before those that it makes of them. */
+	/* CRI-O knows the names of Kubernetes: they precede those it derives. */
 	snprintf(path, sizeof(path),
 		 "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root, id);
 	bundle_read(names, path);
@@ -331,17 +330,17 @@ void container_describe(const char *root, const char id[static CONTAINER_ID + 1]
 		found = storage_read(names, root, storages[i], id);
 }
 
-/* --- Which one is meant --- */
+/* --- Lookup --- */
 
 #define PREFIX_LEAST 4 /* digits of an ID */
-#define ID_SHOWN 12    /* as the runtimes show them */
+#define ID_SHOWN 12    /* as displayed by the runtimes */
 #define LISTED 8
 
-/* A container that has processes. */
+/* A container with processes. */
 struct running {
 	struct container is;
 	struct container_names names;
-	char *path; /* of a control group in it */
+	char *path; /* of a cgroup in it */
 };
 
 struct running_list {
@@ -350,8 +349,8 @@ struct running_list {
 	bool no_memory;
 };
 
-/* Whether this is the group of a container, or one in it. Whoever may make groups can give one the
- * ID of another's container. */
+/* True if this is the group of the container, or below it. Users who may make groups can give
+ * one the ID of a foreign container. */
 static bool is_there(const struct running *running, const struct container *container,
 		     const char *path)
 {
@@ -393,7 +392,7 @@ static void list_clear(struct running_list *list)
 	free(list->all);
 }
 
-/* How a word can mean a container; the first that fits counts. */
+/* Ways a word can name a container; the first match counts. */
 enum meaning {
 	MEANS_ID,
 	MEANS_NAME,
@@ -459,8 +458,8 @@ static void list_hint(const struct running_list *list, const char *word, enum me
 			 "group");
 }
 
-/* A pod may have several containers, and is then meant as a whole; all others are to be one.
- * Returns 0, or an exit status after printing what is wrong. */
+/* Picks the match. A pod with several containers is taken as a unit; everything else must be
+ * unique. Returns 0, or an exit status after printing what is wrong. */
 static exit_status list_choose(const struct running_list *list, const char *word, char *path,
 			       size_t size)
 {

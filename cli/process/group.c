@@ -19,7 +19,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
 
-/* --- Shares of CPU time, and freezing --- */
+/* --- CPU bandwidth, and freezing --- */
 
 /* True if a comma-separated list has the word. */
 static bool list_has(const char *list, const char *word)
@@ -32,8 +32,8 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* Reads the process's line of a controller of version 1 (NULL: of none), else that of version 2.
- * Lines are NUMBER:CONTROLLERS:PATH. */
+/* Reads the process's line of a v1 controller (NULL: skip), else of v2. Lines are
+ * NUMBER:CONTROLLERS:PATH. */
 static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bool *version_1)
 {
 	char name[64], line[PATH_MAX + 256];
@@ -63,7 +63,7 @@ static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bo
 	return found;
 }
 
-/* Copies a path, or the end of it after "...". */
+/* Copies a path, or its end after "...". */
 static void group_path_cut(char *into, size_t size, const char *path)
 {
 	size_t length = strlen(path);
@@ -88,7 +88,7 @@ bool group_of(pid_t pid, char *path, size_t size)
 	return true;
 }
 
-/* Where the hierarchy of a controller (NULL: that of version 2) is mounted whole. */
+/* Finds where the hierarchy of a controller (NULL: v2) is mounted from its root. */
 static bool mount_find(const char *controller, char mount[PATH_MAX])
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -107,7 +107,7 @@ static bool mount_find(const char *controller, char mount[PATH_MAX])
 	return found;
 }
 
-/* Reads up to two numbers of a file of the group; "max" is no number. */
+/* Reads up to two numbers from a file of the group; "max" is not a number. */
 static int numbers_read(const char *group, const char *name, long long numbers[2])
 {
 	char path[2 * PATH_MAX + 64];
@@ -147,14 +147,14 @@ static bool is_tighter(const struct cpu_quota *a, const struct cpu_quota *b)
 					(double)b->quota_ns / (double)b->period_ns;
 }
 
-/* A process's group and those above it, the nearest first. */
+/* Iterates over a process's group and its ancestors, nearest first. */
 struct levels {
 	char path[PATH_MAX], mount[PATH_MAX];
 	char directory[2 * PATH_MAX]; /* of path */
 	bool version_1, begun;
 };
 
-/* Of a controller of version 1 (NULL: of none), else of version 2. */
+/* For a v1 controller (NULL: skip), else for v2. */
 static bool levels_begin(struct levels *levels, pid_t pid, const char *controller)
 {
 	levels->begun = false;
@@ -162,7 +162,7 @@ static bool levels_begin(struct levels *levels, pid_t pid, const char *controlle
 	       mount_find(levels->version_1 ? controller : NULL, levels->mount);
 }
 
-/* Returns false after the last one; the root is none. */
+/* Returns false after the last one; excludes the root. */
 static bool levels_next(struct levels *levels)
 {
 	char *slash = strrchr(levels->path, '/');
@@ -230,9 +230,8 @@ bool group_frozen(pid_t pid, char *path, size_t size)
 	       frozen_find(pid, "freezer", "freezer.self_freezing", path, size);
 }
 
-/* Calls the function for the process's group and those above it, the nearest first, without the
- * root, until it returns false: with the path, its directory, and whether the controller is of
- * version 1. */
+/* Called for the process's group and its ancestors, nearest first, without the root, until it
+ * returns false. Gets the path, its directory, and whether the controller is v1. */
 typedef bool group_level_function(const char *path, const char *directory, bool version_1,
 				  void *context);
 
@@ -246,13 +245,13 @@ static void group_levels(pid_t pid, const char *controller, group_level_function
 		more = see(levels.path, levels.directory, levels.version_1, context);
 }
 
-/* --- Limits of disks --- */
+/* --- Disk limits --- */
 
-/* Where a limit is, and the count of what there was: in version 1 each has a file, in version 2 a
- * word in the disk's line. */
+/* Where limits and I/O counts are: in files of their own in v1, as words in the disk's line in
+ * v2. */
 static const struct {
-	const char *limit_file, *count_file, *count_word; /* version 1 */
-	const char *limit, *count;                        /* version 2 */
+	const char *limit_file, *count_file, *count_word; /* v1 */
+	const char *limit, *count;                        /* v2 */
 } places[DISK_LIMIT_KINDS] = {
 	[DISK_LIMIT_READ_BYTES] = { "read_bps_device", "io_service_bytes", "Read", "rbps",
 				    "rbytes" },
@@ -276,7 +275,7 @@ static FILE *group_file_open(const char *directory, bool version_1, const char *
 	return fopen(path, "re");
 }
 
-/* "vda"; "254:0" if that is not known. */
+/* "vda"; "254:0" if unknown. */
 static void device_name(struct disk_count *count)
 {
 	char path[64], target[PATH_MAX];
@@ -291,7 +290,7 @@ static void device_name(struct disk_count *count)
 		 name ? name + 1 : strrchr(path, '/') + 1);
 }
 
-/* The number behind a word in a line: "rbps=2097152", "Read 4096". "max" is none. */
+/* Reads the number after a word in a line: "rbps=2097152", "Read 4096". "max" is none. */
 static bool word_read(const char *line, const char *word, char between, uint64_t *number)
 {
 	const size_t length = strlen(word);
@@ -304,7 +303,7 @@ static bool word_read(const char *line, const char *word, char between, uint64_t
 	return false;
 }
 
-/* What there was until now of each of the limits from the first on, which one group has. */
+/* Reads the I/O counts for n limits of one group. */
 static void counts_read(const char *directory, struct disk_count *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -342,7 +341,7 @@ static void limit_add(struct disk_search *finding, const char *path, const char 
 	finding->counts[finding->n++] = count;
 }
 
-/* Returns whether the limits of groups above count, too. */
+/* Returns true if limits of ancestors count, too. */
 static bool level_see(const char *path, const char *directory, bool version_1, void *context)
 {
 	struct disk_search *finding = context;
@@ -378,16 +377,14 @@ size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
 	return finding.n;
 }
 
-/* --- Which processes are in a group --- */
+/* --- Processes of a group --- */
 
-#define DEPTH_MAX (KD_GROUP_LEVELS - 1) /* below the group, as the kernel side looks */
+#define DEPTH_MAX (KD_GROUP_LEVELS - 1) /* below the group; matches the kernel side */
 
 struct member_list {
 	pid_t *pids;
 	size_t n, room;
 };
-
-/* --- The processes of a group --- */
 
 static int members_read(struct member_list *members, FILE *file)
 {
@@ -397,21 +394,21 @@ static int members_read(struct member_list *members, FILE *file)
 
 	while (!error && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
-		/* 0: a process of a PID namespace that is not below ours. */
+		/* 0: a process in a PID namespace outside ours. */
 		if (parse_u64(line, 1, INT32_MAX, &pid))
 			continue;
 		error = ARRAY_GROW(members->pids, members->n, members->room);
 		if (!error)
 			members->pids[members->n++] = (pid_t)pid;
 	}
-	/* Of a group for threads the read fails: cgroup_procs_start(), kernel/cgroup/cgroup.c. */
+	/* Reading fails for threaded groups: cgroup_procs_start(), kernel/cgroup/cgroup.c. */
 	if (!error && ferror(file))
 		error = -errno;
 	return error;
 }
 
-/* Adds what is in the directory and those below. Path has the directory's and room for theirs; it
- * is left as it was. */
+/* Adds the members of a directory and of those below. path has space for their names; it is
+ * restored. */
 static int members_add(struct member_list *members, char path[PATH_MAX], unsigned int depth)
 {
 	size_t length = strlen(path);
@@ -429,7 +426,7 @@ static int members_add(struct member_list *members, char path[PATH_MAX], unsigne
 		return -errno;
 	error = members_read(members, file);
 	fclose(file);
-	/* Groups for threads are below the one that has their processes. */
+	/* Threaded groups are below the group with their processes. */
 	if (error && (error != -EOPNOTSUPP || !depth))
 		return error;
 	below = depth < DEPTH_MAX ? opendir(path) : NULL;
@@ -439,7 +436,7 @@ static int members_add(struct member_list *members, char path[PATH_MAX], unsigne
 			continue;
 		snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
 		error = members_add(members, path, depth + 1);
-		/* It may have been removed by now. */
+		/* It may have been removed meanwhile. */
 		error = error == -ENOENT || error == -ENODEV ? 0 : error;
 		path[length] = '\0';
 	}
@@ -471,7 +468,7 @@ int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
 	}
 	if (members.n)
 		qsort(members.pids, members.n, sizeof(*members.pids), compare_pids);
-	/* Of version 1 a process is in each group that has threads of it. */
+	/* In v1, a process is in each group with one of its threads. */
 	for (size_t i = 0; i < members.n; i++)
 		if (!*n || members.pids[i] != members.pids[*n - 1])
 			members.pids[(*n)++] = members.pids[i];
@@ -479,7 +476,7 @@ int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
 	return 0;
 }
 
-/* --- The group --- */
+/* --- Groups --- */
 
 static bool is_controller(const char *word)
 {
@@ -496,7 +493,7 @@ static bool is_controller(const char *word)
 	return found;
 }
 
-/* What of a mount's options names the hierarchy. */
+/* Extracts the words of a mount's options that name the hierarchy. */
 static void controllers_read(char controllers[GROUP_CONTROLLERS], char *options)
 {
 	char *save = NULL;
@@ -519,7 +516,7 @@ static bool has_cpu(const char *controllers)
 	       (strlen(controllers) > 4 && !strcmp(controllers + strlen(controllers) - 4, ",cpu"));
 }
 
-/* True if a path is that of a directory or of one below it. */
+/* True if a path is a directory or below it. */
 static bool is_within(const char *path, const char *directory)
 {
 	size_t length = strlen(directory);
@@ -527,7 +524,7 @@ static bool is_within(const char *path, const char *directory)
 	return !strncmp(path, directory, length) && (!path[length] || path[length] == '/');
 }
 
-/* Finds the path, of a directory of this mount or below it. */
+/* Looks up a path in this mount. */
 static int group_in_mount(struct control_group *group, struct mntent *mount, const char *path)
 {
 	char joined[2 * PATH_MAX];
@@ -552,7 +549,7 @@ static int group_in_mount(struct control_group *group, struct mntent *mount, con
 	return 0;
 }
 
-/* How much a hierarchy is worth: more is better. */
+/* Preference of a hierarchy: higher is better. */
 static unsigned int group_rank(const struct control_group *group)
 {
 	size_t n = 0;

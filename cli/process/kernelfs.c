@@ -17,7 +17,7 @@
 #include "cli/base/log.h"
 
 #define TRACEFS_DIR "/sys/kernel/tracing"
-/* libbpf looks into this one first if it is there. */
+/* libbpf tries this directory first if it exists. */
 #define DEBUGFS_TRACEFS_DIR "/sys/kernel/debug/tracing"
 #define RAW_SYSCALLS "/events/raw_syscalls/sys_enter/id"
 
@@ -44,7 +44,7 @@ static exit_status btf_check(const char *file)
 	return 0;
 }
 
-/* From here on what we mount is ours alone. */
+/* Makes later mounts private to this process. */
 static int mounts_detach(void)
 {
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
@@ -52,9 +52,8 @@ static int mounts_detach(void)
 	return 0;
 }
 
-/* libbpf takes another file for relocations, but looks tracepoints up in the
- * kernel's own place only. So the file goes there, in a mount namespace that
- * nobody else sees. */
+/* libbpf can read BTF for relocations from any file, but looks up tracepoints only in the
+ * kernel's own place. So mount the file there, in a private mount namespace. */
 static int btf_mount(const char *file)
 {
 	int target, error = mounts_detach();
@@ -91,7 +90,7 @@ exit_status btf_provide(const char *file)
 	return 0;
 }
 
-/* By the rights that open() goes by; access() drops the capabilities of users other than root. */
+/* Checks with the rights of open(): access() would drop the capabilities of non-root users. */
 static bool is_readable(const char *path)
 {
 	return !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS);
@@ -115,7 +114,7 @@ int tracefs_provide(void)
 	return 0;
 }
 
-/* A setting; fallback: if it cannot be read. */
+/* Reads a setting; fallback: if unreadable. */
 static int setting_read(const char *path, int fallback)
 {
 	FILE *file = fopen(path, "re");

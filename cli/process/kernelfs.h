@@ -10,17 +10,16 @@
 #define BTF_DIR "/sys/kernel/btf"
 #define BTF_FILE BTF_DIR "/vmlinux"
 
-/* Makes sure that libbpf finds the kernel's BTF: /sys/kernel/btf/vmlinux, or
- * the given file in its place if not NULL. Returns 0, or after printing what is
- * wrong EX_OSFILE. */
+/* Makes the kernel's BTF available to libbpf: /sys/kernel/btf/vmlinux, or the given file in its
+ * place if not NULL. Returns 0, or EX_OSFILE after printing what is wrong. */
 exit_status btf_provide(const char *file);
 
-/* Makes sure that libbpf finds the classic tracepoints: tracefs is mounted, if
- * need be where nobody else sees it. Returns 0; -EACCES if it is there, but this process may
- * not read it; or another negative errno: it cannot be mounted. */
+/* Makes the classic tracepoints available to libbpf: mounts tracefs if necessary, visible only
+ * to this process. Returns 0; -EACCES if tracefs is there but unreadable; or another negative
+ * errno: cannot be mounted. */
 int tracefs_provide(void);
 
-/* kernel.perf_event_paranoid; the largest number if it cannot be read. */
+/* kernel.perf_event_paranoid; INT_MAX if unreadable. */
 int kernel_perf_paranoid(void);
 
 #endif

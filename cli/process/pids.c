@@ -29,14 +29,15 @@
 
 /* --- PIDs of other namespaces --- */
 
-/* A namespace and all above it: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, and one. */
+/* Levels of a namespace and its ancestors: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, plus
+ * one. */
 #define PID_NAMESPACE_LEVELS 33
 #define LABEL "NSpid:"
 
 struct search {
 	const char *proc;
 	struct stat space; /* the namespace */
-	size_t level;      /* whose PIDs are at this index */
+	size_t level;      /* index of its PIDs */
 	pid_t pid;
 };
 
@@ -45,7 +46,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Numbers between blanks, to the end of the line. */
+/* Reads numbers separated by blanks, up to the end of the line. */
 static size_t pids_read(const char *text, pid_t pids[PID_NAMESPACE_LEVELS])
 {
 	size_t n = 0;
@@ -64,8 +65,8 @@ static size_t pids_read(const char *text, pid_t pids[PID_NAMESPACE_LEVELS])
 	return n;
 }
 
-/* A process's PIDs by its status file, that of the outermost namespace first. Returns how many
- * there are; 0: the file has none, or no valid ones. */
+/* Reads a process's PIDs from its status file, outermost namespace first. Returns their number;
+ * 0: missing or invalid. */
 static size_t process_pids(const char *proc, pid_t pid, pid_t pids[PID_NAMESPACE_LEVELS])
 {
 	char path[PATH_MAX], *line = NULL;
@@ -74,7 +75,7 @@ static size_t process_pids(const char *proc, pid_t pid, pid_t pids[PID_NAMESPACE
 
 	snprintf(path, sizeof(path), "%s/%d/status", proc, (int)pid);
 	status = fopen(path, "re");
-	/* A line at a time: that of a process's groups has no limit that matters. */
+	/* Line by line: that of a process's groups has no practical limit. */
 	while (status && !n && getline(&line, &size, status) > 0)
 		if (!strncmp(line, LABEL, strlen(LABEL)))
 			n = pids_read(line + strlen(LABEL), pids);
@@ -84,8 +85,7 @@ static size_t process_pids(const char *proc, pid_t pid, pid_t pids[PID_NAMESPACE
 	return n;
 }
 
-/* True if the namespace of a process is the one that is looked for, or lies so many levels
- * below it. */
+/* True if the process's namespace is the wanted one, or lies below levels under it. */
 static bool is_inside(const struct search *search, pid_t pid, size_t below)
 {
 	char path[PATH_MAX];
@@ -106,7 +106,7 @@ static bool is_inside(const struct search *search, pid_t pid, size_t below)
 	return !above && is_same_file(&space, &search->space);
 }
 
-/* The namespace of a process without a look at more than one file. */
+/* Namespace of a process, from a single file. */
 static bool space_of(const char *proc, const char *pid, struct stat *space)
 {
 	char path[PATH_MAX];
@@ -149,7 +149,7 @@ int pid_namespace_find(const char *proc, pid_t member, pid_t pid, pid_t *found)
 
 		if (!isdigit((unsigned char)*entry->d_name))
 			continue;
-		/* Most processes are in our namespace, which this tells without their status. */
+		/* Most processes are in our namespace, which this finds without their status. */
 		if (have_ours && !is_same_file(&ours, &search.space) &&
 		    space_of(proc, entry->d_name, &theirs) && is_same_file(&ours, &theirs))
 			continue;
@@ -162,7 +162,7 @@ int pid_namespace_find(const char *proc, pid_t member, pid_t pid, pid_t *found)
 	return error;
 }
 
-/* --- A process for longer than its PID is its own --- */
+/* --- Identity of a process beyond its PID --- */
 
 #define DELETED " (deleted)"
 
@@ -175,7 +175,7 @@ static void file_read(char file[static PATH_MAX], pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
 	length = readlink(path, file, PATH_MAX - 1);
 	file[length > 0 ? length : 0] = '\0';
-	/* An upgrade has replaced it. */
+	/* Replaced by an upgrade. */
 	if (length > (ssize_t)suffix && !strcmp(file + length - suffix, DELETED))
 		file[length - (ssize_t)suffix] = '\0';
 }
@@ -225,7 +225,7 @@ uint64_t identity_started_at(const struct identity *identity)
 	return clock_ns(&wall) - identity_clock() + identity->started;
 }
 
-/* --- Files in which daemons write their PID --- */
+/* --- PID files of daemons --- */
 
 static int text_read(int fd, pid_t *pid, uint64_t *written)
 {
@@ -243,7 +243,7 @@ static int text_read(int fd, pid_t *pid, uint64_t *written)
 		return length ? -errno : -ENODATA;
 	text[length] = '\0';
 	number = text + strspn(text, " \t");
-	/* What follows the number: blanks, further lines, as of PostgreSQL. */
+	/* The number may be followed by blanks or further lines, as in PostgreSQL. */
 	number[strcspn(number, " \t\r\n")] = '\0';
 	if (parse_u64(number, 1, INT32_MAX, &value))
 		return -EINVAL;
@@ -254,7 +254,7 @@ static int text_read(int fd, pid_t *pid, uint64_t *written)
 
 int pidfile_read(const char *path, pid_t *pid, uint64_t *written)
 {
-	/* A pipe would keep us waiting for its writer. */
+	/* Opening a pipe would wait for its writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
 
 	if (fd < 0)
@@ -264,16 +264,16 @@ int pidfile_read(const char *path, pid_t *pid, uint64_t *written)
 	return error;
 }
 
-/* --- Processes of some name that were not there before --- */
+/* --- New processes with some name --- */
 
-/* Between looks through /proc: without the connector, and with it, which is silent about forks
- * that keep the name. */
+/* Pause between scans of /proc: without the process connector, and with it, because it does not
+ * report forks that keep the name. */
 #define LEAST_PAUSE (50 * NSEC_PER_MSEC)
 #define LEAST_PAUSE_CONNECTED (2 * NSEC_PER_SEC)
-#define ACK_MS 200         /* for the kernel's answer; it comes before send() returns */
-#define MESSAGES_MOST 4096 /* in a look: others may send as fast as we read */
+#define ACK_MS 200         /* for the kernel's answer, which precedes the return of send() */
+#define MESSAGES_MOST 4096 /* per look: others may send as fast as we read */
 
-/* struct cn_msg, which ends with an array and so cannot be a member. */
+/* struct cn_msg ends in an array, so it cannot be a member. */
 struct connector_head {
 	struct cb_id id;
 	uint32_t seq, ack;
@@ -281,14 +281,14 @@ struct connector_head {
 };
 _Static_assert(sizeof(struct connector_head) == sizeof(struct cn_msg), "linux/connector.h");
 
-/* A message of the connector: without gaps, as it comes. */
+/* A connector message: packed, as received. */
 struct netlink_message {
 	struct nlmsghdr netlink;
 	struct connector_head connector;
 	struct proc_event event;
 } __attribute__((packed));
 
-/* Only what gives processes a name reaches us: forks are many, and keep the parent's. */
+/* Only receives events that name processes: forks are many, and keep the parent's name. */
 static bool filter_set(int fd)
 {
 	const unsigned int what = offsetof(struct netlink_message, event) +
@@ -322,8 +322,8 @@ static bool op_send(int fd, enum proc_cn_mcast_op op)
 	return send(fd, &message, sizeof(message), 0) == (ssize_t)sizeof(message);
 }
 
-/* The kernel counts listeners, and before 6.6 one that only closes its socket stays
- * counted: each fork and exec of the machine makes a message for it. */
+/* The kernel counts listeners. Before 6.6, closing the socket does not reduce the count: each
+ * fork and exec on the machine then makes a message for it. */
 static void connector_close(int fd)
 {
 	op_send(fd, PROC_CN_MCAST_IGNORE);
@@ -343,7 +343,7 @@ static int connector_open(void)
 		close(fd);
 		return -1;
 	}
-	/* Where it is not meant for us, as in a namespace, it does not answer. */
+	/* It does not answer where it is not available, as in a namespace. */
 	if (poll(&poll_fd, 1, ACK_MS) > 0)
 		return fd;
 	connector_close(fd);
@@ -370,7 +370,7 @@ static bool has_name(const struct appear *appear, const char *pid)
 	return length == strlen(appear->name) + 1 && !memcmp(name, appear->name, length - 1);
 }
 
-/* Of a thread that is not the first the name is not the process's. */
+/* The name of a thread other than the first is not the process's. */
 static bool event_is_of_it(const struct appear *appear, const struct proc_event *event)
 {
 	char pid[16];
@@ -397,13 +397,13 @@ static bool connector_look(struct appear *appear)
 		event = message.event;
 		if (length >= (ssize_t)sizeof(message))
 			found |= event_is_of_it(appear, &event);
-		else if (length < 0 && errno == ENOBUFS) /* some were lost */
+		else if (length < 0 && errno == ENOBUFS) /* messages were lost */
 			found = true;
 	} while (--left && (length >= 0 || errno == ENOBUFS || errno == EINTR));
 	return found || !left;
 }
 
-/* A look through /proc takes as long as there are processes: the more, the seldomer. */
+/* Scanning /proc takes longer with more processes, so it is done less often then. */
 static bool names_look(struct appear *appear)
 {
 	uint64_t began = clock_monotonic();

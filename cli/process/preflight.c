@@ -16,12 +16,12 @@
 #include "cli/base/log.h"
 #include "cli/sandbox/confine.h"
 
-/* --- On which CPUs --- */
+/* --- CPUs of this process --- */
 
-/* Of a CPU, permille: a thread that has used less of it than this is idle. */
+/* Permille of a CPU: a thread below this is idle. */
 #define IDLE 100
 
-/* What the target's bound threads take of the CPUs that they are bound to. */
+/* CPU use of the target's bound threads. */
 struct bound {
 	cpu_set_t cpus;
 	unsigned int used[CPU_SETSIZE]; /* permille since they began */
@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *ro
 	return fopen(path, "re");
 }
 
-/* Adds the CPUs of a list such as "2-5,8", at which the file is. */
+/* Adds the CPUs of a list such as "2-5,8", from the file's position. */
 static void list_read(FILE *list, cpu_set_t *cpus)
 {
 	unsigned int first, last;
@@ -82,7 +82,7 @@ static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *na
 	cpus_remove(cpus, &listed);
 }
 
-/* Where a thread may run; one that has ended nowhere. */
+/* CPUs a thread may run on; none if it has ended. */
 static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
 {
 	FILE *file = placement_file(root, "/proc/%d/task/%s/status", (int)pid, tid);
@@ -120,8 +120,8 @@ static uint64_t uptime(const char *root)
 	return (uint64_t)(seconds * (double)sysconf(_SC_CLK_TCK));
 }
 
-/* How much of a CPU a thread has used since it began, permille, rounded up: of one that has just
- * begun nobody knows that it is idle. What cannot be read is busy. */
+/* CPU use of a thread since its start, permille, rounded up: a new thread cannot be called idle.
+ * Unreadable threads count as busy. */
 static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uint64_t now)
 {
 	FILE *file = placement_file(root, "/proc/%d/task/%s/stat", (int)pid, tid);
@@ -129,7 +129,7 @@ static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uin
 	uint64_t used, age;
 	char text[1024];
 	size_t length;
-	const char *fields; /* behind the name, which may hold anything */
+	const char *fields; /* after the name, which may contain anything */
 	int found = 0;
 
 	if (!file)
@@ -150,7 +150,7 @@ static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uin
 	return used < age ? (unsigned int)(1000 * used / age) : 1000;
 }
 
-/* One that may run on all of our CPUs is not bound. */
+/* A thread that may run on all our CPUs is not bound. */
 static void bound_add(struct bound *bound, const char *root, pid_t pid, const char *tid,
 		      const cpu_set_t *all, uint64_t now)
 {
@@ -192,7 +192,7 @@ bool placement_find(const char *root, pid_t pid, const cpu_set_t *all, cpu_set_t
 
 	cpus_remove_listed(&candidates, root, "isolated");
 	cpus_remove_listed(&candidates, root, "nohz_full");
-	if (!CPU_COUNT(&candidates)) /* somebody wants this program there */
+	if (!CPU_COUNT(&candidates)) /* this program was put there on purpose */
 		candidates = *all;
 	bound_read(&bound, root, pid, all);
 	*cpus = candidates;
@@ -209,7 +209,7 @@ void placement_choose(pid_t pid)
 {
 	cpu_set_t all, cpus;
 
-	if (sched_getaffinity(0, sizeof(all), &all)) /* more CPUs than a cpu_set_t has */
+	if (sched_getaffinity(0, sizeof(all), &all)) /* more CPUs than in a cpu_set_t */
 		return;
 	if (placement_find("", pid, &all, &cpus) &&
 	    (CPU_EQUAL(&cpus, &all) || !sched_setaffinity(0, sizeof(cpus), &cpus)))
@@ -218,7 +218,7 @@ void placement_choose(pid_t pid)
 		 "little of their time");
 }
 
-/* --- What can be known to fail before anything is loaded --- */
+/* --- Checks before loading --- */
 
 /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
@@ -242,7 +242,7 @@ static exit_status privileges_check(void)
 	return EX_NOPERM;
 }
 
-/* The tracepoints tell PIDs of the initial namespace. */
+/* The tracepoints report PIDs of the initial namespace. */
 static exit_status namespace_check(void)
 {
 	char name[64];

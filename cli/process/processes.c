@@ -21,21 +21,21 @@
 #include "container.h"
 #include "target.h"
 
-/* --- What they are called --- */
+/* --- Names --- */
 
 #define PATIENCE_NS (50 * NSEC_PER_MSEC)
-#define SILENT_MOST 4 /* are waited for */
+#define SILENT_MOST 4 /* to wait for */
 
-/* --- The title --- */
+/* --- Titles --- */
 
-/* It is read from the process's memory, whose lock may be held for long, and whose pages may be
- * with someone who does not answer: get_mm_cmdline(), fs/proc/base.c. So a thread reads it, which
- * may be left behind. */
+/* Read from process memory, whose lock may be held for long, and whose pages may depend on an
+ * unresponsive server: get_mm_cmdline(), fs/proc/base.c. So a thread reads it, which may be left
+ * behind. */
 struct reading {
 	pid_t pid;
-	ssize_t length; /* -1: it cannot be read */
+	ssize_t length; /* -1: unreadable */
 	char text[PROCESS_TITLE];
-	atomic_uint owners; /* the last one frees it */
+	atomic_uint owners; /* the last owner frees it */
 };
 
 static void reading_drop(struct reading *reading)
@@ -54,9 +54,9 @@ static void *reading_do(void *context)
 	return NULL;
 }
 
-/* Each argument ends with a NUL, so the first string is argv[0], or the title that the program put
- * in their place, filled up with NULs or blanks. What follows is the other arguments, or what a
- * short title left of them: passwords may be there. */
+/* Arguments end in NULs, so the first string is argv[0], or the title that the program put in
+ * their place, padded with NULs or blanks. Further arguments, or what a short title left of
+ * them, may contain passwords. */
 static void title_take(char title[static PROCESS_TITLE], const struct reading *reading,
 		       bool arguments)
 {
@@ -71,7 +71,7 @@ static void title_take(char title[static PROCESS_TITLE], const struct reading *r
 	title[length] = '\0';
 }
 
-/* Returns false if it did not come in time. */
+/* Returns false after a timeout. */
 static bool title_read(char title[static PROCESS_TITLE], pid_t pid, bool arguments)
 {
 	struct reading *reading = calloc(1, sizeof(*reading));
@@ -100,7 +100,7 @@ static bool title_read(char title[static PROCESS_TITLE], pid_t pid, bool argumen
 	return done;
 }
 
-/* --- All of it --- */
+/* --- Description --- */
 
 void process_container(struct process_describer *describer, struct process_row *row,
 		       char id[static CONTAINER_ID + 1], pid_t pid)
@@ -146,7 +146,7 @@ void process_describe(struct process_describer *describer, struct process_row *r
 	process_container(describer, row, id, pid);
 }
 
-/* --- Those chosen by TID --- */
+/* --- Threads chosen by TID --- */
 
 static bool process_has(pid_t pid, pid_t tid)
 {
@@ -174,14 +174,14 @@ exit_status threads_check(const struct processes *processes, const struct option
 	return 0;
 }
 
-/* --- Which processes are the target, now and by what rules later --- */
+/* --- Target processes, now and by rules for later ones --- */
 
-#define GROUP_PAUSE (50 * NSEC_PER_MSEC) /* between two looks, which take some 0.1 ms */
+#define GROUP_PAUSE (50 * NSEC_PER_MSEC) /* between two scans, which take about 0.1 ms */
 
 struct list {
 	struct processes *processes;
 	size_t room;
-	struct target_name name; /* only those of this name */
+	struct target_name name; /* only processes with this name */
 	bool no_memory;
 };
 
@@ -204,7 +204,7 @@ static void processes_sort(struct processes *processes)
 	processes->n = n;
 }
 
-/* Adds one; one that has ended meanwhile is left out. */
+/* Adds a process, unless it has ended. */
 static void list_add(struct list *list, pid_t pid)
 {
 	struct processes *processes = list->processes;
@@ -231,7 +231,7 @@ static void list_add_named(void *context, pid_t pid, const char *comm)
 		list_add(list, pid);
 }
 
-/* Of one process that is known to run. */
+/* Finishes a list; pid: a process just found running. */
 static exit_status list_finish(struct list *list, pid_t pid)
 {
 	if (list->no_memory)
@@ -244,7 +244,7 @@ static exit_status list_finish(struct list *list, pid_t pid)
 	return EX_UNAVAILABLE;
 }
 
-/* Of PIDs, or of whatever else names one process. */
+/* Chooses by PIDs, or by any other option that names a single process. */
 static exit_status choose_each(struct processes *processes, const struct options *options)
 {
 	struct list list = { .processes = processes };
@@ -291,7 +291,7 @@ static exit_status group_failed(const char *path, int error)
 	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_UNAVAILABLE;
 }
 
-/* Returns 0, also if there is none in it, or a negative errno. */
+/* Returns 0, even without processes, or a negative errno. */
 static int group_list(struct list *list, const char *path)
 {
 	struct processes *processes = list->processes;
@@ -308,7 +308,7 @@ static int group_list(struct list *list, const char *path)
 	return list->no_memory ? -ENOMEM : error;
 }
 
-/* The same as soon as there is a process, or when wait is over (ns; 0: at once). */
+/* Lists a group once it has a process, or after wait (ns; 0: at once). */
 static int group_await(struct list *list, const char *path, uint64_t wait)
 {
 	uint64_t began = clock_monotonic(), now = began, deadline = u64_add(began, wait);

@@ -21,7 +21,7 @@
 #include "cli/base/proc_file.h"
 #include "pids.h"
 
-/* --- Which processes have a name --- */
+/* --- Processes by name --- */
 
 struct target_name target_name_of(const struct options *options)
 {
@@ -32,8 +32,7 @@ struct target_name target_name_of(const struct options *options)
 	};
 }
 
-/* Returns 0 or a negative errno. What the file system of a process's file knows by itself is
- * enough: it may be one that does not answer. */
+/* Returns 0 or a negative errno. Uses cached attributes: the file system may not respond. */
 static int file_look(struct statx *file, const char *path)
 {
 	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, file) ? -errno : 0;
@@ -59,11 +58,11 @@ static bool users_read(pid_t pid, unsigned int *real, unsigned int *effective)
 
 	if (proc_file_read(pid, "status", status, sizeof(status)) <= 0)
 		return false;
-	line = strstr(status, "\nUid:"); /* line feeds in the name are escaped there */
+	line = strstr(status, "\nUid:"); /* newlines in the name are escaped there */
 	return line && sscanf(line, "\nUid: %u %u", real, effective) == 2;
 }
 
-/* A program that others may run as another user has its own as the real one. */
+/* A set-user-ID program keeps its caller as the real user. */
 static bool user_fits(uid_t user, pid_t pid)
 {
 	unsigned int real, effective;
@@ -77,13 +76,13 @@ bool target_name_fits(const struct target_name *name, pid_t pid, const char *com
 	       (!name->file || file_fits(name->file, pid) > 0);
 }
 
-/* --- Others of the name --- */
+/* --- Other processes with the name --- */
 
 struct others {
 	const struct target_name *name;
 	size_t n;
 	pid_t first;
-	bool refused; /* its file, by the kernel */
+	bool refused; /* the kernel denies access to its file */
 };
 
 static void other_look(void *context, pid_t pid, const char *comm)
@@ -96,8 +95,8 @@ static void other_look(void *context, pid_t pid, const char *comm)
 	others->refused = others->name->file && file_fits(others->name->file, pid) == -EACCES;
 }
 
-/* After an error that none is meant: what is different about those of this comm. Returns false if
- * there are none. */
+/* After an error that nothing matches: explains how processes with this comm differ. Returns
+ * false if there are none. */
 static bool target_name_hint(const struct target_name *name)
 {
 	struct others others = { .name = name };
@@ -124,18 +123,18 @@ static bool target_name_hint(const struct target_name *name)
 	return true;
 }
 
-/* --- Which process is meant --- */
+/* --- Choosing a process --- */
 
 #define MAX_LISTED 16
 
 struct matches {
 	const struct target_name *name;
 	pid_t pids[MAX_LISTED];
-	size_t n; /* may exceed what is listed */
+	size_t n; /* may exceed the listed ones */
 };
 
-/* The number behind a label of /proc/PID/status, which escapes newlines in the
- * process's name: a line begins where it seems to. */
+/* Number after a label in /proc/PID/status, where newlines in the name are escaped, so labels
+ * are never spoofed. */
 static long status_number(const char *status, const char *label)
 {
 	const char *found = strstr(status, label);
@@ -143,7 +142,7 @@ static long status_number(const char *status, const char *label)
 	return found ? strtol(found + strlen(label), NULL, 10) : 0;
 }
 
-/* The process of a thread; 0 if it has ended. */
+/* Process of a thread; 0 if it has ended. */
 static pid_t leader_of(pid_t tid)
 {
 	char status[4096];
@@ -153,7 +152,7 @@ static pid_t leader_of(pid_t tid)
 		       : 0;
 }
 
-/* Calls found() for every process that has not ended. */
+/* Calls found() for every process that is alive. */
 static void processes_each(void (*found)(void *context, pid_t pid, const struct proc_stat *process),
 			   void *context)
 {
@@ -346,12 +345,12 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 	return 0;
 }
 
-/* --- By the options --- */
+/* --- By options --- */
 
-/* A daemon forks when it begins, and its first process ends. */
+/* Daemons fork at startup, and the first process exits. */
 #define SETTLE_NS (50 * NSEC_PER_MSEC)
 #define LEAST_PAUSE (50 * NSEC_PER_MSEC)
-/* A file's time may be that of a coarse clock, a start that of a clock tick. */
+/* File times may come from a coarse clock, start times are in clock ticks. */
 #define TIME_SLACK (NSEC_PER_SEC)
 
 /* --- Another PID namespace --- */
@@ -372,8 +371,8 @@ static exit_status namespace_failed(const struct options *options, pid_t pid, in
 
 /* --- A file with the PID --- */
 
-/* Reads the PID as it is here. Returns 0, or a negative errno; *in_namespace says which of
- * both it is about. */
+/* Reads the PID as seen here. Returns 0 or a negative errno; *in_namespace: the errno is about
+ * the namespace. */
 static int pidfile_find(const struct options *options, pid_t *pid, uint64_t *written,
 			bool *in_namespace)
 {
@@ -416,7 +415,7 @@ static exit_status pidfile_take(const struct options *options, pid_t *pid)
 	return 0;
 }
 
-/* True if the file leads to a process that has written it, or that its parent has. */
+/* True if the file names a process that wrote it, or whose parent did. */
 static bool pidfile_is_ready(const struct options *options)
 {
 	struct identity process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which process is meant. */
+/* Finds the target process. */
 #ifndef TARGET_H
 #define TARGET_H
 
@@ -13,52 +13,51 @@ struct target_name;
 
 struct target {
 	pid_t pid;
-	unsigned int threads; /* at the moment */
+	unsigned int threads; /* current number */
 	bool is_vswitchd;     /* by its name */
 };
 
-/* Fills *target: of the given pid, else of the one process with that name, else (NULL)
- * of the one running ovs-vswitchd, else of vpp_main or vpp. Returns 0, or after
- * printing what is wrong an exit status: EX_UNAVAILABLE (none, or one that
- * cannot be traced), EX_NOINPUT (several; they are listed). */
+/* Fills *target: by pid, else the only process with that name, else (NULL) the running
+ * ovs-vswitchd, else vpp_main or vpp. Returns 0, or an exit status after printing what is wrong:
+ * EX_UNAVAILABLE (none, or untraceable), EX_NOINPUT (several; they are listed). */
 exit_status target_find(struct target *target, pid_t pid, const struct target_name *name);
 
-/* The same of a process that has been found; if it has ended meanwhile it has no threads. */
+/* Describes a process that was found; without threads if it has ended meanwhile. */
 struct target target_of(pid_t pid);
 
-/* True if a process can be the target: it is there, no thread of the kernel, and neither this one
- * nor a child of it. */
+/* True if a process can be the target: alive, not a kernel thread, and neither this process nor
+ * its child. */
 bool target_can_be(pid_t pid);
 
-/* Calls found() for every process that can be the target, other than this one. */
+/* Calls found() for every process that can be the target, except this one. */
 void target_each(void (*found)(void *context, pid_t pid, const char *comm), void *context);
 
-/* The number of threads of a process now; 0 if it is gone. */
+/* Current number of threads; 0 if the process is gone. */
 unsigned int target_threads(pid_t pid);
 
-/* --- Which processes have a name --- */
+/* --- Processes by name --- */
 
-/* What the processes meant have in common. */
+/* Properties that the wanted processes share. */
 struct target_name {
 	const char *comm;
-	const char *file; /* which they execute; NULL: any */
+	const char *file; /* executable; NULL: any */
 	uid_t user;       /* real and effective; UID_ANY: any */
 };
 
-/* What the options say; comm may be NULL. */
+/* From the options; comm may be NULL. */
 struct target_name target_name_of(const struct options *options);
 
-/* Whether a process, which has this comm, is meant. One whose user or file cannot be read is not.
- * The file is that of the path now, so one that has been replaced since is another one. */
+/* True if a process with this comm matches. Unreadable users or files never match. The file is
+ * what the path means now, so a replaced executable does not match. */
 bool target_name_fits(const struct target_name *name, pid_t pid, const char *comm);
 
-/* --- By the options --- */
+/* --- By options --- */
 
-/* Finds the process that the options mean: by a PID of theirs; if that is 0, by whatever else they
- * name it. Waits for it if they say so. Returns as target_find(). */
+/* Finds the process named by the options: by pid, or if that is 0 by anything else. Waits for it
+ * if asked to. Returns as target_find(). */
 exit_status target_choose(struct target *target, const struct options *options, pid_t pid);
 
-/* Waits until there is a process of the options' name or file, if they say so. */
+/* Waits for a process with the name or file in the options, if asked to. */
 void target_await(const struct options *options);
 
 #endif

@@ -21,14 +21,14 @@
 #include "probes/kernel.h"
 #include "probes/list.h"
 
-/* --- The triggers of a run: from the options to sites, and what they mean together --- */
+/* --- Triggers of a run: from options to sites, and their combination --- */
 
 static const char *const role_names[KD_ROLES] = {
 	[KD_START] = "start",
 	[KD_STOP] = "stop",
 };
 
-/* Fills the trigger from its text. */
+/* Parses a trigger. */
 static exit_status trigger_read(struct trigger *trigger, enum kd_role role, const char *text)
 {
 	const char *why = "";
@@ -70,13 +70,13 @@ static bool triggers_are_same(const struct trigger *a, const struct trigger *b)
 	       (!a->condition || predicate_is(a->condition, b->condition));
 }
 
-/* Whatever waits for file descriptors; not every machine or kernel has them all. */
+/* All calls that wait for file descriptors; machines and kernels may lack some. */
 static const char *const polls[] = { "poll",       "ppoll",       "select",      "pselect6",
 				     "epoll_wait", "epoll_pwait", "epoll_pwait2" };
 #define N_POLLS (sizeof(polls) / sizeof(*polls))
 _Static_assert(N_POLLS <= TRIGGER_SETS, "a set of places for each");
 
-/* Marks the calls that have a tracepoint. */
+/* Marks calls with a tracepoint. */
 static int poll_event(void *has, const char *system, const char *event)
 {
 	for (size_t i = 0; i < N_POLLS; i++)
@@ -86,7 +86,7 @@ static int poll_event(void *has, const char *system, const char *event)
 	return 0;
 }
 
-/* The trigger of a role for one of the calls. */
+/* Finds the trigger of a role for one of the calls. */
 static exit_status poll_find(struct trigger_set *set, enum kd_role role, const char *call,
 			     pid_t pid)
 {
@@ -100,7 +100,7 @@ static exit_status poll_find(struct trigger_set *set, enum kd_role role, const c
 	return status ? status : trigger_find(set, role, pid);
 }
 
-/* What the triggers are called in lists and reports. */
+/* Sets the name of the triggers in lists and reports. */
 static exit_status triggers_rename(struct trigger_set *set, const char *name)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
@@ -114,7 +114,7 @@ static exit_status triggers_rename(struct trigger_set *set, const char *name)
 	return 0;
 }
 
-/* From each return of such a call to the thread's next one. */
+/* Triggers from each return of such a call to the thread's next call. */
 static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
 {
 	bool has[N_POLLS] = { false };
@@ -140,8 +140,8 @@ static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
 
 /* --- Several processes --- */
 
-/* Whether the process has something mapped that no other one had: then it is noted. Returns -ESRCH
- * if there is no such process, or another negative errno. */
+/* Tells if the process maps files that no other process did, and records it. Returns -ESRCH
+ * without such a process, or another negative errno. */
 static int program_is_new(struct trigger_set *set, pid_t pid)
 {
 	struct objects *objects;
@@ -161,14 +161,14 @@ static int program_is_new(struct trigger_set *set, pid_t pid)
 	return error ? error : true;
 }
 
-/* Of one file, then: where instructions begin in another one nobody knows. */
+/* An address is only valid in one file: instruction boundaries in others are unknown. */
 static bool is_address(const struct trigger *trigger)
 {
 	return !trigger->name || trigger->offset;
 }
 
-/* Adds what of a trigger's sites in the process's files is not there yet. What is said about it is
- * held. Returns an exit status: 0 also if there is nothing new. */
+/* Adds new sites of a trigger in the process's files. Messages are held back. Returns an exit
+ * status: 0 also without new sites. */
 static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_t pid)
 {
 	size_t n = set->n_sets[role];
@@ -209,7 +209,7 @@ static bool is_in_files(const struct trigger_set *set, enum kd_role role)
 	return set->triggers[role].text && trigger_is_user(&set->triggers[role]);
 }
 
-/* In how many programs a trigger is not, and a process of one of those. */
+/* Number of programs without the trigger, and a process of one of those. */
 struct lack {
 	size_t n;
 	pid_t pid;
@@ -231,14 +231,14 @@ static void lack_tell(const struct trigger_set *set, enum kd_role role, const st
 		 *path ? ", " : "", path);
 }
 
-/* Whether a status says so, or it is so by now. */
+/* True if the status says so, or the process has ended by now. */
 static bool has_ended(int status, pid_t pid)
 {
 	return status == EX_UNAVAILABLE || (kill(pid, 0) && errno == ESRCH);
 }
 
-/* Where it is not, or cannot be, is no error, if it is anywhere. Returns false if the process has
- * ended before all was looked through. */
+/* A missing or impossible trigger is no error if it exists anywhere. Returns false if the
+ * process ended before everything was checked. */
 static bool program_look(struct trigger_set *set, enum kd_role role, pid_t pid, struct lack *lack)
 {
 	int status = program_find(set, role, pid);
@@ -253,7 +253,7 @@ static bool program_look(struct trigger_set *set, enum kd_role role, pid_t pid, 
 	return true;
 }
 
-/* No process has it: the first one says why. */
+/* No process has it: reports why, for the first one. */
 static exit_status all_lack(struct trigger_set *set, enum kd_role role, pid_t pid)
 {
 	int status;
@@ -264,7 +264,7 @@ static exit_status all_lack(struct trigger_set *set, enum kd_role role, pid_t pi
 	return status;
 }
 
-/* Whoever else has it mapped is looked at, then. */
+/* Makes the next process with these mappings count as new. */
 static void program_forget(struct trigger_set *set)
 {
 	set->n_looked--;
@@ -319,9 +319,10 @@ int trigger_set_add(struct trigger_set *set, pid_t pid)
 	return -ESRCH;
 }
 
-/* --- All of them --- */
+/* --- All triggers --- */
 
-/* The kernel puts probes into the memory of a process's first thread, where that is still there. */
+/* True if the kernel patches only this process: it uses the memory of the first thread, if that
+ * still exists. */
 static bool is_probed_alone(const struct processes *processes)
 {
 	pid_t pid = processes->all[0].pid;
@@ -357,7 +358,7 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 	return status || !set->everywhere ? status : programs_find(set, processes);
 }
 
-/* The probes must not be the death of anybody who hits them. */
+/* Probes must never kill a process that hits them. */
 static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
@@ -411,7 +412,7 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 		log_warn("option --trigger-same-thread: goroutines move between threads, so some "
 			 "stops come on a different thread from their start, and starts are taken "
 			 "for those of other goroutines");
-	/* Of a thread that cannot hit the other trigger none means anything. */
+	/* A thread that cannot hit one trigger makes hits of the other one meaningless. */
 	if (set->same_thread && (set->target_only[KD_START] || set->target_only[KD_STOP]))
 		set->target_only[KD_START] = set->target_only[KD_STOP] = true;
 	if (!trigger_set_has(set, KD_START) || !trigger_set_has(set, KD_STOP))
@@ -457,7 +458,7 @@ void trigger_set_clear(struct trigger_set *set)
 	memset(set, 0, sizeof(*set));
 }
 
-/* --- What --check says of them --- */
+/* --- Report of --check --- */
 
 static exit_status sites_check(const struct attach_costs *costs, const struct trigger_set *set,
 			       enum kd_role role, const struct sites *sites)
@@ -476,8 +477,8 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 	return error ? log_write_failed("the list", error) : 0;
 }
 
-/* As a run does it: what attaching says counts, and whether the probes are in the process's memory
- * then. Hits meanwhile cost the process what they would cost it in a run. */
+/* Attaches as a run does: attaching may fail, and the probes must end up in the process's
+ * memory. Hits cost the process as much as in a run. */
 static exit_status probes_check(const struct attach_costs *costs, const struct trigger_set *set,
 				const struct trigger_sites *all, const struct processes *processes)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The triggers of a run: from the options to sites, and what they mean
- * together. */
+/* Triggers of a run: from options to sites, and their combination. */
 #ifndef TRIGGER_SET_H
 #define TRIGGER_SET_H
 
@@ -16,43 +15,43 @@
 #include "probes/resolve.h"
 #include "processes.h"
 
-#define TRIGGER_SETS 64 /* of sites, for one trigger: of calls, or of programs */
+#define TRIGGER_SETS 64 /* most sets of sites per trigger: per call, or per program */
 
 struct trigger_set {
 	struct trigger triggers[KD_ROLES]; /* by enum kd_role */
 	struct sites *sets[KD_ROLES][TRIGGER_SETS];
-	size_t n_sets[KD_ROLES];                 /* 0: there is no such trigger */
+	size_t n_sets[KD_ROLES];                 /* 0: no such trigger */
 	struct conditions *conditions[KD_ROLES]; /* NULL: all hits count */
-	bool same_probe;                         /* for both: windows last from hit to hit */
+	bool same_probe;                         /* both are the same probe: windows last from
+						  * hit to hit */
 	bool target_only[KD_ROLES];
 	bool same_thread;
-	/* Of several processes, or one without its first thread, with probes in files: these are
-	 * hit by whoever has them mapped. */
+	/* Probes in files of several processes, or of one without its first thread: any process
+	 * that maps the files hits them. */
 	bool everywhere;
-	bool full_told[KD_ROLES]; /* that there are too many programs */
-	uint64_t *looked; /* the programs that have been looked through, see objects_key() */
+	bool full_told[KD_ROLES]; /* reported that there are too many programs */
+	uint64_t *looked;         /* programs already checked, see objects_key() */
 	size_t n_looked, room_looked;
 	struct deltas deltas;
 	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };
 
-/* Reads and looks up the triggers that the options name; what is in files, in those of all
- * processes. Those that do not have a trigger are told of once; one at least must. Returns 0, or
- * after printing what is wrong an exit status. The caller clears the set either way. */
+/* Parses and resolves the triggers of the options, in the files of all processes. Reports
+ * processes without a trigger once; at least one must have it. Returns 0, or an exit status
+ * after printing what is wrong. The caller clears the set in either case. */
 exit_status trigger_set_find(struct trigger_set *set, const struct options *options,
 			     const struct processes *processes);
 
-/* Looks for triggers in the files of one more process, if none was looked at that has the same
- * mapped. New sites are one more set of their role. Returns 0, or without a word -ESRCH if the
- * process has ended or may not be looked at, or -ENOMEM. */
+/* Looks for triggers in the files of one more process, unless a checked one maps the same files.
+ * New sites become another set of their role. Returns 0, or silently -ESRCH if the process has
+ * ended or is not accessible, or -ENOMEM. */
 int trigger_set_add(struct trigger_set *set, pid_t pid);
 
-/* Where the probes are attached: looks whether the processes run the code that they are at (pid: if
- * it is one), and says so if not. Returns an exit status if a trigger cannot be hit at all. */
+/* Call after attaching: checks that the processes run the probed code (pid: if there is one),
+ * and reports if not. Returns an exit status if a trigger cannot be hit at all. */
 exit_status trigger_set_placed(const struct trigger_set *set, const struct processes *processes,
 			       pid_t pid);
 
-/* Releases what the set owns. */
 void trigger_set_clear(struct trigger_set *set);
 
 static inline bool trigger_set_has(const struct trigger_set *set, enum kd_role role)
@@ -67,8 +66,8 @@ static inline bool trigger_set_is_empty(const struct trigger_set *set)
 
 /* --- --check --- */
 
-/* Prints it. Costs are measured on this machine now. Returns 0, or after printing what
- * failed an exit status. */
+/* Prints the triggers. Costs are measured on this machine now. Returns 0, or an exit status
+ * after printing what failed. */
 exit_status check_triggers(const struct trigger_set *triggers, const struct processes *processes);
 
 #endif
