@@ -191,9 +191,12 @@ def case_open(test):
     hog = test.workload("roles", f"spin:{cpu}")
     spin = hog.tid("spin")[0]
     load = test.workload("gaps", cpu, 0, 2 * US)
-    path = test.directory() / "sample.json"
+    path, tid = test.directory() / "sample.json", int(load.ready[0])
     for _ in range(TRIES):
         child = test.capture(load.pid, "--interruptions", "-o", "text", "-o", f"json:{path}")
+        # It runs, whatever else of real time other tests have on this CPU.
+        before = kdtest.schedstat(load.pid, tid)[0]
+        kdtest.wait_until(lambda ran=before: kdtest.schedstat(load.pid, tid)[0] > ran + MS)
         with kdtest.real_time(hog.pid, spin):
             ran = kdtest.schedstat(hog.pid, spin)[0]
             # Longer than any other that the thread had lost its CPU to before.
