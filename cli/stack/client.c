@@ -12,13 +12,13 @@
 #include "cli/base/clock.h"
 #include "stack_copy.h"
 
-/* --- Each stack once --- */
+/* --- Deduplication of stacks --- */
 
 #define MOST_MEMORY (256UL << 20)
 #define CHUNK (64UL << 10)
 #define FIRST_SLOTS 256
 
-/* Memory that is freed as a whole. */
+/* Memory that is freed as a unit. */
 struct chunk {
 	struct chunk *next;
 	size_t used, room;
@@ -60,7 +60,7 @@ static void index_put(struct slot *slots, size_t mask, uint64_t hash, const void
 	slots[at] = (struct slot){ hash, item };
 }
 
-/* Makes sure that another item finds room. */
+/* Makes space for another item. */
 static int index_reserve(struct index *index)
 {
 	size_t mask = index->mask * 2 + 1;
@@ -157,7 +157,7 @@ static void *table_allocate(struct stack_table *table, size_t size)
 	return memory;
 }
 
-/* Replaces a text by the one that is kept. */
+/* Replaces a text by its stored copy. */
 static int table_keep_text(struct stack_table *table, const char **text)
 {
 	struct index *texts = &table->texts;
@@ -252,24 +252,24 @@ void stack_table_free(struct stack_table *table)
 	free(table);
 }
 
-/* --- The connection --- */
+/* --- Connection --- */
 
-#define AT_ONCE 1 /* a deadline that is over */
+#define AT_ONCE 1 /* a deadline in the past */
 #define PATIENCE_PER_COPY (20 * NSEC_PER_MSEC)
 #define MOST_TEXT (UNWIND_FRAMES * (PROTOCOL_FUNCTION + PROTOCOL_PATH + PROTOCOL_BUILD_ID))
 
-/* What an ID means. */
+/* Meaning of an ID. */
 struct meaning {
 	bool known;
-	const struct stack *stack; /* NULL: there was no room for it */
+	const struct stack *stack; /* NULL: did not fit */
 };
 
-/* A copy of the batch. */
+/* A copy in the batch. */
 struct submitted {
 	const struct stack **stack;
 	uint64_t ip, sp, mapped_at;
 	bool is_known;      /* known is set */
-	struct known known; /* what the other process says */
+	struct known known; /* as the other process reported */
 };
 
 struct client {
@@ -280,16 +280,16 @@ struct client {
 	client_open *open;
 	void *context;
 	uint32_t objects;
-	size_t used;       /* of shared */
-	uint32_t n;        /* submitted */
-	uint32_t received; /* stacks of this batch */
+	size_t used;       /* bytes of shared in use */
+	uint32_t n;        /* copies submitted */
+	uint32_t received; /* stacks of this batch received */
 	struct submitted submitted[PROTOCOL_COPIES];
-	client_known *tell_known; /* NULL: nobody wants it */
+	client_known *tell_known; /* NULL: not wanted */
 	void *known_context;
 	struct stack_table *table;
 	struct meaning meanings[PROTOCOL_STACKS];
 	struct client_counts counts;
-	/* The stack that is being received. */
+	/* The stack being received. */
 	size_t n_frames;
 	struct frame frames[UNWIND_FRAMES];
 	size_t n_text;
@@ -361,9 +361,9 @@ static int client_serve(struct client *client, uint64_t deadline)
 	return err;
 }
 
-/* Receives the next packet that is not a request for a file. Mostly it is there already, which
- * saves looking at signals; but they are seen behind each request. packet_receive() looks at the
- * deadline only when it has to wait, which one who always has more to say never lets it. */
+/* Receives the next packet, answering requests for files. Most packets are there already, which
+ * saves checking signals; these are checked after each request. packet_receive() only checks the
+ * deadline when it has to wait, which a busy sender could prevent forever. */
 static int client_receive(struct client *client, uint64_t deadline)
 {
 	struct packet *packet = &client->packet;
@@ -420,7 +420,8 @@ int client_object(struct client *client, uint32_t number, int fd, const char *pa
 	err = packet_put_text(&client->packet, path);
 	if (err)
 		return err;
-	client->objects = number + 1; /* the other one may ask for its debug file at once */
+	client->objects = number + 1; /* set first: the other process may ask for its debug file
+				       * at once */
 	err = client_send(client, fd, deadline);
 	return err ? err : client_done(client, deadline);
 }
@@ -429,7 +430,7 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 		    const struct mapping *mappings, size_t n)
 {
 	uint64_t deadline;
-	int err = client_flush(client); /* they lie where the mappings go */
+	int err = client_flush(client); /* the batch occupies the memory for the mappings */
 
 	if (err)
 		return err;
@@ -492,7 +493,7 @@ int client_submit(struct client *client, uint32_t space, uint64_t t, const struc
 	return 0;
 }
 
-/* A text of the packet, which the next packet takes the place of. */
+/* Copies a text of the packet, which the next packet overwrites. */
 static const char *client_keep(struct client *client, const char *text)
 {
 	char *kept = client->text + client->n_text;
@@ -573,7 +574,7 @@ static int client_is_known(struct client *client)
 	return packet_get_known(&client->packet, &submitted->known);
 }
 
-/* Gives out one of the stacks. */
+/* Delivers one of the stacks. */
 static void client_give(struct client *client, struct submitted *submitted,
 			const struct stack *meant)
 {
@@ -608,7 +609,7 @@ static int client_ids(struct client *client)
 	return 0;
 }
 
-/* Every message of the answer has to bring something new, so it ends. */
+/* Each message of the answer must make progress, so the loop ends. */
 static int client_answer(struct client *client, uint64_t deadline)
 {
 	int err = 0;

@@ -8,18 +8,18 @@
 
 #include "cli/base/array.h"
 
-/* The largest programs with all their symbols have about half of it. */
+/* The largest programs with full symbols have about half of it. */
 #define MAX_FUNCTIONS (4U << 20)
-#define MAX_NAMES (1U << 28)    /* bytes of those that are kept */
-#define MAX_READ (16U << 20)    /* bytes of the others that are in memory while they are compared */
-#define MAX_COMPARED (1U << 20) /* names: then the first are as good */
+#define MAX_NAMES (1U << 28)    /* bytes of stored names */
+#define MAX_READ (16U << 20)    /* bytes of other names in memory during comparison */
+#define MAX_COMPARED (1U << 20) /* names: beyond, the first one is good enough */
 
-/* A row's bits: larger functions are cut, and names are places in all sources together. */
+/* Bits of a row: larger functions are cut; names are positions in all sources combined. */
 #define MAX_SIZE ((1U << 31) - 1)
 #define MAX_PLACES ((1U << 31) - 1)
-#define MAX_SOURCES 4 /* .symtab, .dynsym, names that are kept, a debug file's .symtab */
+#define MAX_SOURCES 4 /* .symtab, .dynsym, stored names, a debug file's .symtab */
 
-/* Functions within others are rare, and not deep: cold parts of hand-written code. */
+/* Nested functions are rare, and not deep: cold parts of hand-written code. */
 #define MAX_NESTED 64
 #define MAX_SECTIONS 64 /* with code; linkers write five */
 
@@ -27,24 +27,24 @@ struct table_row {
 	uint64_t start;
 	uint32_t size : 31;
 	uint32_t sized : 1; /* the size is from the symbol table */
-	uint32_t name : 31; /* where it is */
+	uint32_t name : 31; /* its position */
 	uint32_t local : 1;
 };
 
-/* Strings in a file, or those that are kept, where names are from start on. */
+/* Strings of a file, or stored ones; names begin at position start. */
 struct source {
-	const struct elf_file *file; /* NULL: kept */
+	const struct elf_file *file; /* NULL: stored */
 	const Elf64_Shdr *strings;
 	uint32_t start;
-	char *text; /* while names are compared; NULL: it is not in memory */
+	char *text; /* during comparison; NULL: not in memory */
 };
 
 struct function_table {
 	struct table_row *entries;
-	char *names; /* that are kept: those which have no place in a file */
+	char *names; /* stored ones: names without a position in a file */
 	uint32_t n, names_size;
 	size_t entries_room, names_room;
-	size_t room; /* bytes for both */
+	size_t room; /* bytes left for both */
 	struct source sources[MAX_SOURCES];
 	unsigned int n_sources;
 	uint32_t places; /* of all sources */
@@ -55,8 +55,8 @@ static uint32_t size_of(uint64_t size)
 	return size > MAX_SIZE ? MAX_SIZE : (uint32_t)size;
 }
 
-/* Symbols come source by source; without a place their names are kept. Returns NULL if there are
- * too many names. */
+/* Finds the source of a symbol; they come source by source. Names without a position are stored.
+ * Returns NULL if there are too many names. */
 static const struct source *source_get(struct function_table *table,
 				       const struct symbol_place *place)
 {
@@ -134,8 +134,7 @@ static bool name_read(const struct function_table *table, const struct table_row
 	return true;
 }
 
-/* Negative if a reader would rather see the first of two names. __GI_ is glibc's for
- * calls within itself. */
+/* Negative if the first name reads better. glibc uses __GI_ for internal calls. */
 static int names_compare(const char *a, const char *b)
 {
 	size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
@@ -153,7 +152,7 @@ static int names_compare(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* Orders by address; at the same address the largest first, of these what others can use. */
+/* Orders by address; ties by size, largest first, then by visibility to other files. */
 static int entries_compare(const void *left, const void *right)
 {
 	const struct table_row *a = left, *b = right;
@@ -167,7 +166,7 @@ static int entries_compare(const void *left, const void *right)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Whether the first of two names is the better one; one that cannot be read is none. */
+/* True if the first name is better; unreadable names count as none. */
 static bool is_better(const struct function_table *table, const struct table_row *a,
 		      const struct table_row *b)
 {
@@ -177,7 +176,8 @@ static bool is_better(const struct function_table *table, const struct table_row
 	       (!name_read(table, b, name_b) || names_compare(name_a, name_b) < 0);
 }
 
-/* Many names are compared where both tables have them: to read each costs more than all at once. */
+/* Most comparisons involve names of both tables: reading them one by one costs more than reading
+ * all. */
 static void sources_read(struct function_table *table)
 {
 	uint64_t left = MAX_READ;
@@ -206,8 +206,8 @@ static void sources_forget(struct function_table *table)
 	}
 }
 
-/* Leaves of the same code only what has the best name of the first, and none without
- * a size where the size is known. */
+/* Merges entries for the same code: keeps the best name, and drops entries without size where
+ * the size is known. */
 static void entries_unite(struct function_table *table)
 {
 	uint32_t n = 0, compared = 0;
@@ -226,7 +226,7 @@ static void entries_unite(struct function_table *table)
 	table->n = n;
 }
 
-/* The sections of code, by which functions without a size end. */
+/* Code sections, where functions without a size end. */
 struct sections {
 	const Elf64_Shdr *headers[MAX_SECTIONS];
 	size_t n;
@@ -244,7 +244,7 @@ static void sections_collect(struct sections *sections, const struct elf_file *f
 	}
 }
 
-/* The end of the section that an address is in; the address itself if it is in none. */
+/* End of the section with an address; the address itself outside sections. */
 static uint64_t sections_end(const struct sections *sections, uint64_t address)
 {
 	for (size_t i = 0; i < sections->n; i++) {
@@ -262,7 +262,7 @@ static uint64_t sections_end(const struct sections *sections, uint64_t address)
 static void table_entries_end(struct function_table *table, const struct elf_file *file)
 {
 	struct sections sections;
-	uint64_t outer = 0; /* where the functions end that began before */
+	uint64_t outer = 0; /* end of the functions that began before */
 
 	sections_collect(&sections, file);
 	for (uint32_t i = 0; i < table->n; i++) {
@@ -275,7 +275,7 @@ static void table_entries_end(struct function_table *table, const struct elf_fil
 			continue;
 		}
 		end = sections_end(&sections, entry->start);
-		if (entry->start < outer && outer < end) /* a label in a function */
+		if (entry->start < outer && outer < end) /* a label inside a function */
 			end = outer;
 		if (i + 1 < table->n && table->entries[i + 1].start < end)
 			end = table->entries[i + 1].start;

@@ -11,21 +11,21 @@
 #include "cli/base/array.h"
 #include "probes/elf/symbols.h"
 
-#define CHUNK (64UL << 10)     /* bytes that are read at a time */
-#define READ_MOST (64UL << 20) /* of a file */
+#define CHUNK (64UL << 10)     /* bytes per read */
+#define READ_MOST (64UL << 20) /* per file */
 #define MOST_NAMES (1UL << 28) /* bytes */
-#define RECENT 1024          /* pieces of code on the first level, on the next twice as many, ... */
+#define RECENT 1024          /* pieces of code on the first level, doubling on each further level */
 #define LEVELS 13            /* the last one has all others */
-#define ADD_MOST (1UL << 20) /* pieces of code that are added at a time */
-#define MARK 64              /* bytes before the place where a file was read last */
+#define ADD_MOST (1UL << 20) /* pieces of code added at a time */
+#define MARK 64              /* bytes before the last read position */
 
-#define NONE UINT32_MAX /* the code has gone */
+#define NONE UINT32_MAX /* the code was replaced */
 
-/* Code that was at its address last: no two have an address in common. */
+/* The latest code at its address: pieces never overlap. */
 struct code {
 	uint64_t start, end;
 	uint32_t name; /* offset in the names, or NONE */
-	uint32_t next; /* of what has gone: up to there others have, too */
+	uint32_t next; /* replaced code: pieces up to there are replaced, too */
 };
 
 /* Sorted by address. */
@@ -38,16 +38,15 @@ struct source {
 	int fd; /* -1: none */
 	uint64_t at;
 	size_t marked;
-	uint8_t mark[MARK]; /* what was there before at: another file has something else */
+	uint8_t mark[MARK]; /* bytes before at: another file has others */
 };
 
 struct jit_map {
 	size_t *room;
-	size_t taken; /* of it */
+	size_t taken; /* share of room taken */
 	struct source sources[JIT_FILES];
-	struct codes
-		levels[LEVELS]; /* what has met something newer, which is before it, has gone */
-	size_t left;            /* of ADD_MOST */
+	struct codes levels[LEVELS]; /* newer levels first; code replaced by them is marked */
+	size_t left;                 /* of ADD_MOST */
 	char *names;
 	size_t n_names, names_room;
 	uint64_t version;
@@ -93,7 +92,7 @@ void jit_map_free(struct jit_map *map)
 	free(map);
 }
 
-/* What another file of this kind has said may not hold any more. */
+/* Names from an earlier file of this kind may be outdated. */
 void jit_map_add(struct jit_map *map, enum jit_file kind, int fd)
 {
 	struct source *source = &map->sources[kind];
@@ -117,7 +116,7 @@ static size_t codes_before(const struct codes *codes, uint64_t address)
 	return ARRAY_SPLIT(codes->n, i, codes->all[i].end <= address);
 }
 
-/* Puts a piece of code in place of all that have an address of it. */
+/* Puts a piece of code in place of all that overlap it. */
 static int codes_put(struct codes *codes, const struct code *code)
 {
 	size_t first = codes_before(codes, code->start), end = first;
@@ -132,7 +131,8 @@ static int codes_put(struct codes *codes, const struct code *code)
 	return 0;
 }
 
-/* What is said again and again of many is not to be looked at each time: each way gets shorter. */
+/* Marks overlapped pieces as replaced. Shortens the chains of next, so that repeated calls do
+ * not visit replaced pieces again. */
 static void codes_drop(struct codes *codes, const struct code *code)
 {
 	size_t first = codes_before(codes, code->start), end = first, next;
@@ -152,7 +152,7 @@ static void codes_drop(struct codes *codes, const struct code *code)
 	}
 }
 
-/* A level becomes part of the next one. */
+/* Merges a level into the next one. */
 static int level_merge(struct jit_map *map, unsigned int level)
 {
 	struct codes *old = &map->levels[level + 1], *recent = &map->levels[level];
@@ -177,7 +177,7 @@ static int level_merge(struct jit_map *map, unsigned int level)
 	return 0;
 }
 
-/* Makes room on the first level. Each piece of code is moved some ten times in all. */
+/* Makes space on the first level. Each piece moves about ten times in all. */
 static int levels_merge(struct jit_map *map)
 {
 	int err = 0;
@@ -188,7 +188,7 @@ static int levels_merge(struct jit_map *map)
 	return err;
 }
 
-/* Returns 0, or negative if there is no room. */
+/* Returns 0, or a negative value without space. */
 static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const char *name,
 		    size_t length)
 {
@@ -230,7 +230,7 @@ bool jit_map_find(const struct jit_map *map, uint64_t address, struct jit_code *
 	return false;
 }
 
-/* --- Lines: START SIZE NAME, the numbers in hexadecimal --- */
+/* --- perf map lines: START SIZE NAME, numbers in hexadecimal --- */
 
 static bool hex_take(const char **at, uint64_t *value)
 {
@@ -255,7 +255,7 @@ static int line_read(struct jit_map *map, const char *line)
 		       : 0;
 }
 
-/* Reads whole lines of the chunk. Returns how many bytes they have; negative: no room. */
+/* Parses the complete lines in the chunk. Returns their bytes; negative: no space. */
 static ssize_t lines_read(struct jit_map *map, size_t size)
 {
 	char *chunk = (char *)map->chunk, *line = chunk, *end;
@@ -266,11 +266,11 @@ static ssize_t lines_read(struct jit_map *map, size_t size)
 			return -1;
 		line = end + 1;
 	}
-	/* No name has so many bytes. */
+	/* No name is that long. */
 	return line == chunk && size == CHUNK ? (ssize_t)size : line - chunk;
 }
 
-/* --- Records of jitdump --- */
+/* --- jitdump records --- */
 
 #define DUMP_MAGIC 0x4a695444
 enum { RECORD_LOAD, RECORD_MOVE };
@@ -296,8 +296,8 @@ struct dump_record {
 	};
 };
 
-#define RECORD_HEAD 16                                             /* bytes that all have */
-#define RECORD_MOST (sizeof(struct dump_record) + SYMBOL_NAME_MAX) /* that are read of one */
+#define RECORD_HEAD 16                                             /* bytes of the common header */
+#define RECORD_MOST (sizeof(struct dump_record) + SYMBOL_NAME_MAX) /* bytes read per record */
 
 static int record_read(struct jit_map *map, const struct dump_record *record, size_t size)
 {
@@ -314,7 +314,7 @@ static int record_read(struct jit_map *map, const struct dump_record *record, si
 	if (record->type != RECORD_MOVE || size < sizeof(*record) ||
 	    !jit_map_find(map, record->move.from, &from))
 		return 0;
-	/* The names may move, too. */
+	/* The names may be reallocated. */
 	name = strdup(from.name);
 	err = name ? code_add(map, record->move.to, record->move.size, name, strlen(name))
 		   : -ENOMEM;
@@ -322,8 +322,8 @@ static int record_read(struct jit_map *map, const struct dump_record *record, si
 	return err;
 }
 
-/* Reads the record at the beginning of the chunk. Returns how many bytes it has, which may be more
- * than the chunk, with the code; 0: it is not whole yet; negative: no room, or damage. */
+/* Parses the record at the start of the chunk. Returns its size including code, which may exceed
+ * the chunk; 0: incomplete; negative: no space, or corrupt. */
 static ssize_t dump_read(struct jit_map *map, const struct source *source, size_t size,
 			 uint64_t left)
 {
@@ -356,7 +356,7 @@ static void source_close(struct source *source)
 	source->fd = -1;
 }
 
-/* Whether a file is not what it was when it was read last, but another at the same place. */
+/* True if a file was replaced since the last read. */
 static bool source_is_other(const struct source *source, uint64_t size)
 {
 	uint8_t mark[MARK];

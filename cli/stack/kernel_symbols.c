@@ -17,17 +17,17 @@
 #define MAX_NAMES (256U << 20)
 #define MAX_MODULES 65535
 
-/* What follows the last function of a module, or of the kernel, is no function: the
- * file tells no sizes, and none is larger. */
+/* Longest function. The file has no sizes, and beyond the last function of a module or the
+ * kernel there is none. */
 #define MAX_FUNCTION (1U << 20)
 
-#define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127, and may be made 640 */
+#define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127, and at most 640 */
 #define BUCKETS 4096
 
 struct kernel_symbol {
 	uint64_t address;
 	uint32_t name;   /* offset in the names */
-	uint32_t module; /* number of its name, from 1; 0: the kernel itself */
+	uint32_t module; /* number of its name, from 1; 0: vmlinux */
 };
 
 struct kept {
@@ -40,12 +40,12 @@ struct kept {
 
 struct kernel_symbols {
 	struct kernel_symbol *symbols; /* by address */
-	char *names;                   /* of functions and of modules */
+	char *names;                   /* of functions and modules */
 	uint32_t *modules;             /* offsets in the names */
 	uint32_t n, names_size, n_modules;
 	size_t symbols_room, names_room, modules_room;
 	bool hidden;
-	uint64_t sched_start, sched_end; /* functions that are left out of stacks */
+	uint64_t sched_start, sched_end; /* functions left out of stacks */
 	struct own_code {
 		uint64_t address, size;
 	} * own;
@@ -55,7 +55,7 @@ struct kernel_symbols {
 	uint64_t beyond;
 };
 
-/* Appends text and a NUL; *at is where it begins. */
+/* Appends text and a NUL; sets *at to its offset. */
 static int name_add(struct kernel_symbols *symbols, const char *text, size_t length, uint32_t *at)
 {
 	if (symbols->names_size + length >= MAX_NAMES)
@@ -70,8 +70,7 @@ static int name_add(struct kernel_symbols *symbols, const char *text, size_t len
 	return 0;
 }
 
-/* The number of a module. Their symbols come together, so that only the last one is
- * worth looking at. */
+/* Number of a module. Symbols of a module are adjacent, so only the last one is compared. */
 static int module_add(struct kernel_symbols *symbols, const char *name, size_t length,
 		      uint32_t *number)
 {
@@ -104,7 +103,7 @@ static int symbol_add(struct kernel_symbols *symbols, const struct kernel_symbol
 	return 0;
 }
 
-/* Reads the digits that a line begins with; strtoull() takes three times as long. */
+/* Parses the leading digits; strtoull() takes three times as long. */
 static const char *address_read(const char *line, const char *end, uint64_t *address)
 {
 	*address = 0;
@@ -127,7 +126,7 @@ static bool is_text(const char *text, size_t length, const char *other)
 	return length == strlen(other) && !memcmp(text, other, length);
 }
 
-/* Where the section begins or ends is no function: the first one has the same address. */
+/* Section boundaries are not functions: the first function has the same address. */
 static bool section_take(struct kernel_symbols *symbols, const char *name, size_t length,
 			 uint64_t address)
 {
@@ -140,8 +139,8 @@ static bool section_take(struct kernel_symbols *symbols, const char *name, size_
 	return true;
 }
 
-/* A line is "ffffffff81000000 T name" and, in a module, "\t[module]". Others than
- * functions are passed over, also what does not look like this. */
+/* Parses "ffffffff81000000 T name", plus "\t[module]" for modules. Skips other symbols and
+ * malformed lines. */
 static int line_take(struct kernel_symbols *symbols, const char *line, const char *end)
 {
 	struct kernel_symbol symbol = { .module = 0 };
@@ -169,7 +168,7 @@ static int line_take(struct kernel_symbols *symbols, const char *line, const cha
 
 static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 {
-	size_t kept = 0; /* of a line whose end has not been read */
+	size_t kept = 0; /* bytes of an incomplete line */
 	ssize_t got;
 
 	while ((got = read(fd, buffer + kept, READ_SIZE - kept))) {
@@ -195,8 +194,8 @@ static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 	return line_take(symbols, buffer, buffer + kept);
 }
 
-/* Of several names of an address the one that the file has first, which is the one
- * that the kernel prints. Names are appended as they are read. */
+/* Of several names at an address, the first in the file wins, as in the kernel. Names are
+ * appended in file order. */
 static int symbols_compare(const void *left, const void *right)
 {
 	const struct kernel_symbol *a = left, *b = right;
@@ -282,7 +281,7 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
 	return symbols->hidden;
 }
 
-/* The function that contains an address; NULL if there is none. */
+/* Function that contains an address; NULL: none. */
 static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symbols,
 					       uint64_t address)
 {
@@ -293,10 +292,10 @@ static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symb
 	return &symbols->symbols[first - 1];
 }
 
-/* The first address is looked up as it is: in running code it is the instruction that
- * was interrupted, maybe the first of its function; in a thread that waits it is where
- * it goes on in __schedule(), which is not at its end. All others are return addresses
- * and looked up by the call: behind one that never returns another function begins. */
+/* The first address is looked up as is. In running code it is the interrupted instruction, maybe
+ * the first of its function; in a waiting thread, a resume point inside __schedule(). All others
+ * are return addresses, looked up by their call: after a call that never returns, another
+ * function begins. */
 static void frame_fill(const struct kernel_symbols *symbols, uint64_t ip, bool first,
 		       struct frame *frame)
 {
@@ -375,7 +374,7 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 	return &kept->stack;
 }
 
-/* The name of the function at an address; "" if it is not known. */
+/* Name of the function at an address; "": unknown. */
 static const char *name_at(const struct kernel_symbols *symbols, uint64_t address)
 {
 	const struct kernel_symbol *symbol = symbol_find(symbols, address);
@@ -388,7 +387,7 @@ static bool begins_with(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* How the kernel comes from a tracepoint to a BPF program. */
+/* Functions between a tracepoint and a BPF program. */
 static bool is_way(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -442,9 +441,9 @@ size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64
 	return own;
 }
 
-#define WAY_CALLS 2 /* frames of what the way itself has called */
+#define WAY_CALLS 2 /* frames of functions called by those */
 
-/* Ends behind the way's frames that begin at a frame, or up to some frames behind that. */
+/* Returns the end of such frames, which start at from or up to calls frames later. */
 static size_t way_end(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
 		      size_t from, size_t calls)
 {
@@ -473,7 +472,7 @@ size_t kernel_symbols_own(const struct kernel_symbols *symbols, const uint64_t *
 	return way_end(symbols, ips, n, own, own ? 0 : WAY_CALLS);
 }
 
-/* They are in each wait. */
+/* Present in each wait. */
 static bool only_switches(const char *name)
 {
 	static const char *const names[] = { "__schedule",

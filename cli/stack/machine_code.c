@@ -5,7 +5,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
-/* Bytes of an indirect near call (FF /2) without prefixes, by its ModRM and SIB bytes. */
+/* Size of an indirect near call (FF /2) without prefixes, from its ModRM and SIB bytes. */
 static size_t indirect_call_size(uint8_t modrm, uint8_t sib)
 {
 	uint8_t mode = modrm >> 6, base = modrm & 7;
@@ -90,7 +90,7 @@ bool code_ends_with_call_to(const uint8_t *code, int64_t *distance)
 	uint32_t instruction;
 
 	memcpy(&instruction, code, sizeof(instruction));
-	/* From the call itself, whose number of words is signed. */
+	/* Relative to the call itself, as a signed number of words. */
 	*distance = (int32_t)(instruction << 6) / 16 - CALL_SIZE;
 	return (instruction & 0xfc000000) == 0x94000000; /* bl */
 }

@@ -17,11 +17,11 @@
 #include "probes/elf/objects.h"
 #include "protocol.h"
 
-/* --- The files, each once --- */
+/* --- Files, each once --- */
 
 #define MOST_VDSO (256 << 10)
 
-/* What the kernel calls a file that is known. */
+/* The kernel's name of a known file. */
 struct name {
 	char *path; /* in its file system */
 	unsigned int major, minor;
@@ -29,13 +29,13 @@ struct name {
 	uint32_t object;
 };
 
-/* Of those that were found, the files stay open in the other process: no other file gets the
- * same device and inode. */
+/* Known files stay open in the other process, so that no other file gets the same device and
+ * inode. */
 struct known_file {
 	struct object object;
-	pid_t pid;      /* the process in which it was seen last */
+	pid_t pid;      /* last process seen with it */
 	bool kept;      /* there was a file */
-	uint8_t *image; /* of a vdso, else NULL */
+	uint8_t *image; /* copy of a vdso, else NULL */
 	size_t size;    /* of the image */
 };
 
@@ -43,7 +43,7 @@ struct mapped_files {
 	struct opener *opener;
 	struct known_file *all;
 	size_t n, room;
-	size_t told; /* of these */
+	size_t told; /* objects reported so far */
 	struct name *names;
 	size_t n_names, names_room;
 };
@@ -92,7 +92,7 @@ pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number)
 	return files->all[number].pid;
 }
 
-/* True if it did not tell of all: nobody listens any more. */
+/* True if some objects were not reported: the receiver is gone. */
 static bool mapped_files_are_untold(const struct mapped_files *files)
 {
 	return files->told < files->n;
@@ -100,8 +100,7 @@ static bool mapped_files_are_untold(const struct mapped_files *files)
 
 /* --- Files --- */
 
-/* Adds an object, whose path is copied. Returns its number; -ENOSPC if there are too many;
- * -ENOMEM. */
+/* Adds an object, copying its path. Returns its number; -ENOSPC if there are too many; -ENOMEM. */
 static int file_add(struct mapped_files *files, pid_t pid, const struct object *object)
 {
 	struct known_file *added;
@@ -116,8 +115,8 @@ static int file_add(struct mapped_files *files, pid_t pid, const struct object *
 	return added->object.path ? (int)files->n++ : -ENOMEM;
 }
 
-/* The path is compared as well: btrfs shows one device for all subvolumes,
- * which number their inodes each. */
+/* Compares paths as well: btrfs shows one device for all subvolumes, which number inodes
+ * independently. */
 static bool file_is_of(const struct known_file *file, const struct map *map, const char *path)
 {
 	const struct object *object = &file->object;
@@ -126,7 +125,7 @@ static bool file_is_of(const struct known_file *file, const struct map *map, con
 	       object->minor == map->minor && !strcmp(object->path, path);
 }
 
-/* One that could not be read, maybe as its process had gone: another process may still have it. */
+/* True if an unreadable file may be readable in this process: the earlier one may have ended. */
 static bool file_is_better(const struct mapped_files *files, const struct known_file *file,
 			   pid_t pid, const struct object *object)
 {
@@ -152,7 +151,7 @@ static int file_find(struct mapped_files *files, pid_t pid, const struct map *ma
 	};
 	size_t number = files->n;
 
-	/* Mappings of one file follow one another. Newer ones are better. */
+	/* Mappings of one file are often adjacent. Newer files match better. */
 	if (likely < files->n && file_is_of(&files->all[likely], map, path))
 		number = likely;
 	for (size_t i = files->n; number == files->n && i > 0; i--)
@@ -167,7 +166,7 @@ static int file_find(struct mapped_files *files, pid_t pid, const struct map *ma
 	return (int)number;
 }
 
-/* --- The vdso: its image is copied. A process can write into its own. --- */
+/* --- vdso: its image is copied, because a process can write to its own --- */
 
 static uint8_t *image_read(pid_t pid, uint64_t start, size_t size)
 {
@@ -194,7 +193,7 @@ static int image_find(struct mapped_files *files, pid_t pid, const struct map *m
 	for (size_t i = 0; i < files->n; i++) {
 		struct known_file *file = &files->all[i];
 
-		/* Without an image it can only be told that it is the vdso. */
+		/* Without an image, only the name can be compared. */
 		if (strcmp(file->object.path, MAPPED_VDSO) || !file->image != !image ||
 		    (image && (file->size != size || memcmp(file->image, image, size) != 0)))
 			continue;
@@ -224,8 +223,8 @@ static int image_open(const struct known_file *file)
 	return elf_only(fd);
 }
 
-/* Finds the object of a process's mapping, or adds it, which mapped_files_tell() then tells of.
- * likely: the number that it may have. Returns its number; -ENOSPC: there are too many; -ENOMEM. */
+/* Finds or adds the object of a process's mapping; mapped_files_tell() reports new ones. likely:
+ * probable number. Returns its number; -ENOSPC: too many; -ENOMEM. */
 static int mapped_files_find(struct mapped_files *files, pid_t pid, const struct map *map,
 			     uint32_t likely)
 {
@@ -244,7 +243,7 @@ static int mapped_files_find(struct mapped_files *files, pid_t pid, const struct
 	return number;
 }
 
-/* Tells of the next object; its descriptor is closed. */
+/* Reports the next object; closes its descriptor. */
 static int file_tell(struct mapped_files *files, int fd, mapped_found *found, void *context)
 {
 	uint32_t number = (uint32_t)files->told++;
@@ -257,7 +256,7 @@ static int file_tell(struct mapped_files *files, int fd, mapped_found *found, vo
 	return err;
 }
 
-/* Calls found for each object that was added. Returns 0 or what that returned. */
+/* Calls found for each new object. Returns 0 or its result. */
 static int mapped_files_tell(struct mapped_files *files, mapped_found *found, void *context)
 {
 	int err = 0;
@@ -273,7 +272,7 @@ static int mapped_files_tell(struct mapped_files *files, mapped_found *found, vo
 	return err;
 }
 
-/* --- By what the kernel calls them --- */
+/* --- Lookup by kernel names --- */
 
 static bool is_named(const struct name *name, const struct mounted_file *file)
 {
@@ -281,9 +280,8 @@ static bool is_named(const struct name *name, const struct mounted_file *file)
 	       name->minor == file->minor && !strcmp(name->path, file->path);
 }
 
-/* The object that the kernel calls so, if it is known and kept open: its inode is no other's.
- * Returns its number or -ENOENT. File systems without a major number may use one inode several
- * times: there it must be of the same path. */
+/* Finds a known, open object by its kernel name: no other file has its inode. Returns its number
+ * or -ENOENT. File systems without a major number may reuse inodes: there the path must match. */
 static int mapped_files_known(const struct mapped_files *files, const struct mounted_file *file)
 {
 	for (size_t i = 0; i < files->n_names; i++) {
@@ -301,7 +299,7 @@ static int mapped_files_known(const struct mapped_files *files, const struct mou
 	return -ENOENT;
 }
 
-/* Remembers what the kernel calls an object. That it cannot does not matter. */
+/* Stores the kernel name of an object; failures do not matter. */
 static void mapped_files_name(struct mapped_files *files, const struct mounted_file *file,
 			      uint32_t number)
 {
@@ -317,7 +315,7 @@ static void mapped_files_name(struct mapped_files *files, const struct mounted_f
 		files->names[files->n_names++] = name;
 }
 
-/* Whether an object can be this file. Overlay file systems show another device, that of a layer. */
+/* True if an object can be this file. Overlay file systems show another device, that of a layer. */
 static bool mapped_files_can_be(const struct mapped_files *files, uint32_t number,
 				const struct mounted_file *file)
 {
@@ -328,8 +326,8 @@ static bool mapped_files_can_be(const struct mapped_files *files, uint32_t numbe
 		(!file->major && !strcmp(basename(object->path), basename(file->path))));
 }
 
-/* Adds a file that has gone again from a process, by its path, and tells of it. Returns its number;
- * -ENOENT: it is not found; another -errno. */
+/* Adds a file that a process no longer maps, by its path, and reports it. Returns its number;
+ * -ENOENT: not found; another -errno. */
 static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct mounted_file *file,
 			     mapped_found *found, void *context)
 {
@@ -352,11 +350,11 @@ static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct
 	return err ? err : number;
 }
 
-/* --- What processes have mapped --- */
+/* --- Mappings of processes --- */
 
-#define VSYSCALL "[vsyscall]" /* the kernel's, which runs it on its own */
+#define VSYSCALL "[vsyscall]" /* the kernel emulates it */
 
-/* What is mapped, by address. */
+/* Mappings by address. */
 struct ranges {
 	struct mapping *mappings;
 	size_t n, room;
@@ -365,8 +363,7 @@ struct ranges {
 struct mapped {
 	struct mapped_files *files;
 	pid_t pid;
-	/* What was read when it was begun to read last; what is known; for the next.
-	 */
+	/* Latest snapshot of the process, current state, and next state. */
 	struct ranges seen, now, next;
 	uint64_t seen_at;
 };
@@ -422,8 +419,7 @@ const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n)
 	return mapped->now.mappings;
 }
 
-/* Appends a mapping, or makes the last one longer. Beyond the room there is
- * none. */
+/* Appends a mapping, or extends the last one. Drops it if there is no space. */
 static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 {
 	struct mapping *last = ranges->n ? &ranges->mappings[ranges->n - 1] : NULL;
@@ -439,7 +435,7 @@ static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 	if (ARRAY_GROW(ranges->mappings, ranges->n, ranges->room))
 		return -ENOMEM;
 	last = &ranges->mappings[ranges->n++];
-	memset(last, 0, sizeof(*last)); /* they are compared as bytes */
+	memset(last, 0, sizeof(*last)); /* compared as bytes */
 	last->start = mapping->start;
 	last->end = mapping->end;
 	last->offset = mapping->offset;
@@ -457,7 +453,7 @@ static int mapped_take(void *context, const struct map *map)
 	if (!map->executable || !strcmp(map->path, VSYSCALL) || seen->n == PROTOCOL_MAPPINGS ||
 	    strlen(map->path) >= PROTOCOL_PATH)
 		return 0;
-	/* The kernel's list is not of one moment: a range may come twice. */
+	/* The kernel's list is not atomic: a range may appear twice. */
 	if (seen->n && map->start < seen->mappings[seen->n - 1].end)
 		return 0;
 	if (*map->path != '/' && strcmp(map->path, MAPPED_VDSO) != 0) {
@@ -474,7 +470,7 @@ static int mapped_take(void *context, const struct map *map)
 	return ranges_add(seen, &mapping);
 }
 
-/* Reads what is mapped, unless that was done after t. */
+/* Reads the mappings, unless that was done after t. */
 static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, void *context)
 {
 	uint64_t now = clock_monotonic();
@@ -486,7 +482,7 @@ static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, v
 	mapped->seen_at = 0;
 	err = maps_each(mapped->pid, mapped_take, mapped);
 	if (!err && !mapped->seen.n)
-		err = -ESRCH; /* what is left of it has no memory */
+		err = -ESRCH; /* a zombie has no memory */
 	err = mapped_files_tell(mapped->files, found, context) ?: err;
 	if (!err)
 		mapped->seen_at = now;
@@ -495,8 +491,7 @@ static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, v
 	return err;
 }
 
-/* What is next becomes what is known. Returns whether that is something else.
- */
+/* Makes the next state current. Returns whether it differs. */
 static int mapped_step(struct mapped *mapped)
 {
 	struct ranges previous = mapped->now;
@@ -510,7 +505,7 @@ static int mapped_step(struct mapped *mapped)
 	return 1;
 }
 
-/* Appends what others have between start and end. */
+/* Appends the part of others between start and end. */
 static int ranges_add_part(struct ranges *ranges, const struct ranges *others, uint64_t start,
 			   uint64_t end)
 {
@@ -532,7 +527,7 @@ static int ranges_add_part(struct ranges *ranges, const struct ranges *others, u
 	return err;
 }
 
-/* All that was seen, and nothing else. */
+/* Takes over the snapshot entirely. */
 static int mapped_take_all(struct mapped *mapped, uint64_t t, mapped_found *found, void *context)
 {
 	int err = mapped_look(mapped, t, found, context);
@@ -543,7 +538,7 @@ static int mapped_take_all(struct mapped *mapped, uint64_t t, mapped_found *foun
 	return err ? err : mapped_step(mapped);
 }
 
-/* It has gone, and is not what it was. */
+/* Forgets everything: the process has ended or executed another program. */
 static int mapped_forget(struct mapped *mapped)
 {
 	const struct mapping unknown = { .end = UINT64_MAX, .object = SPACE_NO_FILE };
@@ -557,7 +552,7 @@ int mapped_read(struct mapped *mapped, mapped_found *found, void *context)
 	return mapped_take_all(mapped, UINT64_MAX, found, context);
 }
 
-/* Only between start and end there is something else. */
+/* Replaces only the range between start and end. */
 static int mapped_replace(struct mapped *mapped, uint64_t start, uint64_t end,
 			  const struct mapping *with, size_t n)
 {
@@ -573,7 +568,7 @@ static int mapped_replace(struct mapped *mapped, uint64_t start, uint64_t end,
 	return err ? err : mapped_step(mapped);
 }
 
-/* What was mapped between start and end can be executed now. */
+/* Handles a range that became executable. */
 static int mapped_changed(struct mapped *mapped, uint64_t start, uint64_t end)
 {
 	struct ranges parts = { 0 }, with = { 0 };
@@ -597,9 +592,9 @@ static int mapped_changed(struct mapped *mapped, uint64_t start, uint64_t end)
 	return err;
 }
 
-/* --- One file --- */
+/* --- Single files --- */
 
-/* Puts the names together: "" if the path is not known. */
+/* Joins the path components: "" if unknown. */
 static void change_path(const struct kd_mapped *change, char path[PATH_MAX])
 {
 	size_t length = 0;
@@ -612,7 +607,7 @@ static void change_path(const struct kd_mapped *change, char path[PATH_MAX])
 
 _Static_assert(KD_PATH_NAMES *(KD_PATH_NAME + 1) < PATH_MAX, "a path of names fits");
 
-/* The object that was seen where the file was mapped, if it is that file. */
+/* Object seen at the place of the file's mapping, if it is that file. */
 static int file_seen(const struct mapped *mapped, const struct mounted_file *file, uint64_t start,
 		     uint64_t offset)
 {
@@ -629,7 +624,7 @@ static int file_seen(const struct mapped *mapped, const struct mounted_file *fil
 	return -ENOENT;
 }
 
-/* The number of the file's object; -ENOENT if there is none; another -errno. */
+/* Number of the file's object; -ENOENT: none; another -errno. */
 static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
 			 mapped_found *found, void *context)
 {
@@ -646,7 +641,7 @@ static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapp
 		return number;
 	err = mapped_look(mapped, t, found, context);
 	if (mapped_files_are_untold(mapped->files))
-		return err; /* nobody listens any more */
+		return err; /* the receiver is gone */
 	number = err ? -ENOENT : file_seen(mapped, &file, change->start, change->offset);
 	if (number < 0)
 		number = mapped_files_gone(mapped->files, mapped->pid, &file, found, context);

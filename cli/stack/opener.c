@@ -18,17 +18,16 @@
 
 /* --- Files that a process had mapped, found by its mounts --- */
 
-#define MOST_TRIED 64 /* a file system may be mounted any number of times */
+#define MOST_TRIED 64 /* a file system may have any number of mounts */
 
 struct mount {
 	unsigned int major, minor;
-	char *root;  /* what of the file system is mounted */
-	char *point; /* where */
+	char *root;  /* mounted subtree of the file system */
+	char *point; /* mount point */
 };
 
-/* Whether what is open is this file. Btrfs and overlay file systems show
- * another device in stat() than the kernel's own, both without a major number:
- * there the inode has to do. */
+/* True if the open file is this one. For btrfs and overlay file systems, stat() shows another
+ * device than the kernel, both without a major number: there only the inode counts. */
 static bool mounted_file_is(const struct mounted_file *file, int fd)
 {
 	struct stat stat;
@@ -72,7 +71,7 @@ static bool mount_parse(struct mount *mount, char *line)
 	return true;
 }
 
-/* Where a mount has the file. Returns whether it can have it. */
+/* Path of a file in a mount. Returns false if the mount cannot contain it. */
 static bool mount_path(const struct mount *mount, const struct mounted_file *file,
 		       char path[PATH_MAX])
 {
@@ -99,10 +98,9 @@ static int mount_open(const char *root, const struct mounted_file *file, const c
 	return -ENOENT;
 }
 
-/* Opens a file for reading below the process's root directory, where one of its
- * mounts has it; path becomes its path as the process sees it. Returns a
- * descriptor, which the caller closes; -ENOENT if it is not there any more;
- * another -errno. */
+/* Opens a file for reading below the process's root, through one of its mounts; path becomes its
+ * path in the process's view. Returns a descriptor, which the caller closes; -ENOENT if the file
+ * is gone; another -errno. */
 static int mounts_open(pid_t pid, const struct mounted_file *file, char path[PATH_MAX])
 {
 	unsigned int tried = 0;
@@ -129,7 +127,7 @@ static int mounts_open(pid_t pid, const struct mounted_file *file, char path[PAT
 	return fd;
 }
 
-/* --- Files with separate debug information --- */
+/* --- Separate debug files --- */
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define BUILD_ID ".build-id/"
@@ -148,7 +146,7 @@ static bool is_build_id(const char *path)
 	return length && length <= MOST_HEX && !strcmp(path + length, SUFFIX);
 }
 
-/* Whether the first length bytes of a path are these three texts. */
+/* True if the first length bytes of a path are these three texts. */
 static bool path_begins(const char *path, size_t length, const char *before, const char *directory,
 			size_t directory_length, const char *behind)
 {
@@ -195,9 +193,9 @@ int debug_path_open(pid_t pid, const char *object, const char *path)
 	return fd < 0 ? elf_only(file_open(NULL, full)) : fd;
 }
 
-/* --- Files about code that is made at run time --- */
+/* --- Files about JIT code --- */
 
-/* What /proc/PID/status says. */
+/* From /proc/PID/status. */
 struct owner {
 	uid_t user; /* effective */
 	int pid;    /* in the process's own namespace */
@@ -221,7 +219,7 @@ static bool owner_read(pid_t pid, struct owner *owner)
 	return found == 2;
 }
 
-/* A descriptor of what may be read stays what it is; any other is closed. */
+/* Keeps a descriptor of an acceptable file; closes any other. */
 static int file_accept(int fd, const struct owner *owner, struct jit_id *id)
 {
 	struct stat stat;
@@ -234,9 +232,9 @@ static int file_accept(int fd, const struct owner *owner, struct jit_id *id)
 	return -EACCES;
 }
 
-/* The process's /tmp/perf-PID.map where it is in its root directory, by its own number. Returns a
- * descriptor, which becomes the caller's, or a negative errno: -EACCES: it is no regular file of
- * the process's user, so that others may have written it. */
+/* Opens the process's /tmp/perf-PID.map in its root, with the PID of its namespace. Returns a
+ * descriptor, which the caller takes over, or a negative errno. -EACCES: not a regular file of
+ * the process's user, so others may have written it. */
 static int jit_open_perf_map(pid_t pid, struct jit_id *id)
 {
 	char root[32], path[48];
@@ -251,7 +249,7 @@ static int jit_open_perf_map(pid_t pid, struct jit_id *id)
 	return fd < 0 ? fd : file_accept(fd, &owner, id);
 }
 
-/* The same of a descriptor of what it has mapped, which is closed unless it is returned. */
+/* Checks a descriptor of a mapped file; closes it unless it is returned. */
 static int jit_open_dump(pid_t pid, int fd, struct jit_id *id)
 {
 	struct owner owner;
@@ -264,11 +262,11 @@ static int jit_open_dump(pid_t pid, int fd, struct jit_id *id)
 	return -ESRCH;
 }
 
-/* --- The process that opens files --- */
+/* --- Opener process --- */
 
-/* A disk that sleeps takes some seconds. */
+/* A sleeping disk takes some seconds. */
 #define PATIENCE (5 * NSEC_PER_SEC)
-/* So many files that do not answer are waited for; after them none is opened. */
+/* Files that may time out; after them, nothing is opened. */
 #define MOST_SILENT 3
 
 enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE, WANTED_PERF_MAP, WANTED_DUMP };
@@ -277,7 +275,7 @@ enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE, WANTED_PERF_MAP, WANTED_
 struct wanted_file {
 	uint32_t wanted;
 	int32_t pid;
-	uint64_t start, end, inode; /* as struct object has them */
+	uint64_t start, end, inode; /* as in struct object */
 	uint32_t major, minor;
 	bool executable, deleted;
 	char path[PROTOCOL_PATH]; /* of the object; gone: in its file system */
@@ -294,16 +292,15 @@ struct opener {
 	struct helper helper;
 	struct signals *signals;
 	unsigned int without;
-	struct device silent[MOST_SILENT]; /* file systems that did not answer */
+	struct device silent[MOST_SILENT]; /* file systems that timed out */
 	unsigned int n_silent;
-	bool has_ended; /* by itself, which has been printed */
+	bool has_ended; /* by itself, which was reported */
 	struct packet packet;
 };
 
-/* --- In the child --- */
+/* --- Child --- */
 
-/* The kernel's link leads to what is mapped there now, which may be another
- * file than a moment ago. */
+/* The kernel's link points to the current mapping, which may be another file by now. */
 static int still_there(void *context, const struct map *map)
 {
 	const struct object *object = context;
@@ -326,7 +323,7 @@ static int mapped_open(pid_t pid, const struct object *object)
 	return object_open(pid, &by_path);
 }
 
-/* found: the path of what has gone, or ""; id: of a file with names of code, or 0. */
+/* found: path of an unmapped file, or ""; id: of a file with names of JIT code, or 0. */
 static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX], struct jit_id *id)
 {
 	const struct object object = {
@@ -391,7 +388,7 @@ static void opener_run(void *context, int socket, pid_t parent)
 	}
 }
 
-/* --- In the parent --- */
+/* --- Parent --- */
 
 int opener_open(struct opener **out, struct signals *signals, unsigned int without)
 {
@@ -428,7 +425,7 @@ void opener_close(struct opener *opener)
 
 static bool is_silent(const struct opener *opener, const struct wanted_file *wanted)
 {
-	bool has_device = wanted->major || wanted->minor; /* else it is only known by its path */
+	bool has_device = wanted->major || wanted->minor; /* otherwise only its path is known */
 
 	for (unsigned int i = 0; i < opener->n_silent && has_device; i++)
 		if (opener->silent[i].major == wanted->major &&
@@ -437,7 +434,7 @@ static bool is_silent(const struct opener *opener, const struct wanted_file *wan
 	return opener->n_silent == MOST_SILENT;
 }
 
-/* One that does not answer is given up: another process does the rest. */
+/* Gives up on a child that does not respond; a new one does the rest. */
 static void opener_fail(struct opener *opener, const struct wanted_file *wanted, int err)
 {
 	const char *path = wanted->wanted == WANTED_DEBUG ? wanted->debug : wanted->path;
@@ -524,7 +521,7 @@ int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, stru
 	const struct message *head = &opener->packet.head;
 	int fd;
 
-	/* For messages: of a process in a container it is another number. */
+	/* For messages: inside a container the PID differs. */
 	snprintf(perf_map.path, sizeof(perf_map.path), "/tmp/perf-%d.map", (int)pid);
 	fd = dump ? object_ask(opener, WANTED_DUMP, pid, dump)
 		  : opener_ask(opener, &perf_map, NULL);

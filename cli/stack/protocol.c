@@ -6,7 +6,7 @@
 
 #define CUT "..."
 
-/* As it is sent: followed by its texts. The lengths include the NUL; 0: no text. */
+/* Wire format, followed by its texts. Lengths include the NUL; 0: no text. */
 struct sent_frame {
 	uint64_t offset;
 	uint16_t function;
@@ -18,7 +18,7 @@ struct sent_frame {
 _Static_assert(PACKET_PAYLOAD <= UINT16_MAX, "a length fits");
 _Static_assert(PROTOCOL_OBJECTS < UINT16_MAX, "a file's number fits");
 
-/* How long a text is, with its NUL, as it is sent. */
+/* Length of a text on the wire, with its NUL. */
 static uint16_t sent_length(const char *text, size_t most)
 {
 	return text ? (uint16_t)(strnlen(text, most - 1) + 1) : 0;
@@ -58,7 +58,7 @@ bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame)
 	return true;
 }
 
-/* Takes a text of that length, which must be exactly that long. */
+/* Takes a text that must have exactly this length. */
 static int received_text(const struct packet *packet, size_t *at, size_t length, size_t most,
 			 const char **text)
 {

@@ -14,19 +14,19 @@
 #include "probes/elf/go_table.h"
 #include "function_table.h"
 
-/* --- What was mapped when --- */
+/* --- Mappings over time --- */
 
 struct snapshot {
 	uint64_t t;
-	struct mapping *mappings; /* sorted, without overlaps */
+	struct mapping *mappings; /* sorted, no overlaps */
 	size_t n;
 };
 
 struct space {
 	struct snapshot snapshots[SPACE_SNAPSHOTS]; /* by time */
 	size_t n;
-	size_t mappings; /* of all snapshots */
-	size_t most;     /* of them */
+	size_t mappings; /* in all snapshots */
+	size_t most;     /* limit of mappings */
 	uint64_t changes;
 };
 
@@ -40,13 +40,13 @@ static struct space *space_new(void)
 	return space;
 }
 
-/* Limits it to so many mappings, from the next space_set() on. */
+/* Sets the limit of mappings, effective with the next space_set(). */
 static void space_limit(struct space *space, size_t most)
 {
 	space->most = most;
 }
 
-/* How many mappings it has; and how many of them are of the time before the last change. */
+/* Number of mappings in all snapshots. */
 static size_t space_size(const struct space *space)
 {
 	return space->mappings;
@@ -107,7 +107,7 @@ static void snapshot_remove(struct space *space, size_t index)
 		(space->n - index) * sizeof(*space->snapshots));
 }
 
-/* Forgets the oldest of what it has of that time; that is something. */
+/* Drops the oldest snapshot, if there are others. */
 static void space_trim(struct space *space)
 {
 	if (space->n < 2)
@@ -116,17 +116,17 @@ static void space_trim(struct space *space)
 	space->changes++;
 }
 
-/* How many snapshots are not later than t. */
+/* Number of snapshots up to t. */
 static size_t snapshots_until(const struct space *space, uint64_t t)
 {
 	return ARRAY_SPLIT(space->n, i, space->snapshots[i].t <= t);
 }
 
-/* From t on, until the next later time, these n mappings are in force, and no other; they are
- * copied. Those that are empty, or not sorted by address, or overlap the one before, are left out.
- * What is the same as before is not kept again. Times may come in any order, but should rise: one
- * that comes late is in force until the next time that something else was set. Returns 0; -E2BIG if
- * there are more than it may have; -ENOMEM: then all is as before. */
+/* Makes these n mappings the only valid ones from t until the next snapshot; they are copied.
+ * Skips mappings that are empty, out of order, or overlap the previous one. A snapshot equal to
+ * the previous one is not stored. Times should rise, but may come in any order: a late one is
+ * valid until the next snapshot. Returns 0; -E2BIG above the limit; -ENOMEM with nothing
+ * changed. */
 static int space_set(struct space *space, uint64_t t, const struct mapping *mappings, size_t n)
 {
 	struct snapshot snapshot;
@@ -153,7 +153,7 @@ static int space_set(struct space *space, uint64_t t, const struct mapping *mapp
 	space->snapshots[at] = snapshot;
 	space->mappings += snapshot.n;
 	space->n++;
-	/* The next one has become superfluous if it is the same. */
+	/* The next one is redundant if it is equal. */
 	if (at + 1 < space->n && snapshots_same(&snapshot, &space->snapshots[at + 1]))
 		snapshot_remove(space, at + 1);
 	return 0;
@@ -167,7 +167,7 @@ static const struct mapping *snapshot_find(const struct snapshot *snapshot, uint
 									   : NULL;
 }
 
-/* The index of the snapshot in force; of the first if there was none yet. */
+/* Index of the snapshot valid at t, or else of the first one. */
 static size_t snapshot_at(const struct space *space, uint64_t t)
 {
 	size_t until = snapshots_until(space, t);
@@ -175,9 +175,9 @@ static size_t snapshot_at(const struct space *space, uint64_t t)
 	return until ? until - 1 : 0;
 }
 
-/* The mapping of an address at t. Mappings are read a moment after they were made, and nobody says
- * when they go: what is not mapped by those in force at t is looked up in the next later ones that
- * have it, then in the next earlier. NULL if none has it. It stays until the next space_set(). */
+/* Mapping of an address at t. Mappings are read shortly after they are made, and unmapping is
+ * not reported. So an unmapped address is looked up in the next later snapshot that has it, then
+ * in the next earlier. NULL: none. Valid until the next space_set(). */
 static const struct mapping *space_find(const struct space *space, uint64_t t, uint64_t address)
 {
 	const struct mapping *found = NULL;
@@ -190,8 +190,8 @@ static const struct mapping *space_find(const struct space *space, uint64_t t, u
 	return found;
 }
 
-/* Whether code of no file is mapped there: memory in which code is made at run time. Where nothing
- * at all is known, that is one mapping to the end. */
+/* True if executable memory without a file is mapped there: JIT code. If nothing at all is
+ * known, there is a single such mapping. */
 static bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t address)
 {
 	const struct mapping *mapping = space_find(space, t, address);
@@ -199,8 +199,8 @@ static bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t a
 	return mapping && mapping->object == SPACE_NO_FILE && mapping->end != UINT64_MAX;
 }
 
-/* A number that is the same for two times, or before and after a space_set(), only if space_find()
- * finds the same there. Never 0. */
+/* A number that is equal for two times, or before and after space_set(), only if space_find()
+ * returns the same. Never 0. */
 static uint64_t space_version(const struct space *space, uint64_t t)
 {
 	return space->changes * SPACE_SNAPSHOTS + snapshot_at(space, t) + 1;
@@ -208,40 +208,40 @@ static uint64_t space_version(const struct space *space, uint64_t t)
 
 /* --- From copies to names --- */
 
-/* Bytes for the functions of all objects together, and so of any single one. */
+/* Bytes for the functions of all objects, and so of any single one. */
 #define FUNCTIONS_ROOM (384UL << 20)
-/* Bytes for what processes say of code that they make. */
+/* Bytes for names of JIT code. */
 #define JIT_ROOM (128UL << 20)
 #define JIT_OBJECT "[jit]"
-/* Of the mappings that are kept of all spaces, one may have so many. */
+/* Share of the mappings that a single space may have. */
 #define SPACE_MOST (SPACE_MAPPINGS / 4)
 #define MAX_ID 64
-#define DEMANGLED 4096 /* names that are remembered */
+#define DEMANGLED 4096 /* cached names */
 
 struct resolved_object {
 	int fd;
 	char *path;
-	struct elf_file *elf; /* NULL: it is no sound ELF file */
+	struct elf_file *elf; /* NULL: not a valid ELF file */
 	struct cfi *cfi;
 	struct go_table *go;
 	struct function_table *functions;
-	struct debug_file debug; /* where they may be */
+	struct debug_file debug; /* where debug files may be */
 	bool elf_known, cfi_known, functions_known, build_id_known;
 	char build_id[2 * MAX_ID + 1]; /* "": none */
 };
 
-/* What a name became; each entry of the cache is used by many names. */
+/* A demangled name; each cache entry is shared by many names. */
 struct demangled {
 	uint32_t object, function;
 	bool used;
-	char *text; /* NULL: the name cannot be read */
+	char *text; /* NULL: unreadable */
 };
 
-/* What is mapped in one process, or in several that share it. */
+/* Mappings of a process, or of several that share them. */
 struct numbered_space {
-	struct space *space; /* NULL: it has not begun */
-	uint32_t serial;     /* of its beginning, no other's */
-	struct jit_map *jit; /* NULL: there is no file with names of code made at run time */
+	struct space *space; /* NULL: not yet used */
+	uint32_t serial;     /* unique to this use of the number */
+	struct jit_map *jit; /* NULL: no file with names of JIT code */
 	bool jit_read;       /* since resolver_renew() */
 };
 
@@ -251,32 +251,32 @@ struct resolver {
 	struct resolved_object **objects;
 	uint32_t n_objects;
 	size_t objects_room;
-	size_t functions_room; /* what is left of it */
+	size_t functions_room; /* bytes left */
 	size_t jit_room;
 	struct numbered_space *spaces;
 	uint32_t n_spaces, chosen;
 	size_t spaces_room;
-	size_t mappings; /* of all spaces */
-	uint32_t begun;  /* how many spaces, over the run */
+	size_t mappings; /* in all spaces */
+	uint32_t begun;  /* spaces used in the run */
 	struct unwinder *unwinder;
-	uint64_t unwinder_version; /* of the space that it remembers */
-	uint64_t t;                /* of the stack that is unwound */
+	uint64_t unwinder_version; /* of the space it has cached */
+	uint64_t t;                /* of the stack being unwound */
 	struct demangled demangled[DEMANGLED];
 };
 
-/* A file's debug file is asked for by its number. */
+/* Debug files are requested by the number of their object. */
 struct asked {
 	const struct resolver *resolver;
 	uint32_t object;
 };
 
-/* Where an address is in an object. */
+/* Location of an address in an object. */
 struct location {
 	struct resolved_object *object;
 	uint32_t number;
 	uint64_t offset;  /* in the file */
 	uint64_t address; /* as in the file's tables */
-	bool in_segment;  /* address is known */
+	bool in_segment;  /* address is valid */
 };
 
 static struct space *chosen_space(const struct resolver *resolver)
@@ -284,8 +284,8 @@ static struct space *chosen_space(const struct resolver *resolver)
 	return resolver->spaces[resolver->chosen].space;
 }
 
-/* Reads the headers when they are asked for first: most objects are in no stack, and
- * thousands of them may be made to take long. */
+/* Reads the headers on first use: most objects are in no stack, and thousands of them may be
+ * made slow on purpose. */
 static const struct elf_file *object_elf(struct resolved_object *object)
 {
 	if (!object->elf_known && elf_file_open(&object->elf, object->fd))
@@ -294,8 +294,8 @@ static const struct elf_file *object_elf(struct resolved_object *object)
 	return object->elf;
 }
 
-/* Code is in executable segments, which may share pages with others; but a segment
- * can be made executable later. */
+/* Code is in executable segments, which may share pages with others; but a segment can be made
+ * executable later. */
 static bool location_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
 			  struct location *location)
 {
@@ -425,7 +425,7 @@ int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, cons
 	return 0;
 }
 
-/* The space that has most of times gone by; NULL: none has any. */
+/* Space with the most outdated mappings; NULL: none has any. */
 static struct space *space_oldest(const struct resolver *resolver)
 {
 	struct space *found = NULL;
@@ -439,7 +439,7 @@ static struct space *space_oldest(const struct resolver *resolver)
 	return found;
 }
 
-/* Whoever changes its mappings all the time loses what it had, before others find no room. */
+/* Makes space for n mappings at the cost of spaces that change often. */
 static void space_room(struct resolver *resolver, size_t n)
 {
 	struct space *space;
@@ -513,7 +513,7 @@ void resolver_renew(struct resolver *resolver)
 		resolver->spaces[i].jit_read = false;
 }
 
-/* Reads on when names are asked for. NULL: there are none. */
+/* Reads new names when needed. NULL: none. */
 static const struct jit_map *chosen_jit(const struct resolver *resolver)
 {
 	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
@@ -537,7 +537,7 @@ uint64_t resolver_version(const struct resolver *resolver, uint64_t t,
 	const struct jit_map *jit = unwound->through_made ? chosen_jit(resolver) : NULL;
 
 	return mapped_version(resolver, t) +
-	       (jit ? jit_map_version(jit) * 0x9e3779b97f4a7c15 : 0); /* they do not meet */
+	       (jit ? jit_map_version(jit) * 0x9e3779b97f4a7c15 : 0); /* no collisions */
 }
 
 void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_copy *copy,
@@ -568,7 +568,7 @@ static const struct elf_file *debug_find(void *context, const struct elf_file *f
 	return debug_file_search(&object->debug, file, object->path, asked_open, context);
 }
 
-/* Reads the functions when they are asked for first; NULL if there are none. */
+/* Reads the functions on first use; NULL: none. */
 static const struct function_table *object_functions(struct resolver *resolver, uint32_t number)
 {
 	struct resolved_object *object = resolver->objects[number];
@@ -585,7 +585,7 @@ static const struct function_table *object_functions(struct resolver *resolver, 
 	return object->functions;
 }
 
-/* NULL if it has none. */
+/* NULL: none. */
 static const char *object_build_id(struct resolved_object *object)
 {
 	uint8_t id[MAX_ID];
@@ -599,7 +599,7 @@ static const char *object_build_id(struct resolved_object *object)
 	return *object->build_id ? object->build_id : NULL;
 }
 
-/* The name as it was written; NULL: it cannot be read. */
+/* The mangled name; NULL: unreadable. */
 static const char *function_text(struct resolver *resolver, uint32_t object,
 				 const struct function_table *functions, uint32_t number)
 {
@@ -616,7 +616,7 @@ static const char *function_text(struct resolver *resolver, uint32_t object,
 	return entry->text;
 }
 
-/* Names code that was made at run time. Returns whether it is known. */
+/* Names JIT code. Returns false if unknown. */
 static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t before,
 		     struct resolved_frame *frame)
 {
@@ -636,7 +636,7 @@ static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t befo
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
 		   struct resolved_frame *frame)
 {
-	uint64_t before = exact ? 0 : 1; /* from the address that is looked up to ip */
+	uint64_t before = exact ? 0 : 1; /* distance from the address looked up to ip */
 	const struct function_table *functions;
 	struct table_function function;
 	struct location location;

@@ -8,11 +8,11 @@
 
 #include "stack_copy.h"
 
-/* --- Stacks that were resolved before --- */
+/* --- Stacks resolved before --- */
 
 #define EXACT_WORDS ((UNWIND_FRAMES + 63) / 64)
 
-/* All that makes a stack what it is: words, of which n + KEY_FIXED are used. */
+/* Identity of a stack: words, n + KEY_FIXED of them used. */
 #define KEY_FIXED (2 + EXACT_WORDS)
 struct key {
 	uint64_t words[KEY_FIXED + UNWIND_FRAMES];
@@ -52,7 +52,7 @@ struct seen *seen_new(uint32_t room)
 	return seen;
 }
 
-/* Forgets all; the next ID is 0. */
+/* Drops all; the next ID is 0. */
 static void seen_forget(struct seen *seen)
 {
 	for (uint32_t i = 0; i < seen->n; i++)
@@ -148,10 +148,10 @@ struct server {
 	struct unwound unwound;
 	struct packet request;
 	struct packet reply;
-	struct packet asked; /* while a reply is being made */
+	struct packet asked; /* used while a reply is being built */
 };
 
-/* The resolver wants a debug file. */
+/* Requests a debug file for the resolver. */
 static int server_ask(void *context, uint32_t object, const char *path)
 {
 	struct server *server = context;
@@ -243,7 +243,7 @@ static int server_mappings(struct server *server, const struct packet *request)
 	return server_done(server, err);
 }
 
-/* Takes the copy at *at of the shared memory, and moves *at to the next. */
+/* Reads the copy at *at in the shared memory, and advances *at. */
 static int server_copy(const struct server *server, size_t *at, struct stack_copy *copy,
 		       uint64_t *t, uint64_t *space)
 {
@@ -268,7 +268,7 @@ static int server_copy(const struct server *server, size_t *at, struct stack_cop
 	return 0;
 }
 
-/* Sends the names of the frames of what was unwound. */
+/* Sends the names of the unwound frames. */
 static int server_describe(struct server *server, uint64_t t, uint32_t id)
 {
 	const struct unwound *unwound = &server->unwound;
@@ -297,7 +297,7 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 	return packet_send(server->socket, reply, -1, 0);
 }
 
-/* Says what the stack of a copy was unwound from, if that can be said. */
+/* Sends what the stack of a copy was unwound from, if it is known. */
 static int server_known(struct server *server, uint32_t number, const struct stack_copy *copy)
 {
 	struct known *known = &server->unwound.known;

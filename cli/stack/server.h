@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process without privileges does: it answers requests of protocol.h by
- * resolver.h. */
+/* Unprivileged process: answers requests of protocol.h with resolver.h. */
 #ifndef SERVER_H
 #define SERVER_H
 
@@ -13,26 +12,25 @@
 
 struct server;
 
-/* Shared: PROTOCOL_SHARED bytes that the other process writes while this one waits;
- * not owned, as is the socket. Returns NULL without memory. */
+/* shared: PROTOCOL_SHARED bytes that the other process writes while this one waits; not owned,
+ * nor is the socket. Returns NULL without memory. */
 struct server *server_new(int socket, const void *shared);
 
 /* NULL is allowed. */
 void server_free(struct server *server);
 
-/* Answers one request, whose file becomes the server's. Returns 0, or a negative
- * errno if the connection is of no use any more. */
+/* Answers a request and takes over its file. Returns 0, or a negative errno if the connection is
+ * no longer usable. */
 int server_answer(struct server *server, const struct packet *request);
 
-/* Tells the other process whether it may send requests: by status, 0 or a negative
- * errno, and a text about that. Returns 0 or a negative errno. */
+/* Tells the other process whether it may send requests: status 0 or a negative errno, and a
+ * text. Returns 0 or a negative errno. */
 int server_greet(int socket, int status, const char *text);
 
-/* Answers until the other process closes the connection: 0. Another -errno if that
- * cannot go on. */
+/* Answers until the other process closes the connection: 0. Another -errno on failure. */
 int server_run(struct server *server);
 
-/* --- Stacks that were resolved before --- */
+/* --- Stacks resolved before --- */
 
 struct seen;
 
@@ -42,12 +40,11 @@ struct seen *seen_new(uint32_t room);
 /* NULL is allowed. */
 void seen_free(struct seen *seen);
 
-/* Makes sure that n further stacks find room, if need be by forgetting all. */
+/* Makes space for n more stacks, by dropping all if necessary. */
 void seen_reserve(struct seen *seen, uint32_t n);
 
-/* Finds the ID of a stack that was unwound by the mappings of that version, or
- * gives it the next one, which needs room, and sets *added. Returns 0, -ENOSPC or
- * -ENOMEM. */
+/* Finds the ID of a stack unwound with mappings of this version. Otherwise assigns the next one,
+ * which needs space, and sets *added. Returns 0, -ENOSPC or -ENOMEM. */
 int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound, uint32_t *id,
 	      bool *added);
 

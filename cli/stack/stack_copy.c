@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* --- What the kernel side copied of a stack --- */
+/* --- Stack as copied by the kernel side --- */
 
-/* A thread's user registers and a copy of the live part of its stack, which may have holes: pages
- * that were not in memory when it was taken. */
+/* A thread's user registers and a copy of the live part of its stack, with holes for pages that
+ * were not in memory. */
 
-/* Of the kernel's code in the page that it maps for uprobes (kernel/events/uprobes.c), and what
- * a call puts on the stack. */
+/* Size of the code in the kernel's page for uprobes (kernel/events/uprobes.c), and of what a
+ * call pushes. */
 #if defined(__x86_64__)
 #define TRAMPOLINE_SIZE 128
 #define RETURN_SIZE 8
@@ -32,7 +32,7 @@ static bool page_is_copied(const struct part *part, uint64_t page)
 	return page < part->n_pages && part->pages[page / 64] >> (page % 64) & 1;
 }
 
-/* How many of the pages before this one were copied. */
+/* Number of copied pages before this one. */
 static uint64_t pages_copied(const struct part *part, uint64_t page)
 {
 	uint64_t n = 0;
@@ -44,19 +44,18 @@ static uint64_t pages_copied(const struct part *part, uint64_t page)
 	return n;
 }
 
-/* No copied page follows. */
+/* True if no copied page follows. */
 static bool page_is_behind(const struct part *part, uint64_t page)
 {
 	return page >= part->n_pages ||
 	       pages_copied(part, page) == pages_copied(part, part->n_pages);
 }
 
-/* Finds a byte in a part's data: sets its index, and how many of its page are there
- * from it on. */
+/* Finds a byte in a part's data: its index, and how many bytes of its page follow. */
 static enum stack_copy_found byte_find(const struct part *part, uint64_t address, uint64_t *index,
 				       uint64_t *room)
 {
-	uint64_t lead = part->start % KD_STACK_PAGE; /* what page 0 lacks */
+	uint64_t lead = part->start % KD_STACK_PAGE; /* missing part of page 0 */
 	uint64_t from_page, page;
 
 	if (address < part->start)
@@ -83,7 +82,7 @@ static enum stack_copy_found word_find(const struct part *part, uint64_t address
 	uint8_t bytes[sizeof(*word)];
 	size_t got = 0;
 
-	/* No more than two turns: a word lies in one page or in two. */
+	/* At most two turns: a word spans one or two pages. */
 	while (got < sizeof(bytes)) {
 		uint64_t index, room;
 		enum stack_copy_found found = byte_find(part, address + got, &index, &room);
@@ -125,7 +124,7 @@ enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t ad
 	return word_find(&part, address, word);
 }
 
-/* Reads a word of the user's memory. Returns whether it was copied. */
+/* Reads a word of user memory. Returns whether it was copied. */
 static bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
 {
 	return stack_copy_find(copy, address, word) == STACK_COPY_THERE;
@@ -151,12 +150,12 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 	return copy->trampoline && copy->n_returns && ip - copy->trampoline < TRAMPOLINE_SIZE;
 }
 
-/* --- What a stack is unwound from --- */
+/* --- Data that a stack is unwound from --- */
 
-/* As long as these registers and words of it are the same, so is the stack, and need not be copied
- * again: the BPF programs look for that. */
+/* While these registers and stack words are unchanged, so is the stack, and it needs no new
+ * copy: the BPF programs check this. */
 
-/* In n: it cannot be known. */
+/* Value of n: cannot be known. */
 #define REFUSED UINT16_MAX
 
 void known_begin(struct known *known, const struct stack_copy *copy)
@@ -165,7 +164,7 @@ void known_begin(struct known *known, const struct stack_copy *copy)
 	known->shape.sp = copy->regs[KD_REG_SP];
 	known->shape.regs = 1ULL << KD_REG_IP | 1ULL << KD_REG_SP;
 	known->shape.n = 0;
-	/* What was interrupted by a signal is elsewhere. */
+	/* The part interrupted by a signal is elsewhere. */
 	if (copy->other_start)
 		known_refuse(known);
 }
@@ -175,7 +174,7 @@ void known_register(struct known *known, unsigned int number)
 	known->shape.regs |= 1ULL << number;
 }
 
-/* The number of a word, as the BPF programs count. */
+/* Number of a word, as the BPF programs count. */
 static uint64_t word_number(const struct kd_shape *shape, uint64_t address)
 {
 	uint64_t from_start = address - (shape->sp - KD_RED_ZONE);
@@ -190,7 +189,7 @@ void known_word(struct known *known, uint64_t address)
 
 	if (shape->n == REFUSED)
 		return;
-	/* libunwind likes to read what it has just read. */
+	/* libunwind often reads a word twice. */
 	if (shape->n && shape->words[shape->n - 1] == number)
 		return;
 	if (number > UINT16_MAX || shape->n == KD_SHAPE_WORDS)

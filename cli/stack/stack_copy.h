@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's user registers and a copy of the live part of its stack, which may
- * have holes: pages that were not in memory when it was taken. */
+/* A thread's user registers and a copy of the live part of its stack, with holes for pages that
+ * were not in memory. */
 #ifndef STACK_COPY_H
 #define STACK_COPY_H
 
@@ -12,92 +12,91 @@
 
 struct stack_copy {
 	uint64_t regs[KD_REGS];         /* by DWARF number */
-	uint64_t start;                 /* address of the first byte of the copy */
-	uint64_t pages[KD_STACK_WORDS]; /* bitmap: page i after the one of start was copied */
-	/* The copied parts of those pages, one after the other; not owned. The part of
-	 * page 0 begins at start, and the last one may end before its page does. */
+	uint64_t start;                 /* address of the first byte */
+	uint64_t pages[KD_STACK_WORDS]; /* bitmap: page i after that of start was copied */
+	/* Copied parts of those pages, concatenated; not owned. That of page 0 begins at start;
+	 * the last one may end within its page. */
 	const uint8_t *data;
-	size_t size; /* of them in data, in bytes; without the other part */
-	/* In a signal's handler with a stack of its own: the outermost part of the
-	 * thread's, in up to 64 pages, whose bytes are in data behind the first part.
-	 * other_start is a multiple of KD_STACK_PAGE; 0: there is none. */
+	size_t size; /* bytes of data, without the other part */
+	/* In a signal handler on its own stack: the outermost part of the thread's stack, in up
+	 * to 64 pages, which follow the first part in data. other_start is a multiple of
+	 * KD_STACK_PAGE; 0: none. */
 	uint64_t other_start;
 	uint64_t other_pages; /* bitmap */
 	size_t other_size;
-	/* Functions with return probes, innermost first. The trampoline's address is in found of
-	 * theirs on the stack; 0: there is none. */
+	/* Functions with return probes, innermost first. Their return addresses on the stack are
+	 * replaced by the trampoline's; 0: none. */
 	uint64_t trampoline;
-	uint64_t mapped_at; /* see struct kd_trace; 0: the stack need not be known later */
-	uint64_t process;   /* its PID; 0: the only one, or the first */
+	uint64_t mapped_at; /* see struct kd_trace; 0: the stack need not be recognized later */
+	uint64_t process;   /* PID; 0: the only process, or the first */
 	size_t n_returns;
 	struct kd_return returns[KD_RETURNS];
 };
 
 enum stack_copy_found {
 	STACK_COPY_THERE,
-	STACK_COPY_HOLE,   /* in a page that was not copied, or nothing was */
-	STACK_COPY_BEYOND, /* behind the last byte that was copied */
-	STACK_COPY_BEFORE, /* before the first: in no live part of this stack */
+	STACK_COPY_HOLE,   /* in a page that was not copied, or no copy at all */
+	STACK_COPY_BEYOND, /* after the last byte copied */
+	STACK_COPY_BEFORE, /* before the first byte: not in the live stack */
 };
 
-/* Reads a word of the user's memory, at any alignment. Says where it is; it was read
- * if it is there. */
+/* Reads a word of user memory at any alignment. Returns its place; only STACK_COPY_THERE sets
+ * *word. */
 enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t address,
 				      uint64_t *word);
 
-/* Where a function returns to of which this is the return address, with this stack pointer
- * behind it: the same address, unless that is the trampoline's. */
+/* Actual target of a return address, where sp is the stack pointer after the return. Differs
+ * from the address only for the trampoline. */
 uint64_t stack_copy_return(const struct stack_copy *copy, uint64_t address, uint64_t sp);
 
-/* True if an instruction is the trampoline's: the innermost of the returns is under way. */
+/* True if an instruction is in the trampoline: the innermost return is in progress. */
 bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip);
 
-/* The stack pointer behind a return. */
+/* Stack pointer after a return. */
 uint64_t stack_copy_behind(const struct kd_return *instance);
 
-/* --- A stack as the reports get it --- */
+/* --- Stacks in reports --- */
 
-/* The texts are not escaped. */
+/* Texts are not escaped. */
 struct frame {
 	const char *function; /* NULL: unknown */
-	uint64_t offset;      /* from the function's start; without it: the address in the object */
-	const char *object; /* path, "[vdso]", or the kernel's module; NULL: in none, or vmlinux */
+	uint64_t offset;      /* from the function's start; without a function, the address in
+			       * the object */
+	const char *object;   /* path, "[vdso]", or kernel module; NULL: none, or vmlinux */
 	const char *build_id; /* hexadecimal; NULL: none, or not needed */
-	uint32_t file; /* which of the files that processes have at this path; 0: in none, the
-			  kernel */
+	uint32_t file;        /* distinguishes files with the same path; 0: none, or kernel */
 };
 
-/* Immutable, and each stack exists once: those with the same address are the same. */
+/* Immutable and unique: equal stacks have the same address. */
 struct stack {
 	const struct frame *frames; /* innermost first */
 	size_t n;
-	const char *stop; /* why it is incomplete; NULL: it is complete */
-	/* Some frames were found by frame pointers: of a function that has none, the caller is
-	 * missing. */
+	const char *stop; /* why it is incomplete; NULL: complete */
+	/* Some frames were found by frame pointers: a function without one hides its caller. */
 	bool by_frame_pointers;
 };
 
-/* --- What a stack is unwound from --- */
+/* --- Data that a stack is unwound from --- */
 
-/* As long as these registers and words of it are the same, so is the stack, and need not be copied
- * again: the BPF programs look for that. */
+/* While these registers and stack words are unchanged, so is the stack, and it needs no new
+ * copy: the BPF programs check this. */
 
 struct known {
 	struct kd_shape shape; /* what is read */
-	uint64_t hash;         /* of it, see kd_known_mix() */
+	uint64_t hash;         /* see kd_known_mix() */
 };
 
-/* Begins with nothing but the instruction and the stack pointer. */
+/* Starts with only the instruction and the stack pointer. */
 void known_begin(struct known *known, const struct stack_copy *copy);
 
-/* A register, or a word of the stack, was read. */
+/* Note that a register or a stack word was read. */
 void known_register(struct known *known, unsigned int number);
 void known_word(struct known *known, uint64_t address);
 
-/* What was read cannot be told: the stack will not be known. */
+/* Something read cannot be described: the stack will not be recognized. */
 void known_refuse(struct known *known);
 
-/* Makes the hash. Returns false if the stack cannot be known. */
+/* Computes the hash. Returns false if the stack cannot be recognized. */
 bool known_finish(struct known *known, const struct stack_copy *copy);
 
 #endif

@@ -12,11 +12,11 @@
 #include "cli/base/clock.h"
 #include "protocol.h"
 
-/* --- Files about code that is made at run time --- */
+/* --- Files about JIT code --- */
 
 #define INTERVAL NSEC_PER_SEC
 
-/* Its writer maps it so that profilers see it. NULL: there is none. */
+/* The writer of a jitdump maps it so that profilers find it. NULL: none. */
 static const struct object *dump_find(const struct mapped *mapped, const struct mapped_files *files)
 {
 	size_t n;
@@ -32,7 +32,7 @@ static const struct object *dump_find(const struct mapped *mapped, const struct 
 	return NULL;
 }
 
-/* Returns a descriptor of what was not found before, else -1. */
+/* Returns a descriptor of a newly found file, else -1. */
 static int file_look(struct jit_files *files, enum jit_file kind, pid_t pid,
 		     const struct object *dump, struct opener *opener)
 {
@@ -50,7 +50,7 @@ static int file_look(struct jit_files *files, enum jit_file kind, pid_t pid,
 	return -1;
 }
 
-/* Code that is in no ELF file may also be mapped from memory that has a name. */
+/* JIT code may also be mapped from named memory. */
 static bool makes_code(const struct mapped *mapped, const struct mapped_files *files)
 {
 	size_t n;
@@ -86,20 +86,20 @@ void jit_files_look(struct jit_files *files, pid_t pid, const struct mapped *map
 
 /* --- Processes --- */
 
-/* An address space, as the other process has it. */
+/* An address space in the other process. */
 struct shared_space {
 	uint32_t users; /* 0: the number is free */
-	bool changed;   /* it is not what it was when it began */
-	bool told;      /* the other process has something of it */
-	uint64_t hash;  /* of what it was */
+	bool changed;   /* changed since it began */
+	bool told;      /* the other process has data of it */
+	uint64_t hash;  /* of its initial mappings */
 	size_t n;       /* mappings */
 };
 
 struct stack_processes {
 	void *by_pid; /* tsearch(3) tree of struct stack_process */
 	size_t n;
-	size_t mappings; /* for which they have memory */
-	/* Those that have ended, in this order, and others with the PID of one. */
+	size_t mappings; /* allocated mappings */
+	/* Ended processes in order of their end, including reused PIDs. */
 	struct stack_process *first, **last;
 	struct shared_space spaces[PROTOCOL_SPACES];
 };
@@ -160,7 +160,7 @@ static void size_update(struct stack_processes *processes, struct stack_process 
 	processes->mappings += process->size;
 }
 
-/* It becomes one of which nothing is known. */
+/* Forgets what is known of a process. */
 static void process_clear(struct stack_processes *processes, struct stack_process *process)
 {
 	space_leave(processes, process);
@@ -170,7 +170,7 @@ static void process_clear(struct stack_processes *processes, struct stack_proces
 	size_update(processes, process);
 }
 
-/* Forgets the one that has ended first. Returns false if there is none. */
+/* Drops the process that ended first. Returns false if there is none. */
 static bool ended_forget(struct stack_processes *processes)
 {
 	struct stack_process *process;
@@ -191,8 +191,8 @@ static bool ended_forget(struct stack_processes *processes)
 	return false;
 }
 
-/* Of those that have ended as many are forgotten as it takes. Returns false if there is no room for
- * what the process, which has not ended, has mapped. */
+/* Drops ended processes until the size fits. Returns false if the mappings of this process,
+ * which is alive, do not. */
 static bool size_fit(struct stack_processes *processes, struct stack_process *process)
 {
 	size_update(processes, process);
@@ -201,7 +201,7 @@ static bool size_fit(struct stack_processes *processes, struct stack_process *pr
 	return processes->mappings <= STACK_MAPPINGS;
 }
 
-/* A process, new or as new. NULL: there are too many, or there is no memory. */
+/* Adds or resets a process. NULL: too many, or no memory. */
 static struct stack_process *process_get(struct stack_processes *processes, pid_t pid)
 {
 	struct stack_process *process = stack_process_find(processes, pid);
@@ -275,7 +275,8 @@ void stack_process_refuse(struct stack_processes *processes, struct stack_proces
 	process->error = error;
 }
 
-/* Of mappings, by their bytes. One who made two alike would have mixed up his own stacks only. */
+/* Hashes mappings by their bytes. A process that forged a collision would only mix up its own
+ * stacks. */
 static uint64_t mappings_hash(const struct mapping *mappings, size_t n)
 {
 	uint64_t hash = n;
@@ -289,8 +290,8 @@ static uint64_t mappings_hash(const struct mapping *mappings, size_t n)
 	return hash;
 }
 
-/* A space that is the same ever since it began, unless it is to be its own; else a free one; else
- * STACK_NO_SPACE. */
+/* Finds an unchanged space with these mappings, unless the process needs its own; else a free
+ * one; else STACK_NO_SPACE. */
 static uint32_t space_like(const struct stack_processes *processes, uint64_t hash, size_t n,
 			   bool own)
 {
@@ -340,7 +341,7 @@ int stack_process_settle(struct stack_processes *processes, struct stack_process
 	int result = STACK_SPACE_CHANGES;
 	bool ended = process->ended, fits;
 
-	process->ended = false; /* it is not to be forgotten now */
+	process->ended = false; /* must not be dropped now */
 	fits = size_fit(processes, process);
 	space = process->space == STACK_NO_SPACE ? NULL : &processes->spaces[process->space];
 	if (!fits) {

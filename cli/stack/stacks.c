@@ -25,14 +25,13 @@
 #include "server.h"
 #include "stack_processes.h"
 
-/* --- The process that resolves them --- */
+/* --- Resolver process --- */
 
-#define SHARED_FD (SANDBOX_SOCKET + 1) /* what the program that is executed has besides */
+#define SHARED_FD (SANDBOX_SOCKET + 1) /* further descriptor of the executed program */
 #define NAME "kernel_delay"
 
-/* Makes the memory that the parent writes and the child reads, PROTOCOL_SHARED bytes: nobody can
- * have it mapped to be written but who calls this, at *mapped. Returns a descriptor or a negative
- * errno. */
+/* Makes PROTOCOL_SHARED bytes of memory that the parent writes and the child reads; only the
+ * caller has a writable mapping, *mapped. Returns a descriptor or a negative errno. */
 static int shared_new(void **mapped)
 {
 	int fd = memfd_create("stacks", MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
@@ -54,15 +53,14 @@ static int shared_new(void **mapped)
 	return err;
 }
 
-/* Says why the child cannot start. The socket may have its final place already. */
+/* Reports why the child cannot start. The socket may be in its final place already. */
 static void child_excuse(int socket, int err, const char *what)
 {
 	if (server_greet(socket, err, what))
 		server_greet(SANDBOX_SOCKET, err, what);
 }
 
-/* libunwind opens a pipe when it is used first, for something else than this; so that is done
- * before. */
+/* libunwind opens a pipe on first use, for unrelated reasons; do that first. */
 static _Noreturn void child_serve(const struct stacks_child *child, int socket, pid_t parent)
 {
 	const void *shared = mmap(NULL, PROTOCOL_SHARED, PROT_READ, MAP_SHARED, child->shared, 0);
@@ -78,22 +76,22 @@ static _Noreturn void child_serve(const struct stacks_child *child, int socket, 
 		err = server_greet(SANDBOX_SOCKET, 0, "ready");
 	if (!err)
 		err = server_run(server);
-	/* What it has is freed by the kernel sooner. */
+	/* Faster than freeing the memory. */
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Gives both descriptors their places. Returns whether that was possible. */
+/* Moves both descriptors to their places. Returns whether that worked. */
 static bool descriptors_place(int socket, int shared)
 {
-	/* Neither is to be closed by the other's. */
+	/* Moving one must not close the other. */
 	socket = fcntl(socket, F_DUPFD_CLOEXEC, SHARED_FD + 1);
 	shared = fcntl(shared, F_DUPFD_CLOEXEC, SHARED_FD + 1);
 	return socket >= 0 && shared >= 0 && dup2(socket, SANDBOX_SOCKET) >= 0 &&
 	       dup2(shared, SHARED_FD) >= 0;
 }
 
-/* The child, as helper_start() has it; its context is a struct stacks_child. Where the program
- * cannot be executed it goes on as it is. */
+/* Runs the child, see helper_start(); context is a struct stacks_child. If the program cannot be
+ * executed, the child continues as is. */
 static void stacks_child_run(void *context, int socket, pid_t parent)
 {
 	struct stacks_child child = *(const struct stacks_child *)context;
@@ -119,21 +117,21 @@ int stacks_child_main(int argc, char **argv)
 	if (argc != 3 || parse_u64(argv[1], 1, INT32_MAX, &parent) ||
 	    parse_u64(argv[2], 0, UINT32_MAX, &without) || without & ~(uint64_t)SANDBOX_SANITIZED)
 		return EX_USAGE;
-	prctl(PR_SET_NAME, NAME); /* that of the link that was executed tells nothing */
+	prctl(PR_SET_NAME, NAME); /* the name of the executed link says nothing */
 	child.without = (unsigned int)without;
 	child_serve(&child, SANDBOX_SOCKET, (pid_t)parent);
 }
 
-/* --- The stacks of a run --- */
+/* --- Stacks of a run --- */
 
 #define CHILD "the process that resolves user stacks"
-#define PATIENCE (10 * NSEC_PER_SEC) /* a debug file of 1 GB is read on the way */
+#define PATIENCE (10 * NSEC_PER_SEC) /* time to read a debug file of 1 GB */
 #define MOST_FILE 256                /* bytes of a path, in a message */
-#define MOST_OPENED 16               /* requests for debug files of one object */
+#define MOST_OPENED 16               /* debug file requests per object */
 
 struct stacks {
-	pid_t pid;           /* of the only process; 0: there are several */
-	struct helper child; /* pid 0: it has ended */
+	pid_t pid;           /* the only process; 0: several */
+	struct helper child; /* pid 0: ended */
 	struct opener *opener;
 	void *shared;
 	struct client *client;
@@ -142,10 +140,10 @@ struct stacks {
 	uint64_t refreshed;
 	uint64_t failed; /* copies that the client did not get */
 	char failure[160 + MOST_FILE];
-	uint8_t opened[PROTOCOL_OBJECTS]; /* how many debug files the child wanted */
+	uint8_t opened[PROTOCOL_OBJECTS]; /* debug file requests of the child */
 };
 
-/* The child wants a debug file. */
+/* Handles the child's request for a debug file. */
 static int stacks_serve(void *context, uint32_t object, const char *path)
 {
 	struct stacks *stacks = context;
@@ -156,10 +154,10 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	stacks->opened[object]++;
 	fd = opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
 			  mapped_files_path(stacks->files, object), path);
-	return fd == -EBADMSG ? -ENOENT : fd; /* which file systems may say, too */
+	return fd == -EBADMSG ? -ENOENT : fd; /* file systems may also return this */
 }
 
-/* Why the child is not waited for any more. */
+/* Notes why the child is given up. */
 static void failure_describe(struct stacks *stacks, int err, const char *file)
 {
 	snprintf(stacks->failure, sizeof(stacks->failure), CHILD " %s and was ended%s%s",
@@ -169,8 +167,7 @@ static void failure_describe(struct stacks *stacks, int err, const char *file)
 		 *file ? ", while it read " : "", file);
 }
 
-/* There will be no stacks any more. The child's own end tells more than that the
- * connection has gone. */
+/* Ends the stacks. The child's exit status says more than a closed connection. */
 static void stacks_fail(struct stacks *stacks, int err)
 {
 	char file[MOST_FILE] = "";
@@ -208,7 +205,7 @@ static int stacks_found(void *context, uint32_t number, int fd, const char *path
 	return err;
 }
 
-/* Tells the child what is mapped in a process's space; what is nobody's any more makes room. */
+/* Sends the mappings of a process's space; unused spaces make way. */
 static int space_tell(struct stacks *stacks, const struct stack_process *process, bool anew,
 		      uint64_t t)
 {
@@ -226,7 +223,7 @@ static int space_tell(struct stacks *stacks, const struct stack_process *process
 	return err;
 }
 
-/* Tells the child what a process has mapped from t on, if that has changed. */
+/* Sends the mappings of a process from t on, if they changed. */
 static int stacks_tell(struct stacks *stacks, struct stack_process *process, uint64_t t,
 		       int changed)
 {
@@ -234,7 +231,7 @@ static int stacks_tell(struct stacks *stacks, struct stack_process *process, uin
 
 	if (changed <= 0)
 		return changed;
-	if (!stacks->child.pid) /* it has ended while it was told of a file */
+	if (!stacks->child.pid) /* ended while receiving a file */
 		return -EPIPE;
 	space = stack_process_settle(stacks->processes, process);
 	if (space < 0 || space == STACK_SPACE_SHARED)
@@ -253,8 +250,7 @@ static int stacks_read(struct stacks *stacks, struct stack_process *process, uin
 	return stacks_tell(stacks, process, t, mapped_read(process->mapped, stacks_found, stacks));
 }
 
-/* Adds a process that is there already. *err: why it could not be read. NULL: there are too many.
- */
+/* Adds an existing process. *err: why it was unreadable. NULL: too many. */
 static struct stack_process *process_begin(struct stacks *stacks, pid_t pid, int *err)
 {
 	struct stack_process *process = stack_process_add(stacks->processes, pid, NULL);
@@ -329,7 +325,7 @@ static exit_status stacks_greeted(struct stacks *stacks, bool quiet)
 	return EX_OSERR;
 }
 
-/* All copies are of later: what is mapped now counts from the beginning. */
+/* All copies are taken later: the current mappings count from the start. */
 static exit_status stacks_begin(struct stacks *stacks)
 {
 	bool denied;
@@ -400,7 +396,7 @@ void stacks_close(struct stacks *stacks)
 	free(stacks);
 }
 
-/* What happened at one time may be told in another order. */
+/* Simultaneous events may be reported in another order. */
 static uint64_t stacks_time(struct stacks *stacks, uint64_t t)
 {
 	if (t > stacks->refreshed)
@@ -423,7 +419,7 @@ void stacks_add(struct stacks *stacks, pid_t pid)
 		process_get(stacks, pid);
 }
 
-/* A child has what its parent has, if that is known. */
+/* Copies the parent's mappings to a child, if known. */
 static int process_fork(struct stacks *stacks, pid_t pid, pid_t parent_pid)
 {
 	struct stack_process *parent = stack_process_find(stacks->processes, parent_pid);
@@ -449,7 +445,7 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 			stack_process_end(stacks->processes, process);
 		return 0;
 	}
-	if (!process) { /* all of it is read */
+	if (!process) { /* reads everything */
 		stacks_add(stacks, pid);
 		return 0;
 	}
@@ -459,15 +455,15 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 			   mapped_change(process->mapped, t, change, stacks_found, stacks));
 }
 
-/* Names of code are those of a space, from now on the process's own. The files are then new
- * again. */
+/* Separates a process whose JIT code has names from others in its space. Its JIT files then
+ * count as new. */
 static int process_part(struct stacks *stacks, struct stack_process *process)
 {
 	process->has_names = true;
 	return stacks_tell(stacks, process, stacks_time(stacks, 0), 1);
 }
 
-/* Tells the child where the process names the code that it makes, if that is new. */
+/* Sends new files with names of the process's JIT code. */
 static int process_jit(struct stacks *stacks, struct stack_process *process)
 {
 	int fds[JIT_FILES], err = 0;
@@ -494,14 +490,14 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 	int err = stacks->child.pid ? 0 : -EPIPE;
 
 	*stack = NULL;
-	/* The child may have ended by what it was told of the process. */
+	/* The child may have ended on what it was sent. */
 	if (stacks->child.pid && (!process || process->space == STACK_NO_SPACE)) {
 		stacks->failed++;
 		return process && process->error ? process->error : -ENOSPC;
 	}
 	if (stacks->child.pid)
 		err = process_jit(stacks, process);
-	if (!err && process->space == STACK_NO_SPACE) { /* there was no room for one of its own */
+	if (!err && process->space == STACK_NO_SPACE) { /* there was no space left for its own */
 		stacks->failed++;
 		return process->error;
 	}

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libunwind's remote interface, and around it what it does not do: it is given call
- * frame information only after that was validated (cfi.h), one entry at a time, and
- * what it makes of an entry is kept here.
+/* Uses libunwind's remote interface, and adds what it lacks. libunwind only gets validated call
+ * frame information (cfi.h), one entry at a time; the resulting rows are cached here.
  *
- * unw_step() is not used: it guesses where there is no information, its cache is one
- * for return addresses and interrupted ones alike (the rows of which differ behind
- * a call that does not return), has 128 rules, and masks signals around each look:
- * cli/DETAILS.rst has what that costs.
- * unw_reg_states_iterate() and unw_apply_reg_state() are made for such a cache. */
+ * unw_step() is not used. It guesses where there is no information. It caches return addresses
+ * and interrupted ones together, although their rows differ after a call that does not return.
+ * Its cache has 128 rules, and it masks signals around each lookup: cli/DETAILS.rst has the
+ * costs. unw_reg_states_iterate() and unw_apply_reg_state() are made for an external cache. */
 #include "unwind.h"
 
 #include <errno.h>
@@ -27,60 +25,58 @@
 #else
 #define REG_RETURN UNW_AARCH64_X30
 #define REG_FRAME UNW_AARCH64_X29
-#define ADDRESS_MASK ((1ULL << 48) - 1) /* above are the bits of pointer authentication */
+#define ADDRESS_MASK ((1ULL << 48) - 1) /* bits above are for pointer authentication */
 #define LEAF_NEEDS_STACK false
 #endif
 
-/* What is known of an address of code: how to get from there to the caller. */
+/* How to get from an address of code to its caller. */
 struct rule {
 	uint64_t address;
-	uint64_t generation; /* of the unwinder; another one: nothing is known */
+	uint64_t generation; /* of the unwinder; another one: empty */
 	struct unwind_object object;
-	bool mapped; /* there is code */
+	bool mapped; /* code is mapped there */
 	struct cfi_fde fde;
-	enum unwind_stop stop; /* UNWIND_COMPLETE: there is a row */
-	/* Of a function in Go, which has neither: how much it has on the stack. */
+	enum unwind_stop stop; /* UNWIND_COMPLETE: has a row */
+	/* A Go function without either: its frame size. */
 	bool is_go, go_outermost, go_switches, go_leaves, go_injected;
 	uint32_t go_frame;
-	/* Of the instruction before the next address, if it was looked at. */
+	/* Instruction before the next address, once examined. */
 	bool looked, calls;
-	uint64_t target; /* where the call goes; 0: unknown */
+	uint64_t target; /* target of the call; 0: unknown */
 };
 
-/* The context of libunwind's call-backs: a stack being unwound or, without a copy, a
- * rule being looked up. */
+/* Context of libunwind's callbacks: a stack being unwound or, without a copy, a rule being made. */
 struct walk {
 	struct unwinder *unwinder;
 	const struct stack_copy *copy;
-	struct known *known;     /* of a stack: what is read of it */
-	const struct rule *rule; /* whose information is being read */
+	struct known *known;     /* stack: what is read of it */
+	const struct rule *rule; /* rule being made */
 	uint64_t regs[KD_REGS];
-	uint64_t missing; /* bitmap of registers that are not known */
+	uint64_t missing; /* bitmap of unknown registers */
 	unsigned int *steps;
 	enum unwind_stop failure; /* why a read failed; UNWIND_COMPLETE: none did */
-	bool elsewhere;           /* a signal's handler ran on a stack of its own */
+	bool elsewhere;           /* a signal handler ran on its own stack */
 	bool exact;               /* the frame's instruction itself was interrupted */
-	bool by_frame_pointers;   /* some of the frames were found so */
-	bool left_goroutine;      /* what is on another stack does not wait for this one */
-	bool through_made;        /* some are code that is in no file that can be read */
+	bool by_frame_pointers;   /* used for some of the frames */
+	bool left_goroutine;      /* code on another stack does not wait for this one */
+	bool through_made;        /* some frames are code outside readable files */
 	uint64_t ip, sp;
-	bool begun; /* the cursor has the registers, and regs those that it began with */
+	bool begun; /* the cursor is set up, and regs holds its initial registers */
 	unw_cursor_t cursor;
 };
 
-#define WALK_ON UNWIND_STOPS /* it does not stop here */
+#define WALK_ON UNWIND_STOPS /* continue */
 
-/* Exported and not declared (as of 1.8); the Makefile looks whether it is there. */
+/* Exported but not declared (as of 1.8); the Makefile checks that it exists. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
 				       unw_proc_info_t *info, int need_unwind_info, void *context);
 
-#define MAX_STEPS 200000 /* words that may be read for one stack */
-#define BYTES_PER_STEP 4 /* of instructions validated */
-#define RULES 4096       /* a power of two: addresses of code that are remembered */
+#define MAX_STEPS 200000 /* words read per stack */
+#define BYTES_PER_STEP 4 /* of validated instructions */
+#define RULES 4096       /* cached addresses; a power of two */
 #define MAX_ROW 4096     /* bytes; 1.6 has 176 on x86-64 and 1 KB on arm64 */
 
-/* Where libunwind finds the table with the one entry it asked for: at an address that
- * no process has. */
+/* Where libunwind finds the table with the single entry: an address outside any process. */
 #define TABLE_ADDRESS 8
 
 struct unwinder {
@@ -88,12 +84,12 @@ struct unwinder {
 	void *context;
 	unw_addr_space_t space;
 	struct rule *rules;
-	uint8_t *rows; /* of the rules, libunwind's */
+	uint8_t *rows; /* libunwind's rows of the rules */
 	size_t row_size;
 	uint64_t generation;
 };
 
-/* Reads a word of the stack, and notes that it matters, or why it is not there. */
+/* Reads a word of the stack and notes that it matters, or why it is missing. */
 static bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	switch (stack_copy_find(walk->copy, address, word)) {
@@ -106,11 +102,11 @@ static bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
 	default:
 		walk->failure = UNWIND_NOT_COPIED;
 	}
-	known_refuse(walk->known); /* another time there may be more to read */
+	known_refuse(walk->known); /* more may be readable another time */
 	return false;
 }
 
-/* --- What libunwind calls; -UNW_ENOINFO would make it guess --- */
+/* --- libunwind callbacks; -UNW_ENOINFO would make it guess --- */
 
 static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t *word, int write,
 			 void *context)
@@ -129,8 +125,8 @@ static int memory_access(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	    cfi_word(rule->object.cfi, address - rule->object.bias, word))
 		return 0;
 	if (!walk->copy) {
-		/* Of the table; or indirect pointers to personality routines, whose
-		 * values nobody needs. */
+		/* From the table; or indirect pointers to personality routines, whose values do
+		 * not matter. */
 		static const int32_t entry[2] = { INT32_MIN, 0 };
 
 		*word = 0;
@@ -166,8 +162,8 @@ static int float_access(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t
 	return -UNW_EBADREG;
 }
 
-/* The entry has been found and validated; libunwind gets it through a table that has
- * no other, relative to the entry itself. */
+/* The entry was found and validated; libunwind gets it through a table with only this entry,
+ * relative to the entry itself. */
 static int info_find(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
 		     int need_unwind_info, void *context)
 {
@@ -197,7 +193,7 @@ static void info_put(unw_addr_space_t space, unw_proc_info_t *info, void *contex
 	(void)space, (void)info, (void)context;
 }
 
-/* Of code that announces itself at run time, which is not looked for. */
+/* Ignores code that registers itself at run time. */
 static int dynamic_find(unw_addr_space_t space, unw_word_t *list, void *context)
 {
 	(void)space, (void)list, (void)context;
@@ -217,7 +213,7 @@ static int name_refuse(unw_addr_space_t space, unw_word_t ip, char *name, size_t
 	return -UNW_EINVAL;
 }
 
-/* --- Where registers were saved --- */
+/* --- Saved registers --- */
 
 struct row_search {
 	struct unwinder *unwinder;
@@ -230,7 +226,7 @@ static uint8_t *rule_row(const struct unwinder *unwinder, const struct rule *rul
 	return unwinder->rows + (size_t)(rule - unwinder->rules) * unwinder->row_size;
 }
 
-/* Keeps the row of the rule's address, and ends the search. */
+/* Stores the row of the rule's address, and ends the search. */
 static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_word_t end)
 {
 	struct row_search *search = token;
@@ -249,7 +245,7 @@ static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_w
 	return -UNW_ESTOPUNWIND;
 }
 
-/* Has libunwind make the row of a rule. Returns UNWIND_COMPLETE, or what is wrong. */
+/* Makes the row of a rule with libunwind. Returns UNWIND_COMPLETE, or what is wrong. */
 static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *rule,
 				 unsigned int *steps)
 {
@@ -265,8 +261,7 @@ static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *r
 	return walk.failure ? walk.failure : UNWIND_BAD_CFI;
 }
 
-/* Finds out what Go's table says of a rule's address, and counts what that took. Returns whether it
- * is there. */
+/* Looks up a rule's address in Go's table, and counts the steps. Returns whether it is there. */
 static bool rule_explore_go(struct rule *rule, unsigned int *steps)
 {
 	uint64_t address = rule->address - rule->object.bias;
@@ -288,7 +283,7 @@ static bool rule_explore_go(struct rule *rule, unsigned int *steps)
 	return true;
 }
 
-/* Finds out what is to be known of a rule. */
+/* Fills a rule. */
 static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rule,
 				     unsigned int *steps)
 {
@@ -305,15 +300,15 @@ static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rul
 	err = cfi_find(object->cfi, rule->address - object->bias, &rule->fde);
 	if (err)
 		return err == -ENOENT ? UNWIND_NO_CFI : UNWIND_BAD_CFI;
-	/* Of a file that is mapped elsewhere than it says; the dynamic linker might have
-	 * corrected the address, in memory only. */
+	/* The file is mapped elsewhere than it says; the dynamic linker might have relocated the
+	 * address, but only in memory. */
 	if (rule->fde.absolute && rule->object.bias)
 		return UNWIND_BAD_CFI;
 	*steps += (unsigned int)(rule->fde.size / BYTES_PER_STEP);
 	return row_make(unwinder, rule, steps);
 }
 
-/* The rule of an address, which stays until the next call. */
+/* Rule of an address, valid until the next call. */
 static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsigned int *steps)
 {
 	struct rule *rule = &unwinder->rules[(address ^ address >> 12) % RULES];
@@ -323,11 +318,11 @@ static struct rule *rule_find(struct unwinder *unwinder, uint64_t address, unsig
 	*rule = (struct rule){ .address = address, .generation = unwinder->generation };
 	rule->stop = rule_explore(unwinder, rule, steps);
 	if (rule->stop == UNWIND_BUDGET)
-		rule->generation = 0; /* this stack's budget: another may have more left */
+		rule->generation = 0; /* depends on this stack's budget: do not cache */
 	return rule;
 }
 
-/* Reads a register of the frame. Returns whether it is known. */
+/* Reads a register of the frame. Returns false if unknown. */
 static bool walk_register(struct walk *walk, unsigned int number, uint64_t *value)
 {
 	unw_word_t word;
@@ -341,10 +336,9 @@ static bool walk_register(struct walk *walk, unsigned int number, uint64_t *valu
 
 /* --- Frames without call frame information --- */
 
-/* What is taken for a return address must be one: behind a call, if the code is in a file that can
- * be read. */
+/* A presumed return address must follow a call, if the code is in a readable file. */
 
-/* Bytes of a function that has no frame, as it makes a system call: more than any has. */
+/* Bytes of a frameless function up to a system call: an upper bound. */
 #define LEAF_SIZE 256
 
 static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, size_t size)
@@ -356,8 +350,8 @@ static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, 
 	       !elf_file_read(rule->object.file, offset, code, size);
 }
 
-/* Whether the instruction before an address is a call: what cannot be looked at may be one. The
- * handler of a signal returns to where nobody called it, and so does a goroutine. */
+/* Checks that a call precedes an address; if the code is unreadable, it may. Signal handlers and
+ * goroutines return to places without a call. */
 static void rule_look(struct rule *rule, uint64_t address)
 {
 	uint8_t code[CALL_SIZE];
@@ -373,13 +367,13 @@ static void rule_look(struct rule *rule, uint64_t address)
 	}
 }
 
-/* A frame that may be the caller's. */
+/* A possible caller's frame. */
 struct caller {
 	uint64_t ip, sp;
 	uint64_t target; /* of the call there; 0: unknown */
 };
 
-/* Whether code can return there. */
+/* True if code can return there. */
 static bool caller_look(struct walk *walk, struct caller *caller)
 {
 	struct rule *rule = rule_find(walk->unwinder, caller->ip - 1, walk->steps);
@@ -390,7 +384,7 @@ static bool caller_look(struct walk *walk, struct caller *caller)
 	return rule->calls;
 }
 
-/* With what was saved at an address of the stack. */
+/* Reads the return address at a stack address. */
 static bool caller_read(struct walk *walk, uint64_t saved, struct caller *caller)
 {
 	uint64_t word;
@@ -402,7 +396,7 @@ static bool caller_read(struct walk *walk, uint64_t saved, struct caller *caller
 	return caller_look(walk, caller);
 }
 
-/* All registers, as libunwind has them. */
+/* Copies all registers from libunwind. */
 static void registers_take(struct walk *walk)
 {
 	uint64_t missing = 0, word;
@@ -429,9 +423,9 @@ static enum unwind_stop walk_to(struct walk *walk, const struct caller *caller)
 	return WALK_ON;
 }
 
-/* --- Code that has put nothing on the stack --- */
+/* --- Code that has pushed nothing --- */
 
-/* The caller, if the interrupted function has no frame: its return address is at the top. */
+/* Caller of an interrupted function without a frame: its return address is on top. */
 static bool leaf_caller(struct walk *walk, struct caller *caller)
 {
 #if defined(__x86_64__)
@@ -445,8 +439,8 @@ static bool leaf_caller(struct walk *walk, struct caller *caller)
 #endif
 }
 
-/* In a file that has information such code is written by hand, as are system calls in functions
- * like clone3. Elsewhere the call must be one of this function, which makes no frame. */
+/* In a file with call frame information such code is hand-written, like system calls in clone3.
+ * Elsewhere the call must target this function, which has no frame. */
 static bool leaf_is_sure(const struct walk *walk, const struct rule *rule,
 			 const struct caller *caller)
 {
@@ -459,7 +453,7 @@ static bool leaf_is_sure(const struct walk *walk, const struct rule *rule,
 }
 
 /* --- Frame pointers: [fp] is the caller's, [fp + 8] the return address (System V ABI for AMD64,
- *     3.2.2; AAPCS64, 6.4.6) --- */
+ * 3.2.2; AAPCS64, 6.4.6) --- */
 
 static bool frame_caller(struct walk *walk, uint64_t fp, uint64_t *callers_fp,
 			 struct caller *caller)
@@ -468,7 +462,7 @@ static bool frame_caller(struct walk *walk, uint64_t fp, uint64_t *callers_fp,
 	       caller_read(walk, fp + sizeof(fp), caller);
 }
 
-/* No other register is known then; on arm64 the stack pointer is not more than a bound. */
+/* Other registers are then unknown; on arm64 the stack pointer is only a bound. */
 static enum unwind_stop walk_to_frame(struct walk *walk, uint64_t callers_fp,
 				      const struct caller *caller)
 {
@@ -478,7 +472,7 @@ static enum unwind_stop walk_to_frame(struct walk *walk, uint64_t callers_fp,
 	return walk_to(walk, caller);
 }
 
-/* What the interrupted instruction itself says of the frame. */
+/* Finds the caller by the interrupted instruction itself. */
 static bool edge_caller(struct walk *walk, const struct rule *rule, uint64_t *callers_fp,
 			struct caller *caller)
 {
@@ -497,12 +491,12 @@ static bool edge_caller(struct walk *walk, const struct rule *rule, uint64_t *ca
 	}
 }
 
-/* Goes from a frame of code without call frame information, that of walk->rule, to its caller.
- * Returns WALK_ON; UNWIND_COMPLETE if there is none; or why that cannot be done: stop, if it is for
- * want of such information. */
+/* Goes from a frame without call frame information, that of walk->rule, to its caller. Returns
+ * WALK_ON; UNWIND_COMPLETE: no caller; or the reason of failure: stop, if for lack of that
+ * information. */
 static enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop)
 {
-	const struct rule rule = *walk->rule; /* others may take its place */
+	const struct rule rule = *walk->rule; /* its slot may be reused */
 	struct caller leaf, caller;
 	uint64_t fp, callers_fp;
 	bool is_leaf;
@@ -518,7 +512,7 @@ static enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop)
 	if (walk->exact && edge_caller(walk, &rule, &callers_fp, &caller))
 		return walk_to_frame(walk, callers_fp, &caller);
 	if (walk_register(walk, REG_FRAME, &fp)) {
-		if (!fp && !walk->exact) { /* the outermost, by the same ABIs */
+		if (!fp && !walk->exact) { /* outermost frame, by the same ABIs */
 			walk->by_frame_pointers = true;
 			return UNWIND_COMPLETE;
 		}
@@ -531,10 +525,10 @@ static enum unwind_stop walk_plainly(struct walk *walk, enum unwind_stop stop)
 	return walk_to(walk, &leaf);
 }
 
-/* --- Go: its table says how much is on the stack at each instruction --- */
+/* --- Go: its table has the stack size at each instruction --- */
 
-/* Goes from a frame of such code to its caller: a return address is above what is on the stack, and
- * nothing is known of the registers there. Returns as walk_plainly(). */
+/* Goes from a Go frame to its caller: the return address is above the frame, and the registers
+ * there are unknown. Returns as walk_plainly(). */
 static enum unwind_stop walk_by_go(struct walk *walk)
 {
 	const struct rule *rule = walk->rule;
@@ -558,9 +552,9 @@ static enum unwind_stop walk_by_go(struct walk *walk)
 // SPDX
 #include "unwind.h"
 
-/* --- Frames with call frame information, and all of a stack --- */
+/* --- Frames with call frame information, and full stacks --- */
 
-/* Goes from a frame to its caller. Returns UNWIND_COMPLETE if there is none. */
+/* Goes from a frame to its caller. Returns UNWIND_COMPLETE without one. */
 static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 {
 	unw_word_t ip, sp;
@@ -574,12 +568,12 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 	err = unw_apply_reg_state(&walk->cursor, rule_row(walk->unwinder, rule));
 	if (err < 0 && walk->failure)
 		return walk->failure;
-	if (err < 0) /* of bad frames, libunwind refuses those that are their own callers */
+	if (err < 0) /* the only bad frames libunwind detects are their own callers */
 		return err == -UNW_EBADFRAME ? UNWIND_LOOP : UNWIND_BAD_CFI;
 	if (unw_get_save_loc(&walk->cursor, REG_RETURN, &from) < 0 ||
 	    unw_get_reg(&walk->cursor, UNW_REG_SP, &sp) < 0)
 		return walk->failure ? walk->failure : UNWIND_BAD_CFI;
-	if (from.type == UNW_SLT_NONE) /* undefined: DWARF's mark of the outermost frame */
+	if (from.type == UNW_SLT_NONE) /* undefined: DWARF marks the outermost frame so */
 		return UNWIND_COMPLETE;
 	if (unw_get_reg(&walk->cursor, REG_RETURN, &ip) < 0)
 		return walk->failure ? walk->failure : UNWIND_BAD_CFI;
@@ -647,12 +641,12 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 		unwound->stop = walk_step(&walk, unwound);
 	unwound->by_frame_pointers = walk.by_frame_pointers;
 	unwound->through_made = walk.through_made;
-	/* Another time there may be less left to do, or something else at these addresses. */
+	/* The budget or the code at these addresses may differ another time. */
 	if (unwound->stop == UNWIND_BUDGET || walk.through_made)
 		known_refuse(walk.known);
 }
 
-/* --- The unwinder --- */
+/* --- Unwinder --- */
 
 struct unwinder *unwinder_new(unwind_find *find, void *context)
 {
@@ -674,7 +668,7 @@ struct unwinder *unwinder_new(unwind_find *find, void *context)
 	unwinder->context = context;
 	unwinder->generation = 1;
 	unwinder->rules = calloc(RULES, sizeof(*unwinder->rules));
-	unwinder->space = unw_create_addr_space(&accessors, 0); /* 0: our byte order */
+	unwinder->space = unw_create_addr_space(&accessors, 0); /* 0: native byte order */
 	if (!unwinder->rules || !unwinder->space) {
 		unwinder_free(unwinder);
 		return NULL;
