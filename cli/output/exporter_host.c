@@ -14,8 +14,7 @@
 
 #define BLANKS " \t"
 
-/* Media ranges of each format. A wildcard subtype of "application" is not enough for
- * OpenMetrics. */
+/* Media ranges of each format. A wildcard subtype is not enough for OpenMetrics. */
 static const struct range {
 	const char *type, *version;
 	enum exporter_form form;
