@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays that grow. */
+/* Growing arrays. */
 #ifndef ARRAY_H
 #define ARRAY_H
 
@@ -10,8 +10,8 @@
 
 #define ARRAY_FIRST 32
 
-/* Makes room for n elements of a size in what *array points to, of which there are *room;
- * at least twice as many as before. Returns 0, or -ENOMEM and leaves all as it was. */
+/* Makes space for n elements of a size in the array at *array, at least doubling *room. Returns
+ * 0, or -ENOMEM with nothing changed. */
 static inline int array_reserve(void *array, size_t n, size_t *room, size_t size)
 {
 	size_t more = *room ? 2 * *room : ARRAY_FIRST;
@@ -29,8 +29,8 @@ static inline int array_reserve(void *array, size_t n, size_t *room, size_t size
 	return 0;
 }
 
-/* How many of the first n indices pass a test, an expression of i, which all do up to some index
- * and none from there on. */
+/* Number of leading indices among the first n that pass a test, an expression of i. No index
+ * after them passes (binary search). */
 #define ARRAY_SPLIT(n, i, test)                                                                    \
 	({                                                                                         \
 		size_t first_##i = 0, end_##i = (n);                                               \
@@ -46,7 +46,7 @@ static inline int array_reserve(void *array, size_t n, size_t *room, size_t size
 		first_##i;                                                                         \
 	})
 
-/* Room for another element behind n. */
+/* Makes space for another element after n. */
 #define ARRAY_GROW(array, n, room) array_reserve(&(array), (n) + 1, &(room), sizeof(*(array)))
 
 #endif

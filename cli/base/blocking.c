@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local int depth = -1; /* of what blocks; -1: not the thread that is watched */
+static _Thread_local int depth = -1; /* nesting depth; -1: not the watched thread */
 
 void blocking_begin(void)
 {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* --- Points in wall-clock time as the reports print them --- */
+/* --- Wall clock times in reports --- */
 
 void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *when)
 {
@@ -19,7 +19,7 @@ void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *wh
 	snprintf(text, TIMESTAMP_LEN, "%s.%06ld (%s UTC)", local, when->tv_nsec / 1000, utc);
 }
 
-/* Exactly so many digits, then a character if it is not NUL. */
+/* Parses exactly n digits, then a character unless it is NUL. */
 static bool digits(const char **text, unsigned int n, char then, int *number)
 {
 	for (*number = 0; n; n--, ++*text) {

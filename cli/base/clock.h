@@ -10,7 +10,7 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC 1000000000ULL
 
-/* A time in ns; 0: it is negative, or too large for that. */
+/* Time in ns; 0 if negative or too large. */
 static inline uint64_t clock_ns(const struct timespec *time)
 {
 	if (time->tv_sec < 0 || (uint64_t)time->tv_sec >= UINT64_MAX / NSEC_PER_SEC)
@@ -35,8 +35,8 @@ static inline uint64_t clock_monotonic(void)
 	return clock_ns(&now);
 }
 
-/* The wall clock's time at a moment of CLOCK_MONOTONIC not long ago. Both clocks
- * are read close to one another: again if this process was held up in between. */
+/* Wall clock time at a recent moment of CLOCK_MONOTONIC. Reads both clocks close together,
+ * repeatedly if this process was delayed in between. */
 static inline struct timespec clock_wall_at(uint64_t when)
 {
 	uint64_t before, apart, least = UINT64_MAX;
@@ -60,7 +60,7 @@ static inline struct timespec clock_wall_at(uint64_t when)
 	};
 }
 
-/* Sleeps until that time on CLOCK_MONOTONIC, whatever signals come. */
+/* Sleeps until a time on CLOCK_MONOTONIC, despite signals. */
 static inline void clock_wait_until(uint64_t when)
 {
 	const struct timespec until = clock_timespec(when);
@@ -69,18 +69,17 @@ static inline void clock_wait_until(uint64_t when)
 		;
 }
 
-/* --- Points in wall-clock time as the reports print them --- */
+/* --- Wall clock times in reports --- */
 
 #define TIMESTAMP_LEN 96
 
-/* Writes local time (of TZ) with microseconds and the time in UTC:
- * "2026-11-20T23:54:33.980769 (23:54:33 UTC)". A time that no calendar can
- * hold is written as seconds. */
+/* Writes local time (TZ) with microseconds, and UTC: "2026-11-20T23:54:33.980769 (23:54:33
+ * UTC)". A time beyond any calendar is written as seconds. */
 void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *when);
 
-/* Read a date, 2026-11-21, or a time of day, 15:04:05 or 15:04:05.25, at the text's beginning into
- * the members of *tm that are about it, and the fraction into *ns. They move *text behind it, or
- * return false if there is none. Whether a month has that day is not looked at. */
+/* Parse a leading date, 2026-11-21, or time of day, 15:04:05 or 15:04:05.25, into members of
+ * *tm, and the fraction into *ns. Advance *text, or return false without one. The day is not
+ * checked against the month. */
 bool timestamp_date(const char **text, struct tm *tm);
 bool timestamp_clock(const char **text, struct tm *tm, long *ns);
 

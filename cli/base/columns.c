@@ -18,7 +18,7 @@ static void write_out(struct columns *columns, const char *text, size_t length)
 		columns->err = errno ? -errno : -EIO;
 }
 
-/* Makes room for so many bytes. False if there never is. */
+/* Makes space for length bytes. False if they never fit. */
 static inline bool make_room(struct columns *columns, size_t length)
 {
 	if (length > sizeof(columns->text) - columns->used) {

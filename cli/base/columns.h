@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed-width columns of text and numbers on a stream. Large reports are
- * hundreds of thousands of lines: printf would take most of their time. */
+/* Fixed-width columns of text and numbers on a stream. Large reports have hundreds of thousands
+ * of lines: printf would take most of their time. */
 #ifndef COLUMNS_H
 #define COLUMNS_H
 
@@ -13,25 +13,25 @@
 
 struct columns {
 	FILE *out;
-	int err; /* the first failure, a negative errno */
+	int err; /* first failure, a negative errno */
 	size_t used;
-	char text[1 << 13]; /* on small stacks, too */
+	char text[1 << 13]; /* fits on small stacks */
 };
 
-/* Begins writing to a stream, which stays the caller's. */
+/* Begins writing to a stream, which the caller keeps. */
 void columns_begin(struct columns *columns, FILE *out);
 
-/* Text as it is. Inline, for most of it is constant and its length known. */
+/* Text as is. Inline, because most of it is constant with a known length. */
 void columns_bytes(struct columns *columns, const char *text, size_t length);
 static inline void columns_add(struct columns *columns, const char *text)
 {
 	columns_bytes(columns, text, strlen(text));
 }
 
-/* As printf(3), for what is not in every row. */
+/* Like printf(3), for rare text. */
 __attribute__((format(printf, 2, 3))) void columns_print(struct columns *columns, const char *fmt,
 							 ...);
-/* A number for it, with thousands separators; the text is the enclosing block's. */
+/* For numbers with thousands separators; the text lives in the enclosing block. */
 #define GROUPED(number) number_text((char[NUMBER_LEN]){ 0 }, number)
 static inline const char *number_text(char text[static NUMBER_LEN], uint64_t number)
 {
@@ -39,34 +39,32 @@ static inline const char *number_text(char text[static NUMBER_LEN], uint64_t num
 	return text;
 }
 
-/* Spaces, until a column that has been used up to here is full. */
+/* Pads a column with spaces to its width, after used columns. */
 void columns_pad(struct columns *columns, size_t used, size_t width);
 
-/* Text of ASCII at the left of a column that is never wider. */
+/* ASCII text, left-aligned and cut to the width. */
 void columns_cut(struct columns *columns, const char *text, size_t width);
 
-/* Text of ASCII at the left or right of a column, whole even if it is wider. */
+/* ASCII text, left- or right-aligned, never cut. */
 void columns_left(struct columns *columns, const char *text, size_t width);
 void columns_right(struct columns *columns, const char *text, size_t width);
 
-/* Text from the target or the kernel of at most COLUMNS_FOREIGN bytes, at most so many columns of
- * it. Returns how many it took. */
+/* Text from the target or kernel, at most COLUMNS_FOREIGN bytes, cut to width columns. Returns
+ * the columns used. */
 #define COLUMNS_FOREIGN 256
 size_t columns_foreign(struct columns *columns, const char *text, size_t length, size_t width);
 
-/* Numbers at the right of a column: a count without and nanoseconds with
- * thousands separators; in the gap forms, after the two spaces that separate
- * columns. */
+/* Right-aligned numbers: counts without, nanoseconds with thousands separators. The gap forms
+ * add the two spaces between columns first. */
 void columns_count(struct columns *columns, uint64_t count, size_t width);
 void columns_ns(struct columns *columns, uint64_t ns, size_t width);
 void columns_gap_count(struct columns *columns, uint64_t count, size_t width);
 void columns_gap_ns(struct columns *columns, uint64_t ns, size_t width);
 
-/* A number in hexadecimal, with 0x. */
+/* Hexadecimal number with 0x. */
 void columns_hex(struct columns *columns, uint64_t number);
 
-/* Writes out what is left. Returns 0, or a negative errno if the stream failed
- * now or before. */
+/* Flushes. Returns 0, or a negative errno if the stream failed at any time. */
 int columns_end(struct columns *columns);
 
 #endif

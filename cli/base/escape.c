@@ -12,8 +12,8 @@ struct range {
 	uint32_t first, last;
 };
 
-/* No glyph, or an effect on the text around it. All but the first two, the
- * controls, are format characters, variation selectors or no characters. */
+/* Characters without a glyph, or with an effect on adjacent text. The first two ranges are
+ * controls; the others are format characters, variation selectors, or noncharacters. */
 static const struct range hidden[] = {
 	{ 0x0000, 0x001f },   { 0x007f, 0x009f },    { 0x00ad, 0x00ad },   { 0x034f, 0x034f },
 	{ 0x061c, 0x061c },   { 0x115f, 0x1160 },    { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
@@ -23,8 +23,7 @@ static const struct range hidden[] = {
 	{ 0xe0000, 0xe0fff }, { 0xf0000, 0x10ffff },
 };
 
-/* The blocks of two columns and of none; single characters elsewhere count as
- * one. */
+/* Blocks of width two and zero; single characters elsewhere count as one. */
 static const struct range wide[] = {
 	{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0x4dbf },   { 0x4e00, 0xa4cf },
 	{ 0xa960, 0xa97f },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe10, 0xfe19 },
@@ -52,8 +51,8 @@ static bool in_ranges(const struct range *ranges, size_t n, uint32_t code)
 	return false;
 }
 
-/* Reads one character of at most length bytes. Returns its number of bytes; 0
- * if they are no valid UTF-8: cut off, too long a form or a surrogate. */
+/* Decodes a character of at most length bytes. Returns its bytes; 0 if they are invalid UTF-8:
+ * truncated, overlong, or a surrogate. */
 static size_t decode(const char *text, size_t length, uint32_t *code)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -88,7 +87,7 @@ static size_t decode(const char *text, size_t length, uint32_t *code)
 	return bytes;
 }
 
-/* One byte as an escape of at most four characters. Returns its length. */
+/* Escapes one byte as up to four characters. Returns their number. */
 static size_t escape_byte(char out[static 5], unsigned char byte)
 {
 	static const char plain[] = "\t\n\r\\", letters[] = "tnr\\";
@@ -101,8 +100,7 @@ static size_t escape_byte(char out[static 5], unsigned char byte)
 	return 2;
 }
 
-/* How many bytes at the beginning are printable ASCII that is left as it is: most names have no
- * others. */
+/* Number of leading bytes of printable ASCII without escapes: most names have no others. */
 static size_t plain_length(const char *text, size_t length)
 {
 	size_t n = 0;
@@ -171,7 +169,7 @@ size_t escape_width(const char *escaped)
 	return width;
 }
 
-/* U+0080 to U+009F have two bytes in UTF-8, the second of which may be in another piece. */
+/* U+0080 to U+009F are two bytes in UTF-8; the second one may be in the next piece. */
 static bool begins_c1(const char *text, size_t length)
 {
 	return (unsigned char)text[0] == 0xc2 &&

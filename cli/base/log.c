@@ -14,13 +14,13 @@
 #define LINE_LEN 2048
 
 static bool debugging, quiet;
-static int progress_width; /* of what log_progress() has on the screen */
-static FILE *held;         /* what is kept, in memory; NULL: messages are printed */
+static int progress_width; /* columns of the current progress line */
+static FILE *held;         /* buffer of held messages; NULL: print them */
 static char *held_text;
 static size_t held_length;
 
-/* One write per line, as stderr is not buffered: lines do not mix with those of
- * other processes. */
+/* Writes each line at once, because stderr is unbuffered: lines do not mix with those of other
+ * processes. */
 __attribute__((format(printf, 2, 0))) static void print_line(const char *prefix, const char *fmt,
 							     va_list args)
 {
@@ -188,8 +188,8 @@ void log_progress(const char *fmt, ...)
 	va_start(args, fmt);
 	width = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	/* Blanks where the line before was longer. The cursor waits at the beginning, so
-	 * that a shell's prompt or a text of others replaces the line. */
+	/* Blanks overwrite a longer previous line. The cursor returns to the start, so that a
+	 * shell prompt or other text replaces the line. */
 	blocking_begin();
 	fprintf(stderr, "\r%-*s\r", progress_width, text);
 	blocking_end();

@@ -12,7 +12,7 @@
 #include "array.h"
 #include "log.h"
 
-/* --- A list of what could be meant, for the hint to an error --- */
+/* --- Choices for the hint to an error --- */
 
 #define MOST_LISTED 8
 
@@ -32,7 +32,7 @@ void choices_add(struct choices *choices, const char *fmt, ...)
 	length = vsnprintf(at + separator, room - separator, fmt, args);
 	va_end(args);
 	if (length < 0 || (size_t)length >= room - separator)
-		*at = '\0'; /* none is listed in part */
+		*at = '\0'; /* no partial entries */
 	else
 		choices->length += separator + (size_t)length;
 }
@@ -48,15 +48,15 @@ void choices_hint(const struct choices *choices)
 	log_hint("choose one: %s%s", choices->text, choices->n > MOST_LISTED ? ", ..." : "");
 }
 
-/* --- Names as people type them: patterns, and what is close to a wrong one --- */
+/* --- Patterns, and similar names --- */
 
-#define LONGEST 4096    /* longer names are close to nothing */
-#define MOST_EDITS 6    /* between a name and one that is close */
-#define SHORTEST_PART 3 /* of a name that is looked for inside of others */
+#define LONGEST 4096    /* longer names have no similar ones */
+#define MOST_EDITS 6    /* between similar names */
+#define SHORTEST_PART 3 /* of a name that is searched in others */
 #define SWAP_SCORE 24   /* between one edit, 16, and two */
-#define SHOWN 200       /* bytes of each name in a hint */
+#define SHOWN 200       /* bytes per name in a hint */
 
-/* The ] of the set that begins here; NULL: this is no set. */
+/* Finds the ] of a set that begins here; NULL: not a set. */
 static const char *set_end(const char *set)
 {
 	const char *at = set + 1;
@@ -82,7 +82,7 @@ static bool set_has(const char *set, const char *end, unsigned char byte)
 	return found != negated;
 }
 
-/* The pattern after its first element, which is no star, if that fits the byte. */
+/* Rest of the pattern if its first element, not a star, matches the byte. */
 static const char *element_match(const char *glob, unsigned char byte)
 {
 	const char *end = *glob == '[' ? set_end(glob) : NULL;
@@ -103,7 +103,7 @@ bool names_is_glob(const char *text)
 
 bool names_match(const char *glob, const char *name)
 {
-	/* Only the last star can have to be tried again. */
+	/* Only the last star may need a retry. */
 	const char *star = NULL, *retry = NULL, *at = name, *next;
 
 	if (!strcmp(glob, name))
@@ -132,7 +132,7 @@ bool names_match(const char *glob, const char *name)
 
 #define NAMES_STATES 64
 
-/* Adds a pattern behind those that are there; *state is the first one that is free. */
+/* Appends a pattern; *state: first free state. */
 static bool pattern_compile(struct kd_names *names, const char *glob, bool literal,
 			    unsigned int *state)
 {
@@ -171,9 +171,9 @@ bool names_compile(struct kd_names *names, const char *glob)
 		pattern_compile(names, glob, true, &state));
 }
 
-/* The edits (insert, delete, replace a byte) from a to b; more than limit if it
- * takes more. By diagonals: of each only the furthest point is kept that so many
- * edits lead to, so unlike names cost limit^2 steps, however long they are. */
+/* Edit distance (insert, delete, replace a byte) from a to b, or more than limit. Works on
+ * diagonals, and only keeps the furthest point of each: dissimilar names of any length cost
+ * limit^2 steps. */
 static unsigned int edits(const char *a, size_t a_length, const char *b, size_t b_length, int limit)
 {
 	int n = (int)a_length, m = (int)b_length;
@@ -184,7 +184,7 @@ static unsigned int edits(const char *a, size_t a_length, const char *b, size_t 
 	for (size_t i = 0; i < sizeof(*rows) / sizeof(**rows); i++)
 		rows[0][i] = rows[1][i] = -1;
 	for (int used = 0; used <= limit; used++) {
-		/* Indices are diagonals: how much further b is than a. */
+		/* Indexed by diagonal: how much further b is than a. */
 		int *now = rows[used & 1] + MOST_EDITS + 1;
 		const int *before = rows[!(used & 1)] + MOST_EDITS + 1;
 
@@ -218,7 +218,7 @@ void names_closest_init(struct names_closest *closest, const char *wanted)
 	closest->length = strlen(wanted);
 	if (!names_is_glob(wanted))
 		return;
-	/* Of a pattern the longest part that stands for itself. */
+	/* For a pattern, its longest literal part. */
 	closest->length = 0;
 	for (const char *part = wanted; *part; part += strspn(part, "*?[]")) {
 		size_t length = strcspn(part, "*?[]");
@@ -231,8 +231,8 @@ void names_closest_init(struct names_closest *closest, const char *wanted)
 	}
 }
 
-/* True if two neighbours are exchanged, the most frequent mistake in typing. Two edits
- * would be too many for a short name. */
+/* True for a swap of two neighbors, the most frequent typo. Counted as two edits, it would be
+ * too much for a short name. */
 static bool is_swapped(const char *a, const char *b, size_t length)
 {
 	size_t at = 0;
@@ -243,8 +243,8 @@ static bool is_swapped(const char *a, const char *b, size_t length)
 	       !memcmp(a + at + 2, b + at + 2, length - at - 2);
 }
 
-/* The less, the closer; UINT32_MAX if it is not. An edit costs 16, so a name with
- * some more at its end is as close as one with three or four wrong letters. */
+/* Lower is closer; UINT32_MAX: not similar. An edit costs 16, so a name with extra letters at
+ * its end is as close as one with three or four wrong ones. */
 static unsigned int score(const struct names_closest *closest, const char *name, size_t length,
 			  unsigned int worst)
 {
@@ -286,7 +286,7 @@ void names_closest_offer(struct names_closest *closest, const char *name)
 	new_score = score(closest, name, length, worst);
 	if (new_score == UINT32_MAX || new_score > worst)
 		return;
-	/* Names that are as close are kept in the order of the alphabet. */
+	/* Equally close names stay in alphabetical order. */
 	for (at = 0; at < closest->n; at++) {
 		int order = strcmp(closest->kept[at].name, name);
 
@@ -346,7 +346,7 @@ void names_closest_clear(struct names_closest *closest)
 	closest->n = 0;
 }
 
-/* --- A collection of names to be sorted and printed --- */
+/* --- Sorted collections of names --- */
 
 int entries_add(struct entries *entries, const char *text, uint64_t address, bool flag)
 {

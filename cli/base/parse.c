@@ -8,10 +8,9 @@
 
 #include "clock.h"
 
-/* --- Decimal numbers as text, whatever the locale --- */
+/* --- Decimal numbers as text, in any locale --- */
 
-/* Digits come out last first, three at a time: they are written to the end of
- * a buffer. */
+/* Digits come last first, three at a time: fill the buffer from its end. */
 static size_t format(char text[static NUMBER_LEN], uint64_t number, bool grouped)
 {
 	char digits[NUMBER_LEN];
@@ -68,8 +67,8 @@ size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whol
 #define DAY (24 * 3600 * 1000000000ULL)
 #define DAYS_FROM (100000 * 1000000000ULL)
 
-/* Three digits of number / unit, rounded to the nearest: 1.04, 12.7, 380. Tells if there are
- * more digits in front of the point: 1,000 is the next unit's. */
+/* Three digits of number / unit, rounded to nearest: 1.04, 12.7, 380. Returns true if there are
+ * more before the point: 1,000 belongs to the next unit. */
 static bool three_digits(char text[static NUMBER_LEN], uint64_t number, uint64_t unit,
 			 size_t *length)
 {
@@ -78,7 +77,7 @@ static bool three_digits(char text[static NUMBER_LEN], uint64_t number, uint64_t
 
 	for (step = unit, shown = decimals; shown; shown--)
 		step /= 10;
-	if (!step) { /* of ns there are no parts */
+	if (!step) { /* ns have no fractions */
 		decimals = 0;
 		step = 1;
 	}
@@ -140,17 +139,17 @@ size_t number_limit(char text[static NUMBER_LEN], uint64_t ns)
 	const bool whole = ns % NSEC_PER_MSEC == 0;
 	size_t length = number_grouped(text, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC));
 
-	/* At least divided by 1000: there is room for the unit. */
+	/* Divided by 1000 or more, so the unit fits. */
 	memcpy(text + length, whole ? " ms" : " us", 4);
 	return length + 3;
 }
 
-/* --- Strict readers of numbers: the whole text counts; no white space, no sign --- */
+/* --- Strict number parsers: the entire text counts; no white space, no sign --- */
 
-/* Exponents beyond this make no difference to any number that fits a line. */
+/* Larger exponents make no difference to numbers on one line. */
 #define EXPONENT_MAX 100000000L
 
-/* A decimal number as text: digits, of which some follow a point. */
+/* A decimal number as text: digits, some after a point. */
 struct decimal {
 	const char *text;
 	long whole;    /* digits before the point */
@@ -195,8 +194,7 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 	return 0;
 }
 
-/* Splits the number at the text's beginning. Returns what follows it; NULL if
- * there is none. */
+/* Splits a leading number. Returns what follows; NULL: no number. */
 static const char *split_decimal(const char *text, struct decimal *decimal)
 {
 	*decimal = (struct decimal){ .text = text, .whole = count_digits(text) };
@@ -224,7 +222,7 @@ static const char *split_decimal(const char *text, struct decimal *decimal)
 	return text;
 }
 
-/* A digit counted from the first one, the point left out. */
+/* Digit by index, not counting the point. */
 static unsigned int digit_at(const struct decimal *decimal, long at)
 {
 	if (at < 0 || at >= decimal->whole + decimal->fraction)
@@ -240,8 +238,7 @@ static bool is_zero(const struct decimal *decimal)
 	return true;
 }
 
-/* The digits before the (moved) point times the unit. Returns false if that
- * does not fit. */
+/* Digits before the (moved) point times the unit. Returns false on overflow. */
 static bool whole_part(const struct decimal *decimal, uint64_t unit, uint64_t *ns)
 {
 	long digits = decimal->whole + decimal->fraction;
@@ -255,9 +252,8 @@ static bool whole_part(const struct decimal *decimal, uint64_t unit, uint64_t *n
 	return !__builtin_mul_overflow(whole, unit, ns);
 }
 
-/* The digits after the point times the unit. From the last digit to the first
- * this is exact: cutting off what is below 1 ns at every step yields the same
- * as once at the end. */
+/* Digits after the point times the unit. Exact when computed from the last digit: truncating to
+ * ns at every step yields the same as truncating once. */
 static uint64_t fraction_part(const struct decimal *decimal, uint64_t unit)
 {
 	long point = decimal->whole + decimal->exponent;

@@ -14,7 +14,7 @@
 
 #include "clock.h"
 
-/* --- Small files of /proc/PID --- */
+/* --- Small files in /proc/PID --- */
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
@@ -43,7 +43,7 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size)
 	return length;
 }
 
-/* It begins as "12 (a) b) S 1 ...": the name may hold anything. */
+/* Starts like "12 (a) b) S 1 ...": the name may contain anything. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 {
 	char text[1024], *begin, *end;
@@ -60,7 +60,7 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
 		   &state, &stat->parent, &flags, &stat->threads, &ticks) != 5)
 		return false;
-	/* A first thread that has ended is counted as long as there are others. */
+	/* An ended first thread counts while there are others. */
 	if ((state == 'Z' || state == 'X') && stat->threads)
 		stat->threads--;
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
@@ -70,7 +70,7 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	return true;
 }
 
-/* Which program it executes is the memory's to say: who has ended has none. */
+/* Tests for an address space by the link to the executable: ended threads have none. */
 static bool has_memory(pid_t tid)
 {
 	char path[32], program[2];
@@ -101,7 +101,7 @@ pid_t proc_thread(pid_t pid)
 	return found;
 }
 
-/* --- Another process's memory, which may do all it can to keep its reader waiting --- */
+/* --- Memory of another process, which may try to block its reader --- */
 
 /* Documentation/admin-guide/mm/pagemap.rst */
 #define PAGE_IN_MEMORY (1ULL << 63)
@@ -115,7 +115,7 @@ bool remote_open(struct remote *remote, pid_t pid)
 	snprintf(name, sizeof(name), "/proc/%d/pagemap", (int)remote->pid);
 	remote->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	remote->pagemap = open(name, O_RDONLY | O_CLOEXEC);
-	/* ENOENT: the process has gone, too; then its memory is not found either. */
+	/* ENOENT: the process is gone as well; reading its memory fails too. */
 	return remote->pagemap >= 0 || errno == ENOENT;
 }
 
@@ -125,9 +125,9 @@ void remote_close(const struct remote *remote)
 		close(remote->pagemap);
 }
 
-/* To read a page that is neither in memory nor in swap may never end: a process
- * provides it (userfaultfd, FUSE), maybe the very one that is read, and only a
- * deadly signal interrupts that. There is none on a stack that is in use, either. */
+/* Reading a page that is neither in memory nor in swap may never end: a process (userfaultfd,
+ * FUSE), maybe the same one, provides it, and only a fatal signal interrupts that. A stack in
+ * use has no such pages. */
 bool remote_has_page(const struct remote *remote, uint64_t at)
 {
 	off_t entry_at = (off_t)(at / remote->page * sizeof(uint64_t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files of /proc/PID. */
+/* Small files in /proc/PID. */
 #ifndef PROC_FILE_H
 #define PROC_FILE_H
 
@@ -8,45 +8,44 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads what fits of a file, with a NUL behind it. Returns its length, -1 if it cannot be read. */
+/* Reads what fits of a file, and adds a NUL. Returns the length, -1 if unreadable. */
 ssize_t proc_file_read(pid_t pid, const char *name, char *text, size_t size);
 
-/* The same of a process's name, without the line feed at its end; others may be in it. */
+/* Reads a process's name without its final line feed; it may contain others. */
 ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
 
-/* What /proc/PID/stat says of a process, or of the process of a thread. */
+/* Data in /proc/PID/stat about a process, or the process of a thread. */
 struct proc_stat {
-	char comm[64]; /* of threads of the kernel longer than struct task_struct has it */
-	bool kernel;   /* a thread of the kernel */
+	char comm[64]; /* longer for kernel threads than in struct task_struct */
+	bool kernel;   /* a kernel thread */
 	pid_t parent;
-	unsigned int threads; /* that have not ended; 0: the process has */
-	uint64_t started;     /* ns since the machine's start, to a clock tick */
+	unsigned int threads; /* that are alive; 0: the process has ended */
+	uint64_t started;     /* ns since boot, rounded to a clock tick */
 };
 
-/* Reads it; false if there is none. */
+/* Reads it; false if missing. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid);
 
-/* The thread by which a process's memory, files, namespaces and groups are to be had: the first
- * one, or where that has ended before the others (pthread_exit() in main()), another one. pid
- * itself if there is none. */
+/* Thread that gives access to a process's memory, files, namespaces and groups: the first one,
+ * or another if that has ended earlier (pthread_exit() in main()). pid itself without any. */
 pid_t proc_thread(pid_t pid);
 
-/* --- Another process's memory, which may do all it can to keep its reader waiting --- */
+/* --- Memory of another process, which may try to block its reader --- */
 
 struct remote {
 	pid_t pid;
-	int pagemap; /* -1: this kernel has none */
+	int pagemap; /* -1: unsupported */
 	uint64_t page;
 };
 
-/* False if it may not be read. The caller closes it if not. */
+/* False if it may not be read. Otherwise the caller closes it. */
 bool remote_open(struct remote *remote, pid_t pid);
 void remote_close(const struct remote *remote);
 
-/* Whether the page of an address is in memory or in swap, so that to read it ends. */
+/* True if the page at an address is in memory or swap, so that reading it ends. */
 bool remote_has_page(const struct remote *remote, uint64_t at);
 
-/* Copies what is in one page. */
+/* Copies data within one page. */
 bool remote_copy(const struct remote *remote, uint64_t at, void *to, size_t size);
 
 #endif

@@ -13,7 +13,7 @@
 #define LONGEST (10ULL * 365 * SECONDS_OF_DAY * NSEC_PER_SEC)
 #define MINUTE_LENGTH 5 /* 14:30 */
 
-/* A time of day, with or without its seconds. */
+/* Time of day, with or without seconds. */
 static bool clock_parse(const char **text, struct tm *tm, long *ns)
 {
 	char whole[MINUTE_LENGTH + 4] = "";
@@ -49,8 +49,8 @@ static bool zone_parse(const char *text, long *east)
 	return true;
 }
 
-/* The moment that the calendar has for it. False: it has none, such as of 31 April, or of an hour
- * that the beginning of summer time skips. */
+/* Converts a calendar time. False: it does not exist, such as 31 April, or an hour skipped by
+ * summer time. */
 static bool moment_of(const struct tm *wanted, bool local, time_t *seconds)
 {
 	struct tm tm = *wanted;
@@ -61,7 +61,7 @@ static bool moment_of(const struct tm *wanted, bool local, time_t *seconds)
 	       tm.tm_min == wanted->tm_min;
 }
 
-/* A moment that is not over yet. */
+/* Sets a moment, unless it is in the past. */
 static int moment_set(struct schedule *schedule, time_t seconds, long ns, uint64_t now)
 {
 	const struct timespec when = { seconds, ns };

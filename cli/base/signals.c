@@ -49,30 +49,30 @@ void button_close(struct button *button)
 {
 	if (button->fd < 0)
 		return;
-	signal(SIGUSR1, SIG_IGN); /* one that comes this late is not to kill */
+	signal(SIGUSR1, SIG_IGN); /* a signal this late must not kill */
 	close(button->fd);
 }
 
-/* --- Signals that end this program --- */
+/* --- Signals that end the program --- */
 
 struct signals {
 	sigset_t set;
 	int fd;
-	int pass_to;                    /* the pidfd of whom the next one is for; -1: nobody */
-	int number;                     /* the one that counted; 0: none */
-	uint64_t asked;                 /* when that came, CLOCK_MONOTONIC ns */
-	void (*restore)(void *context); /* then; NULL: nothing */
+	int pass_to;                    /* pidfd that receives the next one; -1: none */
+	int number;                     /* the signal that counted; 0: none */
+	uint64_t asked;                 /* time of its arrival, CLOCK_MONOTONIC ns */
+	void (*restore)(void *context); /* called then; NULL: none */
 	void *context;
 	pthread_t watcher;
-	int events;                   /* the watcher's: look again */
+	int events;                   /* wakes the watcher */
 	void (*stuck)(int unblocked); /* NULL: the process ends */
 	bool is_watched, was_stuck;
 	atomic_bool closing;
 };
 
-/* --- The watcher --- */
+/* --- Watcher --- */
 
-/* It only closes descriptors. Capabilities are each thread's own. */
+/* It only closes descriptors. Capabilities are per thread. */
 static void privileges_drop(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -81,13 +81,13 @@ static void privileges_drop(void)
 	syscall(SYS_capset, &header, none);
 }
 
-/* Takes what the other thread has not. Returns whether one counts that nothing was done about. */
+/* Takes signals the other thread has not. Returns true if one counts that was not acted on. */
 static bool turn_ask(struct signals *signals)
 {
 	return !atomic_load(&signals->closing) && !signals->was_stuck && signals_ask(signals);
 }
 
-/* The run has not gone on since. */
+/* The run has not progressed since. */
 static void stuck_act(struct signals *signals)
 {
 	if (!turn_ask(signals))
@@ -98,7 +98,8 @@ static void stuck_act(struct signals *signals)
 	signals->stuck(signals->fd);
 }
 
-/* If this thread takes the first, it alone does not block the next, and has to be there. */
+/* If this thread takes the first signal, it alone does not block the next one, so it must keep
+ * running. */
 static void *watch(void *context)
 {
 	struct signals *signals = context;
@@ -215,7 +216,7 @@ void signals_close(struct signals *signals)
 		return;
 	watcher_end(signals);
 	if (signals->fd >= 0) {
-		signals_ask(signals); /* one that comes this late is not to kill */
+		signals_ask(signals); /* a signal this late must not kill */
 		close(signals->fd);
 	}
 	sigprocmask(SIG_UNBLOCK, &signals->set, NULL);
