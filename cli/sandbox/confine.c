@@ -44,7 +44,7 @@ void capability_hint_ptrace(const char *instead)
 		 instead ? "; " : "", instead ? instead : "");
 }
 
-/* --- Takes from this process, for good, what it will not need any more --- */
+/* --- Drops what this process no longer needs, for good --- */
 
 #define CAPABILITIES 64
 #define CALL_NAME 32
@@ -56,8 +56,8 @@ bool confine_has(unsigned int capability)
 	return !capng_get_caps_process() && capng_have_capability(CAPNG_PERMITTED, capability);
 }
 
-/* What may be had again by execve(). Where the bounding set cannot be reduced, no_new_privs has to
- * do. */
+/* Drops what execve() could regain. If the bounding set cannot be reduced, no_new_privs must
+ * suffice. */
 static int bounds_drop(void)
 {
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
@@ -89,8 +89,7 @@ static int capabilities_keep(uint64_t wanted)
 
 /* --- System calls --- */
 
-/* Names of calls that are refused unless they are left. What is refused for the sake of its
- * arguments is below. */
+/* Names of system calls that are refused, unless kept. Refusals by argument are below. */
 static const struct group {
 	unsigned int calls; /* 0: always refused */
 	const char *names;
@@ -101,20 +100,20 @@ static const struct group {
 			 "setgroups chroot" },
 	{ CONFINE_MOUNT, "mount umount2 unshare" },
 	{ CONFINE_SOCKETS, "socket bind connect" },
-	/* Other processes, and other namespaces */
+	/* Other processes and namespaces. */
 	{ 0, "process_vm_writev process_madvise pidfd_getfd kcmp setns pivot_root mount_setattr "
 	     "move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick" },
-	/* The machine */
+	/* The machine. */
 	{ 0, "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon "
 	     "swapoff acct quotactl quotactl_fd syslog settimeofday clock_settime clock_adjtime "
 	     "adjtimex sethostname setdomainname iopl ioperm modify_ldt vhangup" },
-	/* What is rarely used but by attacks */
+	/* Rarely used except in attacks. */
 	{ 0, "add_key request_key keyctl userfaultfd io_uring_setup io_uring_enter "
 	     "io_uring_register open_by_handle_at fanotify_init mknod mknodat personality "
 	     "move_pages migrate_pages vmsplice listen accept accept4" },
 };
 
-/* Of these arguments the kernel takes 32 bits only. */
+/* The kernel only uses 32 bits of these arguments. */
 #define BITS(arg, mask, value)                                                                     \
 	{                                                                                          \
 		(arg), SCMP_CMP_MASKED_EQ, (mask), (value)                                         \
@@ -122,14 +121,14 @@ static const struct group {
 #define INT(arg, value) BITS(arg, UINT32_MAX, value)
 #define FLAG(arg, flag) BITS(arg, flag, flag)
 
-/* Calls that are refused with such an argument. */
+/* System calls refused with such an argument. */
 static const struct confine_rule {
 	unsigned int calls; /* as above */
 	int call;
 	struct scmp_arg_cmp argument;
 } rules[] = {
 	{ CONFINE_ATTACH, SCMP_SYS(bpf), INT(0, BPF_PROG_LOAD) },
-	/* Typing for those at the terminal. */
+	/* Injecting terminal input. */
 	{ 0, SCMP_SYS(ioctl), INT(1, TIOCSTI) },
 	{ 0, SCMP_SYS(ioctl), INT(1, TIOCLINUX) },
 	{ 0, SCMP_SYS(clone), FLAG(0, CLONE_NEWUSER) },
@@ -141,8 +140,7 @@ static const struct confine_rule {
 	{ 0, SCMP_SYS(clone), FLAG(0, CLONE_NEWCGROUP) },
 };
 
-/* A call that this machine or libseccomp does not know cannot be made, or is in some newer kernel
- * that is not asked for it. */
+/* A call unknown to this machine or libseccomp cannot be made, or is newer and unknown here. */
 static int group_refuse(scmp_filter_ctx filter, const char *names)
 {
 	char name[CALL_NAME];
@@ -165,9 +163,9 @@ static int trace_refuse(scmp_filter_ctx filter, unsigned int left)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ptrace), n, &other);
 }
 
-/* Not that filters slow down what they allow: this process runs nobody else's code, so the kernel
- * need not keep it from speculating (SSB). clone3() has its flags in memory, which a filter does
- * not see; the C library does without. */
+/* Disables the speculation mitigation (SSB), which would slow down allowed calls: this process
+ * runs no foreign code. clone3() has its flags in memory, invisible to filters; the C library
+ * works without it. */
 static int filter_fill(scmp_filter_ctx filter, unsigned int left)
 {
 	int error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
@@ -202,7 +200,7 @@ static int filter_load(unsigned int left)
 	return error;
 }
 
-/* --- All --- */
+/* --- Everything --- */
 
 int confine(const struct confine *left, const char **what)
 {
@@ -210,7 +208,7 @@ int confine(const struct confine *left, const char **what)
 
 	*what = "dropping capabilities";
 	error = capabilities_keep(left->capabilities);
-	/* libseccomp does it, too, but not where there are no filters. */
+	/* libseccomp also does this, but not where filters are unsupported. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !error) {
 		*what = "setting no_new_privs";
 		error = -errno;

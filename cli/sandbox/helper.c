@@ -24,7 +24,7 @@
 
 int packet_connect(int sockets[2])
 {
-	/* Room for some packets, whatever the system's default is. */
+	/* Space for some packets, whatever the system's default is. */
 	const int room = 8 * sizeof(struct packet);
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
@@ -34,7 +34,7 @@ int packet_connect(int sockets[2])
 	return 0;
 }
 
-/* Waits for what was not possible at once. */
+/* Waits until a blocked operation may proceed. */
 static int packet_wait(int socket, short events, uint64_t deadline)
 {
 	struct pollfd poller = { .fd = socket, .events = events };
@@ -47,7 +47,7 @@ static int packet_wait(int socket, short events, uint64_t deadline)
 	return ready ? 0 : -ETIMEDOUT;
 }
 
-/* True if a call that failed is to be made again. */
+/* True if a failed call should be repeated. */
 static bool packet_again(int socket, short events, uint64_t deadline, int *err)
 {
 	*err = -errno;
@@ -92,7 +92,7 @@ int packet_send(int socket, const struct packet *packet, int fd, uint64_t deadli
 	return 0;
 }
 
-/* The file that came with a message. */
+/* Returns the file in a message. */
 static int message_file(struct msghdr *message)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -120,13 +120,13 @@ int packet_receive(int socket, struct packet *packet, bool files, uint64_t deadl
 
 	packet->fd = -1;
 	do {
-		/* Without room for it the kernel drops a file, and any more than this has
-		 * room for; CMSG_SPACE() is room for two of them. */
+		/* The kernel drops files without space, and any beyond the first; CMSG_SPACE()
+		 * would fit two. */
 		message.msg_control = files ? &control : NULL;
 		message.msg_controllen = files ? CMSG_LEN(sizeof(int)) : 0;
 		got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (deadline ? MSG_DONTWAIT : 0));
-		/* That the other end went with messages unread is said once, before what it sent.
-		 */
+		/* An end that closed with unread messages is reported once, before its own
+		 * messages. */
 		if (got < 0 && errno == ECONNRESET)
 			continue;
 		if (got < 0 && !packet_again(socket, POLLIN, deadline, &err))
@@ -244,8 +244,8 @@ bool helper_await(struct helper *helper, int *status)
 	return helper_stop(helper, status, false);
 }
 
-/* The kernel flushes what a descriptor was when it becomes another one; here the same again, so
- * that helper_file() still finds it. */
+/* The kernel flushes a descriptor that is replaced; replace it by itself, so that helper_file()
+ * still finds it. */
 void helper_try_close(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -256,7 +256,7 @@ void helper_try_close(int fd)
 	close(copy);
 }
 
-/* The number in "/proc/self/fd/NUMBER" at an address of it, see file_open(). */
+/* Reads the number in "/proc/self/fd/NUMBER" at an address of the process, see file_open(). */
 static bool link_read(pid_t pid, unsigned long address, unsigned long *fd)
 {
 	char text[32] = "";
@@ -267,7 +267,7 @@ static bool link_read(pid_t pid, unsigned long address, unsigned long *fd)
 	       sscanf(text, "/proc/self/fd/%lu", fd) == 1;
 }
 
-/* Whether its first argument is the descriptor of a file that it reads, or asks about. */
+/* True if the first argument is the descriptor of a file being read or queried. */
 static bool call_is_of_file(long call)
 {
 	static const long calls[] = { SYS_pread64, SYS_read, SYS_newfstatat, SYS_fstatfs,
@@ -279,7 +279,7 @@ static bool call_is_of_file(long call)
 	return false;
 }
 
-/* The number of the call in progress and its arguments, see proc_pid_syscall(5). */
+/* Reads the current system call and its arguments, see proc_pid_syscall(5). */
 bool helper_file(const struct helper *helper, char *path, size_t size)
 {
 	char name[64], link[PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Child processes that do for this one what may take for ever, or what it had better not do itself:
- * they open and read files that others have made. And what is said between a child and this one. */
+/* Child processes for work that may block forever or is risky: opening and reading foreign
+ * files. Also the messages between a child and this process. */
 #ifndef HELPER_H
 #define HELPER_H
 
@@ -9,82 +9,76 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* --- Messages between this process and a child that it does not trust --- */
+/* --- Messages between this process and an untrusted child --- */
 
-/* Each may bring bytes and a file. */
+/* Each carries bytes and maybe a file. */
 
 #define PACKET_PAYLOAD (16 << 10)
 #define PACKET_TEXT_MOST 4096 /* bytes of a text, with its NUL */
 
 struct message {
-	uint32_t type; /* what it means is for those who talk */
+	uint32_t type; /* meaning is up to both ends */
 	uint32_t number;
 	uint64_t t; /* CLOCK_MONOTONIC ns */
 	uint32_t n;
 	int32_t status;
 };
 
-/* A message with what belongs to it. */
+/* A message with its payload and file. */
 struct packet {
-	int fd;      /* received with it; -1: none. Whoever receives it owns it. */
-	size_t size; /* of the payload, in bytes */
+	int fd;      /* received file; -1: none. Owned by the receiver. */
+	size_t size; /* bytes of payload */
 	struct message head;
 	uint8_t payload[PACKET_PAYLOAD];
 };
 
-/* Makes the two ends of a connection. Returns 0 or a negative errno. */
+/* Makes both ends of a connection. Returns 0 or a negative errno. */
 int packet_connect(int sockets[2]);
 
-/* Sends a packet, with fd unless it is -1, which remains the caller's. Waits until
- * the deadline (CLOCK_MONOTONIC ns; 0: as long as it takes). Returns 0; -EPIPE if
- * the other end is closed; -ETIMEDOUT; another -errno. */
+/* Sends a packet, with fd unless it is -1; the caller keeps fd. Waits until the deadline
+ * (CLOCK_MONOTONIC ns; 0: forever). Returns 0; -EPIPE if the other end is closed; -ETIMEDOUT;
+ * another -errno. */
 int packet_send(int socket, const struct packet *packet, int fd, uint64_t deadline);
 
-/* Receives a packet; a file that comes with it is refused unless files is true.
- * Returns 0; -EPIPE if the other end is closed; -ETIMEDOUT; -EBADMSG; another
- * -errno. Unless it returns 0 there is no file. */
+/* Receives a packet; refuses files unless files is true. Returns 0; -EPIPE if the other end is
+ * closed; -ETIMEDOUT; -EBADMSG; another -errno. After an error there is no file. */
 int packet_receive(int socket, struct packet *packet, bool files, uint64_t deadline);
 
-/* Begins a packet, without payload. */
+/* Begins a packet without payload. */
 void packet_begin(struct packet *packet, uint32_t type);
 
 /* Sets the payload to a text. Returns 0 or -ENAMETOOLONG. */
 int packet_put_text(struct packet *packet, const char *text);
 
-/* The payload, if it is one text of at most that many bytes with its NUL; else
- * NULL. */
+/* Payload, if it is a single text of at most most bytes with its NUL; else NULL. */
 const char *packet_text(const struct packet *packet, size_t most);
 
 /* --- Children --- */
 
 struct helper {
-	pid_t pid;  /* 0: there is none */
-	int socket; /* to it, for packets */
+	pid_t pid;  /* 0: none */
+	int socket; /* to the child, for packets */
 };
 
-/* What the child does; it is to enter a sandbox (sandbox.h), and to end. */
+/* Main function of the child; should enter a sandbox (sandbox.h), and return. */
 typedef void helper_main(void *context, int socket, pid_t parent);
 
-/* Starts one, which has what this process has by the fork. Returns 0 or a negative errno: then
- * there is none. */
+/* Starts a child by fork(). Returns 0 or a negative errno without a child. */
 int helper_start(struct helper *helper, helper_main *run, void *context);
 
-/* Ends it, and waits for that, but not for ever: a file system that does not answer keeps it alive,
- * even though killed. *status is that of waitpid(). Returns whether it has ended. Safe to repeat.
- */
+/* Kills the child and waits for it, but not forever: an unresponsive file system keeps it alive.
+ * *status is from waitpid(). Returns true if it has ended. May be repeated. */
 bool helper_end(struct helper *helper, int *status);
 
-/* The same, but first gives it the time to end by itself. */
+/* Gives it time to end by itself first; otherwise as helper_end(). */
 bool helper_await(struct helper *helper, int *status);
 
-/* In the child: to be called for a file before it is closed, or handed to the parent, which closes
- * it some time. FUSE then asks its server (flush), and waits: here, where helper_file() tells which
- * file it is. A server that answers now and falls silent before the parent closes the file, too,
- * still keeps the parent. */
+/* Call in the child before closing a file, or passing it to the parent, which closes it later.
+ * FUSE then sends a flush to its server and waits: here, where helper_file() can name the file.
+ * A server that stops responding later can still block the parent. */
 void helper_try_close(int fd);
 
-/* What it waits for: the path of the file that it opens or reads now, escaped. Returns false if
- * there is none. */
+/* Path of the file that the child is opening or reading, escaped. Returns false if none. */
 bool helper_file(const struct helper *helper, char *path, size_t size);
 
 #endif

@@ -24,18 +24,17 @@
 
 #define NOBODY 65534
 
-/* The tables of some large programs, one unpacked .gnu_debugdata, and the stacks. */
+/* Tables of some large programs, one unpacked .gnu_debugdata, and stacks. */
 #define MOST_MEMORY (1ULL << 30)
-/* Seconds. A run may resolve stacks for hours; whoever waits for an answer has a
- * closer eye on the time. */
+/* Seconds. A run may resolve stacks for hours; each wait for an answer has a tighter limit. */
 #define MOST_CPU 3600
-/* Mapped objects and their debug files, and files with names of code made at run time. */
+/* Mapped objects and their debug files, and files with names of JIT code. */
 #define MOST_FILES 10500
 
-/* To be called with a step's name; evaluates to whether it failed. */
+/* Runs a step with a name; evaluates to true if it failed. */
 #define FAILED(step, name) ((step) ? (*what = (name), true) : false)
 
-/* Without close_range(), which some containers' filters refuse. */
+/* For containers whose filters refuse close_range(). */
 static int close_listed(int first)
 {
 	struct dirent *entry;
@@ -52,7 +51,7 @@ static int close_listed(int first)
 	return closedir(list);
 }
 
-/* Otherwise files that are received would become these. */
+/* Otherwise received files would get these numbers. */
 static int standard_silence(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -64,7 +63,7 @@ static int standard_silence(void)
 	return 0;
 }
 
-/* The socket is all that is left. */
+/* Closes everything but the socket. */
 static int descriptors_close(int socket, unsigned int without)
 {
 	socket = fcntl(socket, F_DUPFD_CLOEXEC, SANDBOX_SOCKET + 1); /* out of the way */
@@ -76,8 +75,7 @@ static int descriptors_close(int socket, unsigned int without)
 	return close_listed(SANDBOX_SOCKET + 1);
 }
 
-/* The terminal's signals reach this process, too, but the other one decides what
- * they mean. */
+/* Terminal signals also reach this process, but the other one decides what they mean. */
 static int signals_block(void)
 {
 	sigset_t all;
@@ -86,8 +84,8 @@ static int signals_block(void)
 	return sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-/* An execve() could not give any back; so where the bounding set cannot be reduced,
- * that does not matter. */
+/* execve() cannot regain capabilities anyway, so it does not matter where the bounding set
+ * cannot be reduced. */
 static int bounding_set_clear(void)
 {
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
@@ -96,16 +94,16 @@ static int bounding_set_clear(void)
 	return capng_apply(CAPNG_SELECT_BOUNDS);
 }
 
-/* True if it failed for want of the right to do it, or of what it needs in this
- * container: /proc, or such a user. */
+/* True if it failed for lack of permission, or of something in this container: /proc, or such a
+ * user. */
 static bool is_refused(int failed)
 {
 	return failed && (errno == EPERM || errno == EINVAL || errno == ENOENT);
 }
 
-/* An empty directory of this process's own: what the filter cannot see are the paths
- * of newfstatat(). Namespaces of its own would add nothing to the filter; to make
- * and remove a network namespace disturbs all CPUs of the machine. */
+/* Makes the root an empty directory of this process's own, because the filter cannot see the
+ * paths of newfstatat(). Namespaces would add nothing to the filter, and creating and removing a
+ * network namespace disturbs all CPUs of the machine. */
 static int root_drop(void)
 {
 	int failed = chroot("/proc/self/fdinfo");
@@ -115,8 +113,8 @@ static int root_drop(void)
 	return chdir("/");
 }
 
-/* Root without capabilities still owns most files: it becomes nobody. Where that
- * is not possible, no capabilities and the filter have to do. */
+/* Root without capabilities still owns most files: become nobody. Where that is not possible,
+ * dropped capabilities and the filter must suffice. */
 static int user_drop(void)
 {
 	int failed = setgroups(0, NULL);
@@ -143,10 +141,10 @@ static int capabilities_drop(void)
 	return 0;
 }
 
-/* Keeps enough to open any file for reading: CAP_SYS_ADMIN only where it has to stand for the right
- * to follow /proc/PID/map_files, and then the filter keeps it from all else. The user for file
- * systems is nobody if the capabilities make up for it. The kernel takes those for files away with
- * that, so they are set once more. */
+/* Keeps enough to open any file for reading: CAP_SYS_ADMIN only in place of the right to follow
+ * /proc/PID/map_files, with the filter blocking its other uses. The file system user becomes
+ * nobody if the capabilities make up for it. The kernel then clears the file capabilities, so
+ * set them again. */
 static int opening_keep(void)
 {
 	const unsigned int maps = capng_have_capability(CAPNG_EFFECTIVE, CAP_CHECKPOINT_RESTORE)
@@ -195,7 +193,7 @@ static int limits_set(unsigned int without)
 		       : 0;
 }
 
-/* A change of the user takes both back (commit_creds()), so they come after it. */
+/* Changing the user resets both (commit_creds()), so this comes after. */
 static int process_seclude(int parent)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
@@ -207,14 +205,14 @@ static int process_seclude(int parent)
 	return -1;
 }
 
-/* A call that is allowed if its arguments are as wanted. */
+/* A system call allowed with certain arguments. */
 struct sandbox_rule {
 	int call;
 	unsigned int n;
 	struct scmp_arg_cmp args[2];
 };
 
-/* Of descriptors, flags and protections the kernel takes 32 bits only. */
+/* The kernel only uses 32 bits of descriptors, flags and protections. */
 #define BITS(arg, mask, value)                                                                     \
 	{                                                                                          \
 		(arg), SCMP_CMP_MASKED_EQ, (mask), (value)                                         \
@@ -232,31 +230,31 @@ static const struct sandbox_rule rules[] = {
 	{ .call = SCMP_SYS(getrandom) },
 	{ .call = SCMP_SYS(lseek) },
 	{ .call = SCMP_SYS(madvise) },
-	{ .call = SCMP_SYS(mremap) }, /* it keeps the protection */
+	{ .call = SCMP_SYS(mremap) }, /* keeps the protection */
 	{ .call = SCMP_SYS(munmap) },
 	{ .call = SCMP_SYS(pread64) },
 	{ .call = SCMP_SYS(read) },
 	{ .call = SCMP_SYS(restart_syscall) },
 	{ .call = SCMP_SYS(rt_sigprocmask) }, /* libunwind's locks */
-	{ .call = SCMP_SYS(sysinfo) },        /* glibc's qsort() asks for the memory's size */
+	{ .call = SCMP_SYS(sysinfo) },        /* glibc's qsort() asks for the memory size */
 	{ .call = SCMP_SYS(recvmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
 	{ .call = SCMP_SYS(sendmsg), .n = 1, .args = { INT(0, SANDBOX_SOCKET) } },
-	/* elf_begin() asks whether there is such a descriptor. */
+	/* elf_begin() checks that the descriptor is valid. */
 	{ .call = SCMP_SYS(fcntl), .n = 1, .args = { INT(1, F_GETFD) } },
 	/* glibc's fstat() since 2.33 */
 	{ .call = SCMP_SYS(newfstatat), .n = 1, .args = { INT(3, AT_EMPTY_PATH) } },
-	/* Huge pages are few, and those of others. */
+	/* Huge pages are scarce and shared. */
 	{ .call = SCMP_SYS(mmap),
 	  .n = 2,
 	  .args = { BITS(2, PROT_EXEC, 0), BITS(3, MAP_ANONYMOUS | MAP_HUGETLB, MAP_ANONYMOUS) } },
 	{ .call = SCMP_SYS(mprotect), .n = 1, .args = { BITS(2, PROT_EXEC, 0) } },
 };
 
-/* What opening takes besides. The flags of openat2() are in memory, where no filter sees them. */
+/* Additions for opening files. The flags of openat2() are in memory, invisible to filters. */
 static const struct sandbox_rule opening_rules[] = {
 	{ .call = SCMP_SYS(openat), .n = 1, .args = { BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, 0) } },
 	{ .call = SCMP_SYS(openat2) },
-#ifdef SYS_stat /* newer machines have the other two only */
+#ifdef SYS_stat /* newer machines only have the other two */
 	{ .call = SCMP_SYS(stat) },
 	{ .call = SCMP_SYS(readlink) },
 #endif
@@ -267,7 +265,7 @@ static const struct sandbox_rule opening_rules[] = {
 	{ .call = SCMP_SYS(getdents64) }, /* see proc_thread() */
 	{ .call = SCMP_SYS(fcntl), .n = 1, .args = { INT(1, F_DUPFD_CLOEXEC) } },
 	{ .call = SCMP_SYS(dup3) },
-	{ .call = SCMP_SYS(capget) }, /* to say which one is missing */
+	{ .call = SCMP_SYS(capget) }, /* to report which one is missing */
 };
 
 static int rules_add(scmp_filter_ctx filter, const struct sandbox_rule *all, size_t n)
@@ -307,7 +305,7 @@ static int filter_load(bool opens)
 	return err ? -1 : 0;
 }
 
-/* What the process keeps of its user and its rights. */
+/* Reduces the user and rights of the process. */
 static int rights_drop(bool opens, const char **what)
 {
 	if (opens)
