@@ -50,7 +50,7 @@ long machine_read(const struct machine *machine, char *text, size_t size, const 
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
-	/* Files of /proc may give a part at a time. */
+	/* Files in /proc may return partial data. */
 	for (length = 0; length < size - 1; length += (size_t)got) {
 		got = read(fd, text + length, size - 1 - length);
 		if (got <= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the machine's configuration matters for a process that must not be delayed. Pure: it
- * reads files below a root, which tests make. */
+/* Checks the machine's configuration for a latency-sensitive process. Pure: reads files below a
+ * root, which tests create. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -16,26 +16,26 @@ enum finding_level { FINDING_OK, FINDING_NOTE, FINDING_WARNING };
 struct finding {
 	enum finding_level level;
 	const char *topic;
-	char text[256];  /* as files have it: not escaped */
-	const char *why; /* what it means, or what to do; NULL: nothing */
+	char text[256];  /* raw, not escaped */
+	const char *why; /* meaning, or advice; NULL: none */
 };
 
-/* Zeroed at first; what is found is added. */
+/* Starts zeroed; findings are added. */
 struct machine {
 	const char *root;       /* "" for this machine */
 	pid_t pid;              /* of the target; 0: none */
-	struct cpu_quota quota; /* of its control group; zeros: none */
+	struct cpu_quota quota; /* of its cgroup; zeros: none */
 	struct finding *findings;
 	size_t n, room;
 	int error; /* -ENOMEM, or 0 */
 };
 
-/* Looks at all. Returns 0 or -ENOMEM. */
+/* Runs all checks. Returns 0 or -ENOMEM. */
 int machine_look(struct machine *machine);
 
 void machine_clear(struct machine *machine);
 
-/* Write what was found. Return 0 or a negative errno. */
+/* Write the findings. Return 0 or a negative errno. */
 int machine_text(const struct machine *machine, FILE *out);
 int machine_json(const struct machine *machine, FILE *out);
 
@@ -46,8 +46,8 @@ __attribute__((format(printf, 5, 6))) void finding_add(struct machine *machine,
 						       enum finding_level level, const char *topic,
 						       const char *why, const char *format, ...);
 
-/* Reads the beginning of a file, up to its first line feed if line. Returns its length; -1: it
- * cannot be read, and text is "". */
+/* Reads the start of a file, up to its first line feed if line is set. Returns the length; -1:
+ * unreadable, text is "". */
 __attribute__((format(printf, 4, 5))) long machine_read(const struct machine *machine, char *text,
 							size_t size, const char *format, ...);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What --machine looks at. */
+/* Checks of --machine. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -16,18 +16,18 @@
 #include "cli/base/proc_file.h"
 #include "machine.h"
 
-/* --- CPUs: those that matter, and what else runs there --- */
+/* --- CPUs of interest, and what else runs there --- */
 
 #define LISTED_IRQS 8
 #define CPU_FOLDER "/sys/devices/system/cpu"
 
 struct cpus {
 	cpu_set_t online, isolated, nohz_full;
-	cpu_set_t watched; /* those of the target if it is bound, else the isolated ones */
+	cpu_set_t watched; /* the target's if bound, else the isolated ones */
 	char watched_text[128];
 };
 
-/* Reads "0-3,8"; what comes behind a fault is left out, CPUs beyond a cpu_set_t, too. */
+/* Parses "0-3,8"; ignores the rest after an error, and CPUs beyond a cpu_set_t. */
 static cpu_set_t cpus_parse(const char *text)
 {
 	cpu_set_t cpus;
@@ -73,15 +73,15 @@ static cpu_set_t cpus_read(const struct machine *machine, const char *name)
 	return cpus_parse(text);
 }
 
-/* --- The target's threads --- */
+/* --- Target threads --- */
 
 struct bound {
 	unsigned int threads, on_isolated, sharing_nohz;
-	cpu_set_t all;                     /* together */
-	unsigned int per_cpu[CPU_SETSIZE]; /* threads that may run on that one only */
+	cpu_set_t all;                     /* union */
+	unsigned int per_cpu[CPU_SETSIZE]; /* threads bound to only this CPU */
 };
 
-/* One that has ended runs nowhere. */
+/* False for a thread that has ended. */
 static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_t *allowed)
 {
 	static const char label[] = "\nCpus_allowed_list:\t";
@@ -192,11 +192,11 @@ static void isolation_look(struct machine *machine, const struct cpus *cpus)
 /* --- Interrupts --- */
 
 struct irq {
-	char line[200]; /* its number and names */
+	char line[200]; /* number and names */
 	uint64_t count;
 };
 
-/* How often it came on these CPUs, of a row of /proc/interrupts; *names is what follows. */
+/* Sums a row of /proc/interrupts over these CPUs; *names: rest of the row. */
 static uint64_t row_count(char *row, const int *columns, int n_columns, const cpu_set_t *watched,
 			  char **names)
 {
@@ -229,7 +229,7 @@ static void irq_keep(struct irq irqs[LISTED_IRQS], const char *number, const cha
 	snprintf(irqs[at].line, sizeof(irqs[at].line), "%.15s (%.150s)", number, names);
 }
 
-/* Where the kernel may send it; false for those of a CPU's own, as the timer. */
+/* True if the kernel may send it to these CPUs; false for per-CPU interrupts such as the timer. */
 static bool irq_may_come(const struct machine *machine, const char *number,
 			 const cpu_set_t *watched)
 {
@@ -289,7 +289,7 @@ static void interrupts_look(struct machine *machine, const struct cpus *cpus)
 		finding_add(machine, FINDING_NOTE, "interrupts", NULL, "not known");
 		return;
 	}
-	/* Without CPUs of its own a target shares them with interrupts, as everything does. */
+	/* Without dedicated CPUs, a target shares them with interrupts, like everything else. */
 	finding_add(machine,
 		    !covering                                  ? FINDING_OK
 		    : CPU_EQUAL(&cpus->watched, &cpus->online) ? FINDING_NOTE
@@ -389,9 +389,9 @@ static void cpus_look(struct machine *machine)
 	idle_look(machine, &cpus);
 }
 
-/* --- How the kernel shares out time and memory --- */
+/* --- Kernel settings for CPU time and memory --- */
 
-/* A file of one line, without its line feed. */
+/* Reads a file of one line, without its line feed. */
 static bool line_read(const struct machine *machine, char *text, size_t size, const char *path)
 {
 	bool found = machine_read(machine, text, size, "%s", path) > 0;
@@ -400,7 +400,7 @@ static bool line_read(const struct machine *machine, char *text, size_t size, co
 	return found;
 }
 
-/* The word in brackets or parentheses, of a list of choices; the list itself without. */
+/* Chosen word in brackets or parentheses; the full list without any. */
 static const char *chosen(char *text)
 {
 	char *open = strpbrk(text, "[("), *close = open ? strpbrk(open, "])") : NULL;
@@ -502,7 +502,7 @@ static void memory_look(struct machine *machine)
 	else
 		finding_add(machine, FINDING_OK, "huge pages", NULL, "transparent: %s",
 			    chosen(text));
-	/* The first line has titles. */
+	/* The first line is a header. */
 	machine_read(machine, text, sizeof(text), "/proc/swaps");
 	swap = strchr(text, '\n');
 	if (swap && swap[1])
@@ -554,15 +554,15 @@ static void kernel_look(struct machine *machine)
 	steal_look(machine);
 }
 
-/* --- What this program can see here --- */
+/* --- Visibility for this program --- */
 
-/* If not, errno says why. */
+/* If not, errno has the reason. */
 static bool is_there(const struct machine *machine, const char *name)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s%s", machine->root, name);
-	/* access() drops the capabilities of users other than root. */
+	/* access() drops the capabilities of non-root users. */
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
