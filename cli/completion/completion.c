@@ -25,15 +25,15 @@
 #include "probes/list.h"
 #include "probes/trigger.h"
 
-#define PATIENCE 3 /* seconds: nobody waits longer for a word */
+#define PATIENCE 3 /* seconds: users do not wait longer for a word */
 
 struct completion {
-	const char *last;             /* the word that is to be completed */
-	const struct option_row *row; /* whose value is in it; NULL: none is */
-	const char *value;            /* the part of it that is looked for */
-	bool is_process;              /* it is no option */
-	bool in_file;                 /* it is a file of options */
-	pid_t pid;                    /* the process that other words name */
+	const char *last;             /* word to complete */
+	const struct option_row *row; /* option whose value it is; NULL: none */
+	const char *value;            /* part of it to complete */
+	bool is_process;              /* not an option */
+	bool in_file;                 /* a file of options */
+	pid_t pid;                    /* process named by other words */
 	const char *comm;
 };
 
@@ -44,7 +44,7 @@ static bool has_control(const char *text)
 	return *text;
 }
 
-/* Prints a word if it fits. Names may be anything; a line feed would end the word. */
+/* Prints a word if it matches. Names may contain anything; a line feed would end the word. */
 static void offer(const struct completion *completion, char kind, const char *word,
 		  const char *about)
 {
@@ -103,7 +103,7 @@ static void offer_users(const struct completion *completion)
 	endpwent();
 }
 
-/* What a list of probes has, up to the next colon; alike ones follow each other. */
+/* Prints a list of probes, up to the next colon; equal ones are adjacent. */
 static void offer_listed(const struct completion *completion, char *list)
 {
 	size_t typed = strlen(completion->value);
@@ -201,7 +201,7 @@ static void offer_outputs(struct completion *completion)
 	}
 }
 
-/* METRIC.FIELD, or METRIC.NAME.FIELD if there is a name, which ends with a dot. */
+/* METRIC.FIELD, or METRIC.NAME.FIELD; name ends with a dot. */
 static void offer_fields(const struct completion *completion, const struct fail_metric *metric,
 			 const char *name, int length)
 {
@@ -227,8 +227,8 @@ static void offer_part(const struct completion *completion, const struct fail_me
 	offer(completion, 'p', word, "");
 }
 
-/* What can follow METRIC: a dot and a name, of which typed is the beginning. System calls
- * are too many to list them all. */
+/* Prints what can follow METRIC: a dot and a name that starts with typed. Too many system calls
+ * to list them all. */
 static void offer_parts(const struct completion *completion, const struct fail_metric *metric,
 			const char *typed)
 {
@@ -254,7 +254,7 @@ static void offer_parts(const struct completion *completion, const struct fail_m
 			offer_part(completion, metric, name);
 }
 
-/* Up to the comparison. */
+/* Completes up to the comparison. */
 static void offer_conditions(struct completion *completion)
 {
 	const char *threads = strstr(completion->value, ").");
@@ -352,9 +352,9 @@ exit_status completion_print(int argc, char **argv)
 
 	if (argc < 2)
 		return EX_USAGE;
-	/* Up to a word that cannot be read: it may be the one that is to be completed. */
+	/* Stops at an unreadable word: it may be the one to complete. */
 	options_walk(argc, argv, word_note, &completion, &at, &command);
-	if (command && *command) /* else -- is the word itself */
+	if (command && *command) /* otherwise -- is the word itself */
 		offer_files(&completion, NULL);
 	else if (completion.in_file)
 		offer_files(&completion, NULL);
