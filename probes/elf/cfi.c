@@ -10,9 +10,9 @@
 #include "cli/base/array.h"
 #include "cfi_validate.h"
 
-#define MAX_INDEX (1U << 20) /* entries of a table that is made here */
+#define MAX_INDEX (1U << 20) /* entries of a table that is built here */
 #define LENGTH_MAX (CFI_PROGRAM_MAX + 256)
-#define LENGTH_RESERVED 0xfffffff0 /* from here on: DWARF of 64 bits, which nobody writes */
+#define LENGTH_RESERVED 0xfffffff0 /* above: 64-bit DWARF, which nothing emits */
 #define MEMOS 512                  /* a power of two */
 
 #if defined(__x86_64__)
@@ -28,40 +28,40 @@ struct cie {
 	bool signal;
 };
 
-/* An entry, without its length and without what tells CIE and FDE apart. */
+/* An entry, without its length and the field that distinguishes CIE and FDE. */
 struct cfi_entry {
 	uint64_t address;
-	uint32_t length; /* of all that follows the length */
-	uint64_t cie;    /* address of its CIE; of a CIE: 0 */
+	uint32_t length; /* of everything after the length */
+	uint64_t cie;    /* address of its CIE; 0 for a CIE */
 	struct cfi_reader reader;
 };
 
-/* Where code begins that an FDE describes. */
+/* Start of the code of an FDE. */
 struct index_entry {
 	uint64_t start;
 	uint64_t fde;
 };
 
 struct memo {
-	struct cfi_fde fde; /* address 0: none yet */
+	struct cfi_fde fde; /* address 0: not cached */
 	bool valid;
 };
 
 struct cfi {
 	const struct elf_file *file;
 	struct cfi_part frames; /* .eh_frame */
-	struct cfi_part header; /* .eh_frame_hdr; size 0: none that can be used */
+	struct cfi_part header; /* .eh_frame_hdr; size 0: none usable */
 	uint64_t table;         /* address of its table, sorted pairs of 32-bit distances */
 	uint64_t n_table;
-	struct index_entry *index; /* instead of the table */
+	struct index_entry *index; /* replaces the table */
 	size_t n_index;
 	struct memo *memos; /* by address of the FDE */
 };
 
 /* --- Entries --- */
 
-/* Reads the beginning of an entry, which must be whole. Returns 0; -ENOENT at the
- * terminator; -EBADMSG. */
+/* Reads the start of an entry, which must be complete. Returns 0; -ENOENT at the terminator;
+ * -EBADMSG. */
 static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry)
 {
 	struct cfi_reader *reader = &entry->reader;
@@ -78,14 +78,14 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry
 	at = address + 4;
 	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, at, entry->length), entry->length, at);
 	distance = cfi_read_u32(reader);
-	/* libunwind takes the distance for a signed number. */
+	/* libunwind treats the distance as signed. */
 	if (reader->failed || distance > INT32_MAX || distance > at)
 		return -EBADMSG;
 	entry->cie = distance ? at - distance : 0;
 	return 0;
 }
 
-/* Pointers of these encodings are skipped, their targets never looked at. */
+/* Skips a pointer of these encodings; its target is never read. */
 static void pointer_skip(struct cfi_reader *reader, uint8_t encoding)
 {
 	if (encoding != CFI_PE_OMIT)
@@ -110,8 +110,8 @@ static bool encoding_is_known(uint8_t encoding)
 	}
 }
 
-/* Reads a CIE's augmentation. libunwind looks at no more than four letters, and takes
- * for instructions what the last of them leaves of the augmentation's data. */
+/* Reads a CIE's augmentation. libunwind looks at up to four letters, and takes the rest of the
+ * augmentation data after them for instructions. */
 static bool augmentation_read(struct cfi_reader *reader, const char *letters, struct cie *cie)
 {
 	uint64_t size = cfi_read_uleb(reader);
@@ -141,7 +141,7 @@ static bool augmentation_read(struct cfi_reader *reader, const char *letters, st
 		case 'S':
 			cie->signal = true;
 			break;
-		case 'B': /* arm64: which key signs return addresses */
+		case 'B': /* arm64: key that signs return addresses */
 			return !letters[i + 1] && reader->address == end;
 		default:
 			return false;
@@ -168,10 +168,10 @@ static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
 		if (!letters[i])
 			break;
 	}
-	/* Beyond four letters libunwind sees none, which only B allows. */
+	/* libunwind ignores letters after the fourth, which only B tolerates. */
 	if (letters[0] != 'z' || letters[5] || (letters[4] && letters[4] != 'B'))
 		return false;
-	cfi_read_uleb(reader); /* alignment factors: any will do */
+	cfi_read_uleb(reader); /* alignment factors: any value is fine */
 	cfi_read_sleb(reader);
 	column = version == 1 ? cfi_read_u8(reader) : cfi_read_uleb(reader);
 	if ((version != 1 && version != 3) || column != RETURN_ADDRESS ||
@@ -183,7 +183,7 @@ static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
 	return true;
 }
 
-/* Reads what code an FDE describes; its reader stands behind that. */
+/* Reads the code range of an FDE; leaves its reader after it. */
 static bool range_read(struct cfi_entry *entry, const struct cie *cie, struct cfi_fde *fde)
 {
 	*fde = (struct cfi_fde){ .address = entry->address, .signal = cie->signal };
@@ -212,9 +212,9 @@ static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 	return cfi_programs_are_valid(cie.program, program);
 }
 
-/* --- Which FDE describes an address --- */
+/* --- Lookup of FDEs by address --- */
 
-/* A table for a file that comes without one. */
+/* Builds a table for a file without one. */
 static int index_add(struct cfi *cfi, uint64_t start, uint64_t fde)
 {
 	struct index_entry *larger;
@@ -222,7 +222,7 @@ static int index_add(struct cfi *cfi, uint64_t start, uint64_t fde)
 
 	if (n == MAX_INDEX)
 		return -E2BIG;
-	if (!(n & (n - 1))) { /* full: it doubles */
+	if (!(n & (n - 1))) { /* full: double it */
 		larger = realloc(cfi->index, (n ? 2 * n : 1) * sizeof(*larger));
 		if (!larger)
 			return -ENOMEM;
@@ -284,7 +284,7 @@ static bool index_find(const struct cfi *cfi, uint64_t address, uint64_t *fde)
 	return first;
 }
 
-/* An entry of the table in .eh_frame_hdr: two distances from where that begins. */
+/* An entry of the table in .eh_frame_hdr: two distances from the start of that section. */
 static bool table_entry(struct cfi *cfi, uint64_t i, uint64_t *start, uint64_t *fde)
 {
 	const uint8_t *bytes = cfi_part_at(&cfi->header, cfi->table + 8 * i, 8);
@@ -298,8 +298,8 @@ static bool table_entry(struct cfi *cfi, uint64_t i, uint64_t *start, uint64_t *
 	return true;
 }
 
-/* Returns 0; -ENOENT; -EBADMSG. A table that is not in order leads to some FDE, which
- * is not the address's then. */
+/* Returns 0; -ENOENT; -EBADMSG. An unsorted table yields some FDE, which then does not cover the
+ * address. */
 static int table_find(struct cfi *cfi, uint64_t address, uint64_t *fde)
 {
 	uint64_t low = 0, high = cfi->n_table, start;
@@ -334,17 +334,17 @@ int cfi_find(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 	memo = &cfi->memos[at / 4 % MEMOS];
 	if (memo->fde.address != at || !at)
 		memo->valid = fde_read(cfi, at, &memo->fde);
-	/* Of a damaged entry nobody knows where its code ends. */
+	/* The end of a damaged entry's code is unknown. */
 	if (memo->valid && (address < memo->fde.start || address >= memo->fde.end))
 		return -ENOENT;
 	*fde = memo->fde;
 	return memo->valid ? 0 : -EBADMSG;
 }
 
-/* --- Where the information is --- */
+/* --- Finding the sections --- */
 
-/* The frames begin at an address, and end with their section or, without sections,
- * at a terminator somewhere in their segment. */
+/* Opens the frames at an address, up to the end of their section or, without sections, to a
+ * terminator in their segment. */
 static int frames_open(struct cfi *cfi, uint64_t address)
 {
 	const Elf64_Shdr *section = elf_file_section(cfi->file, NULL, SHT_NULL, ".eh_frame");
@@ -362,8 +362,8 @@ static int frames_open(struct cfi *cfi, uint64_t address)
 	return cfi_part_open(&cfi->frames, cfi->file, offset, address, size);
 }
 
-/* Reads .eh_frame_hdr: where the frames begin, and a table if it is of the one kind
- * that linkers write. */
+/* Reads .eh_frame_hdr: the address of the frames, and a table of the only kind that linkers
+ * emit. */
 static int header_read(struct cfi *cfi, uint64_t *frames)
 {
 	struct cfi_reader reader;
@@ -391,7 +391,7 @@ static int header_read(struct cfi *cfi, uint64_t *frames)
 	return 0;
 }
 
-/* By the segment, as unwinders in the process itself do. */
+/* Opens by segment, like unwinders inside the process. */
 static int segment_open(struct cfi *cfi)
 {
 	Elf64_Phdr segment;
@@ -423,7 +423,7 @@ int cfi_open(struct cfi **cfi, const struct elf_file *file)
 	struct cfi *opened;
 	int err, header_err;
 
-	if (!elf_file_is_64(file)) /* the registers are those of a 64-bit process */
+	if (!elf_file_is_64(file)) /* the registers are of a 64-bit process */
 		return -ENOENT;
 	opened = calloc(1, sizeof(*opened));
 	if (!opened)

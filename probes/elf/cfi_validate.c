@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Bounds-checked reading of call frame information --- */
+/* --- Bounds-checked reader of call frame information --- */
 
 #define PIECE 16384
-#define MAX_PART (64UL << 20) /* what the largest browsers have is a third of it */
+#define MAX_PART (64UL << 20) /* the largest browsers have a third of it */
 
 enum piece { PIECE_UNREAD, PIECE_READ, PIECE_FAILED };
 
@@ -24,7 +24,7 @@ int cfi_part_open(struct cfi_part *part, const struct elf_file *file, uint64_t o
 	if (size > MAX_PART)
 		return -E2BIG;
 	part->size = size;
-	part->bytes = malloc(size + 1); /* pages of it that are not read take no memory */
+	part->bytes = malloc(size + 1); /* pages that are never read take no memory */
 	part->pieces = calloc(size / PIECE + 1, 1);
 	return part->bytes && part->pieces ? 0 : -ENOMEM;
 }
@@ -84,7 +84,7 @@ const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t n)
 	return bytes;
 }
 
-/* The files read have this machine's byte order, see elf_file_open(). */
+/* Files have this machine's byte order, see elf_file_open(). */
 #define DEFINE_READ(name, type)                                                                    \
 	type name(struct cfi_reader *reader)                                                       \
 	{                                                                                          \
@@ -158,34 +158,33 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding)
 	case CFI_PE_ABSPTR:
 		return value;
 	case CFI_PE_PCREL:
-		return value ? value + at : 0; /* 0 is no pointer, whatever the base */
+		return value ? value + at : 0; /* 0 means no pointer, whatever the base */
 	default:
 		reader->failed = true;
 		return 0;
 	}
 }
 
-/* --- What call frame information libunwind is given: it trusts much of what it reads --- */
+/* --- Validation for libunwind, which trusts much of its input --- */
 
-/* Nothing here depends on registers or memory of the target, so that it need be looked at only
- * once. */
+/* Nothing here depends on the target's registers or memory, so one check is enough. */
 
-#define STATES_MAX 32 /* remembered at once; compilers nest few */
+#define STATES_MAX 32 /* remembered at once; compilers rarely nest */
 
-/* libunwind's limit, too (MAX_EXPR_STACK_SIZE). */
+/* libunwind's own limit (MAX_EXPR_STACK_SIZE). */
 #define OPERANDS_MAX 64
 
-/* DWARF 5, 7.24. With an operand in the low six bits: */
+/* DWARF 5, 7.24. Opcodes with an operand in the low six bits: */
 enum {
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
 	CFA_PRIMARY = 0xc0,
 };
-/* Between these two all that define the CFA as compilers do. */
+/* Opcodes from one to the other include all that define the CFA as compilers do. */
 enum { CFA_NOP = 0x00, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_EXPRESSION = 0x0f };
 
-/* By what the CFA is defined. */
+/* What the CFA is based on. */
 enum cfa { CFA_BY_NOTHING, CFA_BY_REGISTER, CFA_BY_EXPRESSION };
 
 struct check {
@@ -195,7 +194,7 @@ struct check {
 	unsigned int n_remembered;
 };
 
-/* Registers that libunwind's tables have. */
+/* Registers in libunwind's tables. */
 static bool register_is_known(uint64_t number)
 {
 #if defined(__x86_64__)
@@ -206,7 +205,7 @@ static bool register_is_known(uint64_t number)
 #endif
 }
 
-/* Registers with addresses in them. */
+/* Registers that hold addresses. */
 static bool register_is_general(uint64_t number)
 {
 #if defined(__x86_64__)
@@ -216,15 +215,14 @@ static bool register_is_general(uint64_t number)
 #endif
 }
 
-/* DWARF 5, 2.5.1 and 7.7.1: what an operation takes from the stack and leaves there. Divisions
- * trap on some values (libunwind divides without looking), branches may never end: compilers
- * need neither for a CFA. */
+/* DWARF 5, 2.5.1 and 7.7.1: operands and stack effects of operations. Divisions trap on some
+ * values (libunwind does not check), branches may loop: compilers need neither for a CFA. */
 enum operand {
-	/* up to 8: so many bytes */
+	/* up to 8: number of bytes */
 	OPERAND_ULEB = 16,
-	OPERAND_BASE,  /* SLEB; the operation says which register */
-	OPERAND_SIZE,  /* a byte: how many are read */
-	OPERAND_INDEX, /* a byte: what of the stack is left again */
+	OPERAND_BASE,  /* SLEB; the opcode contains the register */
+	OPERAND_SIZE,  /* a byte: size of the access */
+	OPERAND_INDEX, /* a byte: index into the stack */
 };
 #define OP_BREG0 0x70
 #define OP(takes, leaves, operand)                                                                 \
@@ -262,7 +260,7 @@ static const struct operation {
 	[0x96] = OP(0, 0, 0),                        /* nop */
 };
 
-/* One operation, with its operands. */
+/* Checks one operation with its operands. */
 static bool operation_check(struct cfi_reader *reader, unsigned int *depth)
 {
 	uint8_t code = cfi_read_u8(reader), size;
@@ -298,12 +296,12 @@ static bool operation_check(struct cfi_reader *reader, unsigned int *depth)
 	return *depth <= OPERANDS_MAX;
 }
 
-/* Whether a DWARF expression is known, whole, without branches and divisions, and leaves a value.
- */
+/* True if a DWARF expression is known and complete, has no branches or divisions, and leaves a
+ * value. */
 static bool cfi_expression_is_valid(const uint8_t *bytes, size_t size)
 {
 	struct cfi_reader reader = cfi_reader_new(bytes, size, 0);
-	unsigned int depth = 1; /* libunwind begins with the CFA, or with 0 in its place */
+	unsigned int depth = 1; /* libunwind starts with the CFA, or with 0 in its place */
 
 	while (!reader.failed && reader.at < reader.end) {
 		if (!operation_check(&reader, &depth))
@@ -320,24 +318,24 @@ static bool expression_check(struct check *check)
 	return bytes && cfi_expression_is_valid(bytes, size);
 }
 
-/* What an instruction does to the CFA, or needs of it. */
+/* Effect of an instruction on the CFA, or its precondition. */
 enum effect {
 	EFFECT_NONE,
 	ENDS_ROW,
 	DEFINES_REGISTER,
 	DEFINES_EXPRESSION,
-	/* After an expression, too, with the offset before that: hand-written code
-	 * (libgcrypt) relies on it, and all unwinders do so. */
+	/* Also after an expression, with the offset from before it: hand-written code
+	 * (libgcrypt) relies on this, and all unwinders support it. */
 	CHANGES_REGISTER,
 	CHANGES_OFFSET,
 	REMEMBERS,
 	RESTORES,
 };
 
-/* DWARF 5, 6.4.2 and 7.24, and what GNU tools have added. Operands: a register, r, or one with
- * addresses in it, g; a number, u; an expression, e; bytes. */
+/* DWARF 5, 6.4.2 and 7.24, and GNU extensions. Operands: a register, r, or one that holds
+ * addresses, g; a number, u; an expression, e; bytes. */
 static const struct cfa_instruction {
-	const char *operands; /* NULL: it is not known */
+	const char *operands; /* NULL: unknown */
 	enum effect effect;
 } instructions[CFA_ADVANCE_LOC] = {
 	[CFA_NOP] = { "", EFFECT_NONE },
@@ -446,7 +444,7 @@ static bool program_check(struct check *check, struct cfi_program program)
 	if (program.size > CFI_PROGRAM_MAX)
 		return false;
 	check->reader = cfi_reader_new(program.bytes, program.size, 0);
-	check->n_remembered = 0; /* libunwind forgets what a CIE remembers */
+	check->n_remembered = 0; /* libunwind discards what a CIE remembers */
 	while (check->reader.at < check->reader.end) {
 		if (!instruction_check(check) || check->reader.failed)
 			return false;
@@ -458,7 +456,7 @@ bool cfi_programs_are_valid(struct cfi_program cie, struct cfi_program fde)
 {
 	struct check check = { .cfa = CFA_BY_NOTHING };
 
-	/* Every row has a CFA: libunwind asserts that. */
+	/* Every row has a CFA: libunwind asserts it. */
 	return program_check(&check, cie) && program_check(&check, fde) &&
 	       check.cfa != CFA_BY_NOTHING;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What call frame information libunwind is given: it trusts much of what it reads.
- * Nothing here depends on registers or memory of the target, so that it need be
- * looked at only once. */
+/* Validates call frame information for libunwind, which trusts much of its input. Nothing here
+ * depends on the target's registers or memory, so one check is enough. */
 #ifndef CFI_VALIDATE_H
 #define CFI_VALIDATE_H
 
@@ -18,38 +17,38 @@ struct cfi_program {
 	size_t size;
 };
 
-/* Whether the instructions of a CIE, followed by those of an FDE, are known, whole,
- * and lead to rows that libunwind can apply. */
+/* True if the instructions of a CIE, followed by those of an FDE, are known and complete, and
+ * yield rows that libunwind can apply. */
 bool cfi_programs_are_valid(struct cfi_program cie, struct cfi_program fde);
 
-/* Whether an FDE's instructions say at once how the stack of a function looks that has been
- * at work: its code is a part that was put elsewhere, as being run rarely. */
+/* True if an FDE's first row describes the stack in the middle of a function: its code is a cold
+ * part that was moved away. */
 bool cfi_program_begins_inside(struct cfi_program fde);
 
-/* --- Bounds-checked reading of call frame information --- */
+/* --- Bounds-checked reader of call frame information --- */
 
-/* A part of a file that is read piece by piece, when it is asked for. What was read
- * once is never read again: the file may change, what was validated may not. */
+/* Part of a file, read in pieces on demand. A piece is never read twice: the file may change
+ * after validation. */
 struct cfi_part {
 	const struct elf_file *file;
 	uint64_t offset;  /* in the file */
-	uint64_t address; /* of its first byte, as the file has it */
+	uint64_t address; /* of its first byte, as in the file */
 	size_t size;
 	uint8_t *bytes;
-	uint8_t *pieces; /* of each piece, whether it was read */
+	uint8_t *pieces; /* which pieces were read */
 };
 
-/* The file must outlive the part. Returns 0; -EBADMSG if it lies not within the file;
- * -E2BIG; -ENOMEM. The caller frees it, also after an error. */
+/* The file must outlive the part. Returns 0; -EBADMSG if it exceeds the file; -E2BIG; -ENOMEM.
+ * The caller frees it in either case. */
 int cfi_part_open(struct cfi_part *part, const struct elf_file *file, uint64_t offset,
 		  uint64_t address, uint64_t size);
 
 void cfi_part_close(struct cfi_part *part);
 
-/* n bytes from an address on. NULL if they are not in the part, or cannot be read. */
+/* n bytes at an address. NULL if they are outside the part, or unreadable. */
 const uint8_t *cfi_part_at(struct cfi_part *part, uint64_t address, size_t n);
 
-/* Reads on from an address; after the first error all reads return 0. */
+/* Reads sequentially from an address; after the first error all reads return 0. */
 struct cfi_reader {
 	const uint8_t *at, *end;
 	uint64_t address; /* of at */
@@ -58,17 +57,17 @@ struct cfi_reader {
 
 struct cfi_reader cfi_reader_new(const uint8_t *bytes, size_t size, uint64_t address);
 
-/* The next n bytes (NULL if there are fewer). */
+/* Next n bytes; NULL if there are fewer. */
 const uint8_t *cfi_read_bytes(struct cfi_reader *reader, uint64_t n);
 
 uint8_t cfi_read_u8(struct cfi_reader *reader);
 uint32_t cfi_read_u32(struct cfi_reader *reader);
 
-/* No more than the 10 bytes that 64 bits need. */
+/* At most the 10 bytes that 64 bits need. */
 uint64_t cfi_read_uleb(struct cfi_reader *reader);
 int64_t cfi_read_sleb(struct cfi_reader *reader);
 
-/* Encodings of pointers, by the Linux Standard Base, Core, 10.5. */
+/* Pointer encodings, by the Linux Standard Base, Core, 10.5. */
 #define CFI_PE_ABSPTR 0x00
 #define CFI_PE_UDATA2 0x02
 #define CFI_PE_UDATA4 0x03
@@ -83,8 +82,8 @@ int64_t cfi_read_sleb(struct cfi_reader *reader);
 #define CFI_PE_INDIRECT 0x80
 #define CFI_PE_OMIT 0xff
 
-/* Reads a pointer that is absolute or relative to its own address; an indirect one is not
- * followed. All other encodings are errors. */
+/* Reads a pointer that is absolute or relative to its own address; does not follow indirect
+ * ones. Other encodings are errors. */
 uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding);
 
 #endif

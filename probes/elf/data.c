@@ -13,24 +13,24 @@
 #include "objects.h"
 #include "symbols.h"
 
-/* An address whose file has to be read. */
+/* An address whose file must be read. */
 struct wanted {
 	struct data_query *query;
-	uint64_t offset;      /* of the address in the file, if it is that file's own page */
-	bool beyond;          /* it is behind what the file has: in memory that began with zeros */
-	struct object object; /* whose start and end are those of its code; end 0: it has none */
+	uint64_t offset;      /* file offset of the address, if its page is the file's */
+	bool beyond;          /* after the file's data: in zero-initialized memory */
+	struct object object; /* start and end are those of its code; end 0: no code */
 	uint64_t code_offset; /* in the file */
 	uint64_t address;     /* as in the file */
-	uint64_t size;        /* of the best symbol so far; 0: none */
+	uint64_t size;        /* best symbol so far; 0: none */
 };
 
 struct search {
 	pid_t pid;
 	struct data_query *queries;
-	size_t n, at; /* the first of them that is not below the mapping */
+	size_t n, at; /* first one not below the mapping */
 	struct wanted *wanted;
 	size_t n_wanted;
-	/* The mapping in front, if it is a file's, or of zeros behind such. */
+	/* Previous mapping, if of a file, or of zeros after one. */
 	uint64_t last_end;
 	struct object last;
 	char *last_path;
@@ -50,7 +50,7 @@ static void object_name(struct data_place *place, const char *path)
 	snprintf(place->object, sizeof(place->object), "%s", name);
 }
 
-/* The address is a file's. */
+/* Adds an address in a file. */
 static int wanted_add(struct search *search, struct data_query *query, const struct map *map)
 {
 	struct wanted *wanted = &search->wanted[search->n_wanted];
@@ -68,7 +68,7 @@ static int wanted_add(struct search *search, struct data_query *query, const str
 	return 0;
 }
 
-/* What of the addresses is in a mapping; mappings come in order. */
+/* Handles the addresses in a mapping; mappings come in order. */
 static int map_take(void *context, const struct map *map)
 {
 	struct search *search = context;
@@ -100,8 +100,8 @@ static int map_take(void *context, const struct map *map)
 	return 0;
 }
 
-/* Where their code is, by which the rest of a file is found. Of one that is mapped several times
- * it is the nearest in front. */
+/* Finds the code of files, which locates their other mappings. If a file is mapped several
+ * times, uses the nearest one before. */
 static int code_take(void *context, const struct map *map)
 {
 	struct search *search = context;
@@ -119,13 +119,13 @@ static int code_take(void *context, const struct map *map)
 	return 0;
 }
 
-/* All that are wanted of one file. */
+/* All wanted addresses of one file. */
 struct file_search {
 	struct wanted *wanted;
 	size_t n;
 };
 
-/* The smallest that has it; of two the one that others see. */
+/* Takes the smallest symbol with the address; of equal ones, a visible one. */
 static int symbol_take(void *context, const struct symbol *symbol)
 {
 	struct file_search *search = context;
@@ -151,7 +151,7 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	return 0;
 }
 
-/* What is no memory of the file is nobody's; nor is what of it cannot be told. */
+/* Addresses outside the file's memory, or in unreadable parts, have no symbol. */
 static void address_find(struct wanted *wanted, const struct elf_file *file)
 {
 	const struct object *object = &wanted->object;
@@ -187,7 +187,7 @@ static void file_find(pid_t pid, struct file_search *search)
 		close(fd);
 }
 
-/* A file that is no program, such as memory that processes share; or that cannot be read. */
+/* A file that is not a program, such as shared memory, or is unreadable. */
 static void shared_find(struct wanted *wanted)
 {
 	if (wanted->beyond)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is at addresses of a process's memory: its variables, by the symbols of its files. */
+/* Variables at addresses of a process's memory, by the symbols of its files. */
 #ifndef DATA_H
 #define DATA_H
 
@@ -10,28 +10,27 @@
 #define DATA_SYMBOL_LEN 128
 #define DATA_OBJECT_LEN 64
 
-/* Texts are as the files have them, not escaped. */
+/* Texts are raw, not escaped. */
 struct data_place {
-	/* Of the variable, as the file has it; "": there is none. One that is longer is cut and
-	 * ends with "...". */
+	/* Variable's name as in the file; "": none. Long names are cut and end with "...". */
 	char symbol[DATA_SYMBOL_LEN];
-	/* In bytes, from the variable's start. Without one it is the address in the program or
-	 * library, or the offset in a file that is neither. */
+	/* Bytes from the variable's start. Without a variable, address in the program or
+	 * library, or offset in another file. */
 	uint64_t offset;
-	/* The file without its path; in brackets what the kernel calls the mapping: "[heap]",
-	 * "[stack]" of the first thread. "": nothing is known. */
+	/* File name without path; or the kernel's name of the mapping in brackets: "[heap]",
+	 * "[stack]" of the first thread. "": unknown. */
 	char object[DATA_OBJECT_LEN];
 };
 
 struct data_query {
 	uint64_t address;
-	struct data_place place; /* filled in; zeros: it is not known */
+	struct data_place place; /* result; zeros: unknown */
 };
 
-/* Looks up addresses, which it sorts, in what a process has mapped now. Files are opened as
- * objects_open() does, and read with the limits of symbols_each_data(); what cannot be read is not
- * known. It may take as long as the process keeps its mappings locked, or a file system does not
- * answer. Returns 0, -ENOMEM, or what maps_each() returns, such as -ESRCH. */
+/* Looks up addresses, which it sorts, in the process's current mappings. Files are opened like
+ * objects_open(), and read with the limits of symbols_each_data(); unreadable ones have no
+ * symbols. May block while the process holds its mmap_lock, or a file system does not respond.
+ * Returns 0, -ENOMEM, or a result of maps_each(), such as -ESRCH. */
 int data_find(pid_t pid, struct data_query *queries, size_t n);
 
 #endif

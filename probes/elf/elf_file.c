@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* --- Opens files whose paths another process chose --- */
+/* --- Opening files whose paths another process chose --- */
 
-/* Finds the file without opening it: to open a device may make it do something. */
+/* Finds the file without opening it: opening a device may have side effects. */
 static int file_find(const char *root, const char *path, int flags)
 {
 	struct open_how how = {
@@ -32,7 +32,7 @@ static int file_find(const char *root, const char *path, int flags)
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how)); /* no glibc has it yet */
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how)); /* glibc lacks a wrapper */
 	if (fd < 0)
 		fd = -errno;
 	close(dir);
@@ -72,37 +72,37 @@ int file_open_itself(const char *root, const char *path)
 	return file_open_by(root, path, O_NOFOLLOW);
 }
 
-/* --- Reads an ELF file that may be made to deceive its reader, by libelf --- */
+/* --- Reading hostile ELF files with libelf --- */
 
-/* Nothing is mapped (a file that shrinks while it is mapped ends its reader by SIGBUS) and no more
- * is kept in memory than the headers: everything else is read in pieces. */
+/* Maps nothing (if a mapped file shrinks, its reader dies of SIGBUS), and stores only headers:
+ * everything else is read in pieces. */
 
-/* Far more than any linker writes. */
+/* Far more than any linker emits. */
 #define MAX_SEGMENTS 1024
-#define MAX_LOADS 64 /* every address is compared with each */
+#define MAX_LOADS 64 /* each address is compared with all of them */
 #define MAX_SECTIONS 65536
 #define MAX_SECTION_NAMES (1 << 20)
 #define MAX_DYNAMIC 4096
-#define MAX_NOTES 65536 /* bytes of the section that holds the build ID */
+#define MAX_NOTES 65536 /* bytes of the section with the build ID */
 
 #define NATIVE_DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
 struct elf_file {
 	Elf *elf;
 	int fd;
-	uint8_t *image; /* instead of fd */
+	uint8_t *image; /* replaces fd */
 	uint64_t size;
 	bool is_64;
 	Elf64_Phdr *loads;
 	size_t n_loads;
 	Elf64_Shdr *sections;
 	size_t n_sections;
-	const char *names; /* of the sections, ends with a NUL; libelf's */
+	const char *names; /* names of sections, ends with a NUL; owned by libelf */
 	size_t names_size;
 };
 
-/* libelf keeps what it has read until elf_end(), so it reads headers and small pieces
- * only; what is read in windows is read here. */
+/* libelf stores what it reads until elf_end(), so it only reads headers and small pieces;
+ * windows are read here. */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size_t size)
 {
 	uint8_t *out = data;
@@ -140,11 +140,11 @@ static bool machine_is_ours(const Elf64_Ehdr *header)
 #endif
 }
 
-/* Reads the file's first header: libelf is given it alone, as it would take memory at once for
- * as many sections as the header says. */
+/* Reads the file header. libelf only gets this, because it would allocate memory for as many
+ * sections as the header claims. */
 static int header_read(struct elf_file *file, GElf_Ehdr *header)
 {
-	Elf64_Ehdr first; /* the larger one */
+	Elf64_Ehdr first; /* the larger of both classes */
 	size_t size = file->size < sizeof(first) ? file->size : sizeof(first);
 	int err = elf_file_read(file, 0, &first, size);
 	Elf *elf = err ? NULL : elf_memory((char *)&first, size);
@@ -170,8 +170,7 @@ static int header_read(struct elf_file *file, GElf_Ehdr *header)
 	return header->e_phnum > MAX_SEGMENTS ? -E2BIG : 0;
 }
 
-/* How many sections there are; a number that does not fit into the first header is in the first
- * section's. */
+/* Number of sections; if it does not fit the file header, it is in the first section's header. */
 static int sections_count(struct elf_file *file, const GElf_Ehdr *header)
 {
 	Elf64_Shdr wide;
@@ -215,14 +214,14 @@ static bool section_has_contents(const Elf64_Shdr *section)
 	return section->sh_type != SHT_NULL && section->sh_type != SHT_NOBITS;
 }
 
-/* Reads the section headers, all or none of which lie within the file. */
+/* Reads the section headers, which must all lie within the file. */
 static int sections_read(struct elf_file *file)
 {
 	size_t n;
 
 	if (!file->n_sections)
 		return 0;
-	/* Of a table that is cut off libelf says that there is none. */
+	/* libelf reports no sections for a truncated table. */
 	if (elf_getshdrnum(file->elf, &n) || n != file->n_sections)
 		return -EBADMSG;
 	file->sections = calloc(n, sizeof(*file->sections));
@@ -249,7 +248,7 @@ static int section_names_read(struct elf_file *file)
 	elf_getshdrstrndx(file->elf, &index);
 	section = index < file->n_sections ? elf_file_section_at(file, (uint32_t)index) : NULL;
 	if (!section || section->sh_type != SHT_STRTAB)
-		return 0; /* a file whose sections have no names has none that we look for */
+		return 0; /* without names, no section can be found */
 	if (section->sh_size > MAX_SECTION_NAMES)
 		return -E2BIG;
 	names = elf_getdata_rawchunk(file->elf, (int64_t)section->sh_offset, section->sh_size,
@@ -259,7 +258,7 @@ static int section_names_read(struct elf_file *file)
 	file->names = names->d_buf;
 	file->names_size = names->d_size;
 	while (file->names_size && file->names[file->names_size - 1])
-		file->names_size--; /* a name that is cut off is none */
+		file->names_size--; /* a truncated name is invalid */
 	return 0;
 }
 
@@ -288,7 +287,7 @@ static int headers_read(struct elf_file *file)
 	return err;
 }
 
-/* Takes over what is in the structure. */
+/* Takes over the structure's contents. */
 static int headers_open(struct elf_file **file, const struct elf_file *opened)
 {
 	int err;
@@ -441,7 +440,7 @@ bool elf_file_address(const struct elf_file *file, uint64_t offset, uint32_t fla
 	return false;
 }
 
-/* The kernel maps whole pages: also what is in front of the segment in the first of them. */
+/* The kernel maps full pages, including what precedes the segment in the first one. */
 bool elf_file_bias(const struct elf_file *file, uint64_t start, uint64_t offset, uint32_t flags,
 		   uint64_t *bias)
 {
@@ -507,7 +506,7 @@ bool elf_file_segment(const struct elf_file *file, uint32_t type, uint64_t addre
 	return false;
 }
 
-/* The dynamic section, as far as it is looked at. NULL if there is none. */
+/* Start of the dynamic section. NULL: none. */
 static Elf_Data *dynamic_read(const struct elf_file *file)
 {
 	uint64_t size, most = MAX_DYNAMIC * sizeof(Elf64_Dyn);
@@ -546,10 +545,10 @@ bool elf_file_soname(const struct elf_file *file, char *soname, size_t size)
 	return !elf_file_read(file, offset, soname, size) && *soname && memchr(soname, '\0', size);
 }
 
-/* gelf_getnote() takes nothing but what libelf has read itself. */
+/* gelf_getnote() only accepts data that libelf has read. */
 int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size_t *at)
 {
-	Elf64_Nhdr header; /* the same in both classes */
+	Elf64_Nhdr header; /* same in both classes */
 	uint64_t name, desc, end;
 
 	if (*at >= size || size - *at < sizeof(header))
@@ -590,11 +589,11 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
 	return 0;
 }
 
-/* --- Names of symbols --- */
+/* --- Symbol names --- */
 
-#define FIRST_OF_NAME 256 /* bytes that are read at first */
+#define FIRST_OF_NAME 256 /* bytes of the first read */
 
-/* Most names are found in the first piece. The last one may end with the section. */
+/* Most names fit the first piece. The last one may end with the section. */
 int symbol_name_read(const struct symbol_place *place, char name[SYMBOL_NAME_MAX + 1])
 {
 	const Elf64_Shdr *strings = place->strings;

@@ -16,7 +16,7 @@
 #include "cli/base/names.h"
 #include "symbols.h"
 
-/* --- C++ and Rust names as they were written --- */
+/* --- Demangling of C++ and Rust --- */
 
 #define ELLIPSIS "..."
 
@@ -29,11 +29,10 @@ struct name_output {
 typedef int demangle_scheme(const char *name, int options, demangle_callbackref callback,
 			    void *opaque);
 
-/* Types that refer to earlier ones let a name of 100 bytes say more than memory can
- * hold, so that it must be ended from here. There is no other way than a jump; what
- * it leaves behind is only on the stack, see d_demangle_callback() in libiberty's
- * cp-demangle.c and rust_demangle_callback() in rust-demangle.c (which may lose 1 KB
- * of an identifier in Punycode). */
+/* Back references let a name of 100 bytes expand beyond any memory, so it must be cut off here.
+ * Only a jump can do this; it only leaves stack behind, see d_demangle_callback() in libiberty's
+ * cp-demangle.c and rust_demangle_callback() in rust-demangle.c (which may leak 1 KB for a
+ * Punycode identifier). */
 static void output_append(const char *text, size_t length, void *opaque)
 {
 	struct name_output *output = opaque;
@@ -69,7 +68,7 @@ static char *demangle_by(const char *name, int options)
 	output = malloc(sizeof(*output));
 	if (!output)
 		return NULL;
-	/* Older Rust names are valid C++ names, too, but with a hash at their end. */
+	/* Legacy Rust names are also valid C++ names, but with a hash at their end. */
 	if (output_fill(output, rust_demangle_callback, name, options) ||
 	    output_fill(output, cplus_demangle_v3_callback, name, options)) {
 		output->text[output->length] = '\0';
@@ -84,24 +83,24 @@ char *demangle(const char *name)
 	return demangle_by(name, DMGL_PARAMS | DMGL_ANSI);
 }
 
-/* The same without parameters, and what a function returns. */
+/* Demangles without parameters and return type. */
 static char *demangle_name(const char *name)
 {
 	return demangle_by(name, DMGL_ANSI);
 }
 
-/* --- Functions of C++ and Rust by their names as they are written: ns::Foo<int>::bar --- */
+/* --- C++ and Rust functions by source name: ns::Foo<int>::bar --- */
 
-/* A name, or a pattern, that is looked for. The fields are its own business. */
+/* A wanted name or pattern. Fields are private. */
 struct written {
 	const char *name;
 	bool is_glob;
-	size_t hint, hint_length; /* an identifier in it, which is in the symbol's name, too */
+	size_t hint, hint_length; /* an identifier that also occurs in the mangled name */
 };
 
 enum written_fit { WRITTEN_NOT, WRITTEN_LOOSELY, WRITTEN_EXACTLY };
 
-/* Of these nothing is in a symbol's name. */
+/* Nothing of an operator occurs in the mangled name. */
 #define OPERATOR "operator"
 
 #define NESTED_MAX 16 /* <<A as B>::C as D>::e */
@@ -111,7 +110,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The start of the template's arguments that end there; end if there are none. */
+/* Start of the template arguments that end at end; end if there are none. */
 static size_t arguments_start(const char *name, size_t end)
 {
 	size_t start = end, depth = 0;
@@ -126,8 +125,8 @@ static size_t arguments_start(const char *name, size_t end)
 	return start;
 }
 
-/* Constructors of these have nothing of the name, as "Sa" stands for std::allocator (Itanium C++
- * ABI, 5.1.10). */
+/* Names of constructors of these classes may lack the class name, as "Sa" stands for
+ * std::allocator (Itanium C++ ABI, 5.1.10). */
 static bool may_be_abbreviated(const char *name, size_t length)
 {
 	static const char *const abbreviated[] = { "allocator", "basic_string", "basic_istream",
@@ -139,8 +138,8 @@ static bool may_be_abbreviated(const char *name, size_t length)
 	return false;
 }
 
-/* The function's own identifier, or a part of it: to demangle all names of a large library takes a
- * second. Types and what is before it may be abbreviated. */
+/* Finds the function's own identifier, or part of it: demangling all names of a large library
+ * takes a second. Types and qualifiers may be abbreviated. */
 static void hint_find(struct written *written)
 {
 	const char *name = written->name;
@@ -159,7 +158,7 @@ static void hint_find(struct written *written)
 	written->hint_length = end - start;
 }
 
-/* The name has to outlive *written. */
+/* The name must outlive *written. */
 static void written_init(struct written *written, const char *name)
 {
 	*written = (struct written){ .name = name, .is_glob = names_is_glob(name) };
@@ -171,7 +170,7 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " ");
 }
 
-/* The same but for blanks. */
+/* Compares ignoring blanks. */
 static bool is_same(const char *a, const char *b)
 {
 	for (a = skip_blanks(a), b = skip_blanks(b); *a && *a == *b;
@@ -180,7 +179,7 @@ static bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* Instances of templates come with what they return. */
+/* Template instances are preceded by their return type. */
 static bool ends_with(const char *text, const char *end)
 {
 	for (; text; text = strchr(text, ' ')) {
@@ -202,7 +201,7 @@ static bool text_matches(const struct written *written, char *text, bool with_pa
 	return matches;
 }
 
-/* Names of Rust begin with _R, older ones end with a hash: "17h" and 16 digits. */
+/* Rust names begin with _R; legacy ones end with a hash: "17h" and 16 digits. */
 static bool is_rust(const char *symbol)
 {
 	size_t length = strlen(symbol);
@@ -212,7 +211,7 @@ static bool is_rust(const char *symbol)
 		symbol[length - 1] == 'E');
 }
 
-/* The bracket that ends what begins with one; that of "->" is none. end: there is none. */
+/* Closing bracket of an opening one, ignoring "->"; end: none. */
 static char *angle_end(char *text, char *end)
 {
 	size_t depth = 0;
@@ -225,7 +224,7 @@ static char *angle_end(char *text, char *end)
 	return text;
 }
 
-/* Where " as TRAIT" begins between brackets; end: there is none. */
+/* Start of " as TRAIT" within brackets; end: none. */
 static char *trait_start(char *text, char *end)
 {
 	for (; text < end && strncmp(text, " as ", 4) != 0; text++)
@@ -234,14 +233,14 @@ static char *trait_start(char *text, char *end)
 	return text < end ? text : end;
 }
 
-/* Moves text to out, before it or the same, without generic arguments and traits:
- * <q::Queue<u32>>::push is q::Queue::push, <q::A as q::Step>::step is q::A::step, q::work::<u8> is
- * q::work. Returns its end. */
+/* Moves text to out, at the same place or before, without generic arguments and traits:
+ * <q::Queue<u32>>::push is q::Queue::push, <q::A as q::Step>::step is q::A::step, q::work::<u8>
+ * is q::work. Returns its end. */
 static char *rust_simplify(char *out, char *text, char *end, unsigned int depth)
 {
 	char *start = out, *close;
 
-	if (depth && text < end && *text == '<') { /* the type that what follows is of */
+	if (depth && text < end && *text == '<') { /* type that the rest belongs to */
 		close = angle_end(text, end);
 		out = rust_simplify(out, text + 1, trait_start(text + 1, close), depth - 1);
 		text = close + (close < end);
@@ -281,15 +280,15 @@ static enum written_fit written_matches(const struct written *written, const cha
 	return matches_loosely(written, symbol) ? WRITTEN_LOOSELY : WRITTEN_NOT;
 }
 
-/* --- The functions of one ELF file that a name or a pattern means --- */
+/* --- Functions of an ELF file by name or pattern --- */
 
 #define TRIGGER_NAME_MAX 4096 /* no trigger is longer */
 
 struct search {
 	struct functions *functions;
-	char name[TRIGGER_NAME_MAX + 1]; /* without its version */
-	const char *version;             /* behind it; NULL: none is asked for */
-	bool by_default;                 /* that has to be the default one: NAME@@VERSION */
+	char name[TRIGGER_NAME_MAX + 1]; /* without version */
+	const char *version;             /* requested one; NULL: none */
+	bool by_default;                 /* must be the default version: NAME@@VERSION */
 	bool is_glob;
 	struct written written;
 	struct names_closest *closest;
@@ -307,7 +306,7 @@ static int functions_add(struct functions *functions, const struct symbol *symbo
 	}
 	at = functions->all + index;
 	if (index < functions->n && at->address == symbol->address) {
-		/* Another name or table; what any of them knows holds. */
+		/* Another name or table: combine their data. */
 		at->superseded &= symbol->superseded;
 		at->loose &= loose;
 		at->resolver |= symbol->resolver;
@@ -332,7 +331,7 @@ static int functions_add(struct functions *functions, const struct symbol *symbo
 	return at->name ? 0 : -ENOMEM;
 }
 
-/* With its version, if one is asked for. */
+/* Offers it with its version, if one was requested. */
 static void name_offer(const struct search *search, const struct symbol *symbol)
 {
 	char text[SYMBOL_NAME_MAX + 128];
@@ -372,8 +371,8 @@ static void functions_drop(struct functions *functions, size_t index)
 		(functions->n - index) * sizeof(*functions->all));
 }
 
-/* Leaves what can be probed; what has the very name; and of a name's versions what the dynamic
- * linker gives to those who do not ask for one, unless all are wanted. */
+/* Keeps functions that can be probed, and prefers exact names. Of versioned names, keeps the
+ * dynamic linker's default, unless all are wanted. */
 static void functions_choose(struct functions *functions, bool all_versions)
 {
 	size_t current = 0, exact = 0;

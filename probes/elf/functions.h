@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of one ELF file that a name or a pattern means. */
+/* Finds functions of an ELF file by name or pattern. */
 #ifndef FUNCTIONS_H
 #define FUNCTIONS_H
 
@@ -11,7 +11,7 @@
 #include "cli/base/names.h"
 #include "elf_file.h"
 
-/* More sites than these are refused: each costs the kernel some work and memory. */
+/* More sites are refused: each costs the kernel time and memory. */
 #define FUNCTIONS_MAX 1000
 
 struct function {
@@ -20,38 +20,38 @@ struct function {
 	uint64_t size; /* 0: unknown */
 	bool resolver;
 	bool superseded;
-	bool loose; /* it was named without its generic arguments */
+	bool loose; /* matched without its generic arguments */
 };
 
-/* No two of them have the same address; in the order of these. */
+/* Sorted by address, no duplicates. */
 struct functions {
 	struct function *all;
 	size_t n;
-	size_t resolvers; /* left out, as code that is run once only */
-	bool any;         /* the file has names of functions at all */
-	bool too_many;    /* there are more than FUNCTIONS_MAX */
+	size_t resolvers; /* left out, because this code only runs once */
+	bool any;         /* the file has any function names */
+	bool too_many;    /* more than FUNCTIONS_MAX */
 };
 
-/* Finds the functions of this name, also as it is written in C++ or Rust, with its parameters or
- * without, in Rust also without generic arguments, if no other is of the name. Of several versions
- * of it the default one, or, as nm prints them, that of NAME@VERSION. Or all that match, if the
- * name is a pattern. All names are offered to *closest, unless it is NULL. Pid and path as in
- * symbols_each(). Returns 0, also if there are none; or a -errno of symbols_each(). The caller
- * clears *functions in any case. */
+/* Finds functions by name, which may also be a C++ or Rust source name, with or without
+ * parameters. Rust names also match without generic arguments, unless there is an exact match.
+ * Of several versions, finds the default one, or that of NAME@VERSION, as printed by nm. A
+ * pattern finds all matches. Offers all names to *closest, unless NULL. pid and path as in
+ * symbols_each(). Returns 0, even without matches; or an -errno of symbols_each(). The caller
+ * clears *functions in either case. */
 int functions_find(struct functions *functions, const struct elf_file *file, pid_t pid,
 		   const char *path, const char *name, struct names_closest *closest);
 
-/* Safe to repeat. */
+/* May be repeated. */
 void functions_clear(struct functions *functions);
 
-/* --- C++ and Rust names as they were written --- */
+/* --- Demangling of C++ and Rust --- */
 
-/* Longer results are cut off and end in "...". */
+/* Longer results are cut and end in "...". */
 #define DEMANGLED_MAX 4095
 
-/* Returns the text, which the caller frees; NULL if the name is not mangled, if it
- * is too long or nested too deep for libiberty (about 1,000 bytes; this bounds its
- * stack), or without memory: then the name itself is to be shown. */
+/* Returns the text, which the caller frees. NULL if the name is not mangled, is too long or
+ * nested too deeply for libiberty (about 1,000 bytes; this bounds its stack), or without memory:
+ * show the name itself. */
 char *demangle(const char *name);
 
 #endif

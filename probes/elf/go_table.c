@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What it looks like: Go's src/runtime/symtab.go (pcHeader, functab, _func, pcvalue()), of each
- * version. */
+/* Format: Go's src/runtime/symtab.go (pcHeader, functab, _func, pcvalue()), by version. */
 #include "go_table.h"
 
 #include <errno.h>
@@ -9,22 +8,22 @@
 
 #include "cli/base/array.h"
 
-#define WINDOW 8192 /* bytes that are kept of each part: names of SYMBOL_NAME_MAX fit */
+#define WINDOW 8192 /* bytes stored of each part: names of SYMBOL_NAME_MAX fit */
 #define MAX_FRAME (1U << 30)
-#define MAX_STEPS (1U << 14) /* in a function, of changes of its frame */
+#define MAX_STEPS (1U << 14) /* changes of the frame size per function */
 #define MAX_FUNCTIONS (1U << 21)
-#define SCAN_MOST (32ULL << 20)        /* bytes in which the table is looked for */
-#define RELOCATIONS_MOST (64ULL << 20) /* bytes of them that are read */
+#define SCAN_MOST (32ULL << 20)        /* bytes searched for the table */
+#define RELOCATIONS_MOST (64ULL << 20) /* bytes of relocations read */
 
-/* Flags of functions, since Go 1.17 (src/internal/abi/symtab.go). */
+/* Function flags, since Go 1.17 (src/internal/abi/symtab.go). */
 #define FLAG_TOP_FRAME 1
 #define FLAG_SP_WRITE 2
 
-/* By the header's magic number. */
+/* By magic number in the header. */
 struct layout {
 	uint32_t magic;
-	bool relative;    /* addresses are 32 bits from the start of the code */
-	uint8_t flags_at; /* in the record of a function: its ID, of one byte, and its flags */
+	bool relative;    /* addresses are 32-bit offsets from the start of the code */
+	uint8_t flags_at; /* offset in a function's record: one byte of ID, then flags */
 };
 
 static const struct layout layouts[] = {
@@ -35,7 +34,7 @@ static const struct layout layouts[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* The piece of the table that was read last for one purpose. */
+/* Part of the table read last for one purpose. */
 struct window {
 	uint64_t start;
 	size_t size;
@@ -48,14 +47,14 @@ struct go_table {
 	uint64_t offset, size; /* in the file */
 	uint64_t code;         /* address of the first function */
 	uint32_t n;
-	uint8_t quantum; /* of instructions */
+	uint8_t quantum; /* instruction alignment */
 	/* Offsets of parts in the table. */
 	uint64_t names, values, functions;
 	struct window list, record, name, value;
 };
 
-/* At least so many bytes at an offset of the table, more if there are: *room. NULL if it has not
- * so many. A byte of 0 follows them. */
+/* Returns at least least bytes at an offset of the table, or more: *room. NULL beyond its end. A
+ * byte of 0 follows. */
 static const uint8_t *window_at(const struct go_table *table, struct window *window,
 				uint64_t offset, size_t least, size_t *room)
 {
@@ -93,9 +92,9 @@ static uint64_t u64_at(const uint8_t *bytes)
 	return value;
 }
 
-/* --- Where it is --- */
+/* --- Finding the table --- */
 
-#define HEADER_SIZE 72 /* of the largest kind */
+#define HEADER_SIZE 72 /* of the largest layout */
 
 static const struct layout *layout_find(const uint8_t header[8])
 {
@@ -123,7 +122,7 @@ static bool section_find(struct go_table *table)
 	return false;
 }
 
-/* The linker puts it at a multiple of 32; how long it is cannot be told. */
+/* The linker aligns it to 32 bytes; its length is unknown. */
 static bool header_search(struct go_table *table)
 {
 	uint64_t size = elf_file_size(table->file);
@@ -143,7 +142,7 @@ static bool header_search(struct go_table *table)
 	return false;
 }
 
-/* Where the code begins is the dynamic linker's to write, in a file that can be anywhere. */
+/* In a position-independent file, the start of the code is a relocation. */
 static uint64_t relocated(const struct go_table *table, uint64_t address)
 {
 	const Elf64_Shdr *section = elf_file_section(table->file, NULL, SHT_RELA, NULL);
@@ -178,7 +177,7 @@ static uint64_t code_start(const struct go_table *table, const uint8_t *header)
 
 	if (!start && elf_file_address(table->file, table->offset, 0, &address))
 		start = relocated(table, address + TEXT_START);
-	/* Go 1.26 writes none: the linker puts the code first, unless it is another's. */
+	/* Go 1.26 emits none: the code comes first, unless an external linker placed it. */
 	if (!start && !elf_file_section_address(table->file, ".text", &start))
 		return 0;
 	return start;
@@ -244,7 +243,7 @@ uint32_t go_table_count(const struct go_table *table)
 
 /* --- Functions --- */
 
-/* The address of a function, and where its record is; that behind the last one has none. */
+/* Address of a function, and offset of its record; the entry after the last has none. */
 static int entry_get(struct go_table *table, uint32_t number, uint64_t *address, uint64_t *record)
 {
 	size_t size = table->layout->relative ? 8 : 16;
@@ -267,8 +266,8 @@ static bool is_among(const char *name, const char *const *names, size_t n)
 	return false;
 }
 
-/* Older versions have no flags, and none has one for mcall(), which leaves a goroutine for the
- * scheduler: nobody waits for it to return. */
+/* Older versions have no flags, and none flags mcall(), which leaves a goroutine for the
+ * scheduler: nothing waits for its return. */
 static void function_judge(struct go_function *function, uint8_t flags)
 {
 	static const char *const outermost[] = { "runtime.goexit", "runtime.mcall",
@@ -300,10 +299,10 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 	record = window_at(table, &table->record, record_at, table->layout->flags_at + 2U, NULL);
 	if (!record)
 		return -EBADMSG;
-	/* Behind the name: arguments, deferreturn. */
+	/* After the name: arguments, deferreturn. */
 	function->frames = u32_at(record + first + 12);
 	name = window_at(table, &table->name, table->names + u32_at(record + first), 1, &room);
-	if (name && !memchr(name, '\0', room)) /* it goes on behind the window */
+	if (name && !memchr(name, '\0', room)) /* continues after the window */
 		name = window_at(table, &table->name, table->names + u32_at(record + first),
 				 room + 1, &room);
 	if (!name || !memchr(name, '\0', room))
@@ -315,7 +314,7 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 
 int go_table_find(struct go_table *table, uint64_t address, struct go_function *function)
 {
-	uint32_t low = 0, high = table->n; /* the first that begins beyond it is between */
+	uint32_t low = 0, high = table->n; /* the first one that begins after it is in between */
 	uint64_t start, record;
 	int err;
 
@@ -338,7 +337,7 @@ int go_table_find(struct go_table *table, uint64_t address, struct go_function *
 
 /* --- Frames --- */
 
-/* A number of 7 bits a byte, the lowest first. */
+/* Varint, lowest 7 bits first. */
 static int number_read(struct go_table *table, uint64_t *at, uint32_t *value)
 {
 	*value = 0;
@@ -355,8 +354,7 @@ static int number_read(struct go_table *table, uint64_t *at, uint32_t *value)
 	return -EBADMSG;
 }
 
-/* Pairs of differences: of the size, which begins with -1, and of the address up to which it
- * holds. */
+/* Pairs of deltas: of the size, which starts at -1, and of the address up to which it holds. */
 int go_table_frame(struct go_table *table, const struct go_function *function, uint64_t address,
 		   uint32_t *size, uint32_t *steps)
 {

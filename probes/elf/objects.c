@@ -17,7 +17,7 @@
 #include "cli/sandbox/helper.h"
 #include "elf_file.h"
 
-/* --- Reads /proc/PID/maps --- */
+/* --- Reading /proc/PID/maps --- */
 
 #define DELETED " (deleted)"
 
@@ -71,12 +71,12 @@ bool maps_cut_deleted(char *path)
 	return true;
 }
 
-/* --- The files that a process has mapped to execute: its program and its shared objects --- */
+/* --- Executable files mapped by a process: its program and shared objects --- */
 
-/* Far more than any program loads; a path may have 4 KiB. */
+/* Far more than any program loads; paths may have 4 KiB. */
 #define MAX_OBJECTS 8192
 
-/* Its path as the kernel shows it, which object.path ends earlier. */
+/* Full path as shown by the kernel; object.path is a prefix. */
 struct mapped {
 	struct object object;
 	char *path;
@@ -86,7 +86,7 @@ struct objects {
 	pid_t pid;
 	struct mapped *mapped;
 	size_t n, room;
-	uint64_t changed; /* when the program's file was, ns */
+	uint64_t changed; /* modification time of the program's file, ns */
 };
 
 static int mapped_compare_file(const void *left, const void *right)
@@ -168,7 +168,7 @@ static int objects_add(struct objects *objects, const struct object *object, con
 	return 0;
 }
 
-/* Adds a mapping, if it is of a file to be executed. */
+/* Adds a mapping if it is executable and of a file. */
 static int objects_add_map(void *context, const struct map *map)
 {
 	struct objects *objects = context;
@@ -195,8 +195,8 @@ static int objects_read_maps(struct objects *objects)
 	return err;
 }
 
-/* How sure it is that an object is the program: its path and its inode say so, or
- * one of them, as overlay file systems and renaming have it. */
+/* How certain an object is the program: its path and inode match, or only one, as with overlay
+ * file systems and renaming. */
 static unsigned int object_is_program(const struct mapped *mapped, const char *path,
 				      const struct statx *program)
 {
@@ -204,14 +204,14 @@ static unsigned int object_is_program(const struct mapped *mapped, const char *p
 	       (mapped->object.inode == program->stx_ino);
 }
 
-/* As the kernel has it: a server that has to be asked might not answer. */
+/* Uses cached attributes: a file server might not respond. */
 static int program_stat(const char *name, struct statx *program)
 {
 	return statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, program);
 }
 
-/* Marks the program. One that is not mapped as such (it was started by naming the
- * dynamic linker) is added. */
+/* Marks the program. Adds it if it is not mapped as such (it was started through the dynamic
+ * linker). */
 static int objects_mark_executable(struct objects *objects)
 {
 	char name[32], path[PATH_MAX];
@@ -252,7 +252,7 @@ static int objects_mark_executable(struct objects *objects)
 	return 0;
 }
 
-/* The paths are ended where " (deleted)" begins, once they have been compared. */
+/* Cuts paths before " (deleted)", once they have been compared. */
 static void objects_cut_deleted(struct objects *objects)
 {
 	for (size_t i = 0; i < objects->n; i++) {
@@ -303,7 +303,7 @@ const struct object *objects_get(const struct objects *objects, size_t index)
 	return &objects->mapped[index].object;
 }
 
-/* Every bit of it depends on every bit of the number. */
+/* Each bit of the result depends on each bit of the number. */
 static uint64_t number_mix(uint64_t number)
 {
 	number = (number ^ number >> 33) * 0xff51afd7ed558ccdULL;
@@ -313,10 +313,10 @@ static uint64_t number_mix(uint64_t number)
 
 uint64_t objects_key(const struct objects *objects)
 {
-	/* A file that takes the place of a removed one may get its inode. */
+	/* A new file may reuse the inode of a removed one. */
 	uint64_t key = number_mix(objects->changed);
 
-	/* A sum: they are in the order of their addresses, which the kernel chooses. */
+	/* Add up: the order depends on addresses, which the kernel chooses. */
 	for (size_t i = 0; i < objects->n; i++) {
 		const struct object *object = &objects->mapped[i].object;
 		uint64_t device = (uint64_t)object->major << 32 | object->minor;
@@ -331,9 +331,8 @@ pid_t objects_pid(const struct objects *objects)
 	return objects->pid;
 }
 
-/* True if an open file is the mapped one. Btrfs and overlay file systems show in
- * stat() another device than in maps, one without a major number: there the inode
- * has to do. */
+/* True if the open file is the mapped one. For btrfs and overlay file systems, stat() shows
+ * another device than maps, one without a major number: there only the inode counts. */
 static bool object_is_file(const struct object *object, int fd)
 {
 	struct stat stat;
@@ -355,8 +354,8 @@ static int object_open_path(const struct object *object, const char *root)
 	return fd;
 }
 
-/* The kernel's links lead to the very file wherever it is; without the right to
- * follow them the path has to do, as the process and as we see it. */
+/* Kernel links lead to the file itself, wherever it is. Without permission to follow them, tries
+ * the path, in the process's view and in ours. */
 int object_open(pid_t pid, const struct object *object)
 {
 	pid_t thread = proc_thread(pid);
@@ -384,8 +383,7 @@ int objects_open(const struct objects *objects, const struct object *object)
 	return object_open(objects->pid, object);
 }
 
-/* True if a path, also one with symbolic links in it, leads the process to the file
- * that is mapped. */
+/* True if a path, maybe with symbolic links, leads the process to the mapped file. */
 static bool objects_path_leads_to(const struct objects *objects, const char *path,
 				  const struct object *object)
 {
@@ -409,11 +407,11 @@ const char *object_basename(const struct object *object)
 	return basename(object->path);
 }
 
-/* --- Which of them a name means --- */
+/* --- Lookup by name --- */
 
 #define MAX_SONAME 256
 
-/* How well a name fits; the best are meant. */
+/* Quality of a match; the best ones count. */
 enum fit { FIT_NONE, FIT_PATTERN, FIT_UNVERSIONED, FIT_EXACT };
 
 static enum fit name_fit(const char *wanted, const char *name)

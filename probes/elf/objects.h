@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that a process has mapped to execute: its program and its shared
- * objects. */
+/* Executable files mapped by a process: its program and shared objects. */
 #ifndef OBJECTS_H
 #define OBJECTS_H
 
@@ -9,12 +8,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The path belongs to the objects. */
+/* The objects own the path. */
 struct object {
-	const char *path; /* as the process has it mapped, without " (deleted)" */
-	bool executable;  /* the program itself; exactly one object is it */
-	bool deleted;     /* the path may lead to another file by now */
-	uint64_t start;   /* the addresses of one of its mappings */
+	const char *path; /* as mapped by the process, without " (deleted)" */
+	bool executable;  /* the program itself; true for exactly one object */
+	bool deleted;     /* the path may now be another file */
+	uint64_t start;   /* of one of its mappings */
 	uint64_t end;
 	unsigned int major; /* of the device */
 	unsigned int minor;
@@ -23,69 +22,64 @@ struct object {
 
 struct objects;
 
-/* Reads what the process has mapped; each file is there once. Returns 0; -ESRCH
- * if there is no such process; -EPERM or -EACCES if it may not be looked at;
- * another -errno. The caller frees *objects. */
+/* Reads the process's mappings; each file appears once. Returns 0; -ESRCH: no such process;
+ * -EPERM or -EACCES: not permitted; another -errno. The caller frees *objects. */
 int objects_read(struct objects **objects, pid_t pid);
 
 /* NULL is allowed. */
 void objects_free(struct objects *objects);
 
-/* In the order of their addresses. */
+/* Sorted by address. */
 size_t objects_count(const struct objects *objects);
 const struct object *objects_get(const struct objects *objects, size_t index);
 
-/* The same number for all processes that have the same files mapped and run the same program. */
+/* Equal for processes that map the same files and run the same program. */
 uint64_t objects_key(const struct objects *objects);
 
-/* The process. */
 pid_t objects_pid(const struct objects *objects);
 
-/* Opens the very file that is mapped, for reading, also if it was deleted or
- * lies in another mount namespace. Returns a file descriptor, which the caller
- * closes; -ESTALE if the path leads to another file and there is no other way to
- * it; -ENOEXEC if it is not a regular file; another -errno. */
+/* Opens the mapped file for reading, even if it was deleted or is in another mount namespace.
+ * Returns a descriptor, which the caller closes; -ESTALE: only reachable by its path, which now
+ * leads to another file; -ENOEXEC: not a regular file; another -errno. */
 int objects_open(const struct objects *objects, const struct object *object);
 
-/* The same for an object of the process pid that the caller has filled in. */
+/* Opens an object of process pid that the caller filled in. */
 int object_open(pid_t pid, const struct object *object);
 
-/* The path's last part. */
+/* Last component of the path. */
 const char *object_basename(const struct object *object);
 
-/* --- Which of them a name means, in triggers and in lists --- */
+/* --- Lookup by name, for triggers and lists --- */
 
-/* Finds the objects that an OBJECT means: by their path, the name of their file, their soname, or
- * one of the latter two without the version at its end (libvnet.so for libvnet.so.24.06); or by a
- * pattern of one of the first three (names.h). What fits best is meant. Without OBJECT (NULL) it is
- * the program. Notes in meant, which has room for all objects, which are; returns how many. */
+/* Finds objects for an OBJECT: by path, file name, soname, or one of the latter two without the
+ * version suffix (libvnet.so for libvnet.so.24.06); or by a pattern of one of the first three
+ * (names.h). Only the best matches count. NULL means the program. Marks them in meant, which has
+ * space for all objects; returns their number. */
 size_t objects_meant(const struct objects *objects, const char *wanted, bool *meant);
 
-/* What names this object in a trigger: the name of its file, or the path if
- * others have that name. */
+/* Name of an object in a trigger: its file name, or its path if that is ambiguous. */
 const char *object_label(const struct objects *objects, const struct object *object);
 
-/* --- Reads /proc/PID/maps --- */
+/* --- Reading /proc/PID/maps --- */
 
-/* One mapping. The path belongs to the reader. */
+/* A mapping. The reader owns the path. */
 struct map {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
 	unsigned int major, minor;
 	uint64_t inode;
 	bool executable, writable, shared;
-	const char *path; /* as the kernel shows it; "": none; may also be "[heap]" and so on */
+	const char *path; /* as shown by the kernel; "": none; may be "[heap]" and the like */
 };
 
-/* Called for a mapping. Not 0: no further ones. */
+/* Receives a mapping. Nonzero: no more calls. */
 typedef int maps_take(void *context, const struct map *map);
 
-/* Calls take for all mappings of a process, by address. Returns what it returned
- * last; 0 also for a process without memory, as one that has exited; -ESRCH if there
- * is none; another -errno. */
+/* Calls take for all mappings of a process, by address. Returns its last result; 0 also for a
+ * process without memory, such as an exited one; -ESRCH: no such process; another -errno. */
 int maps_each(pid_t pid, maps_take *take, void *context);
 
-/* Cuts " (deleted)" off a path as the kernel shows it. Returns whether it was there. */
+/* Removes " (deleted)" from a kernel path. Returns whether it was there. */
 bool maps_cut_deleted(char *path);
 
 #endif

@@ -12,20 +12,20 @@
 #include "elf_file.h"
 #include "go_table.h"
 
-/* --- Files with debug information --- */
+/* --- Debug files --- */
 
 #define MAX_PACKED (64ULL << 20)
 #define MAX_UNPACKED (128ULL << 20)
-#define MAX_UNPACKER (70ULL << 20) /* xz -9 needs 65 MiB to unpack */
+#define MAX_UNPACKER (70ULL << 20) /* xz -9 needs 65 MiB to decompress */
 #define FIRST_UNPACKED (64ULL << 10)
-#define MAX_CHECKED (2ULL << 30) /* the whole file is read for its checksum */
+#define MAX_CHECKED (2ULL << 30) /* the checksum requires reading the entire file */
 #define PIECE (8 * 1024)
 
 #define MAX_ID 64
 #define MAX_PATH 4096
 #define DEBUG_ROOT "/usr/lib/debug"
 
-/* Unpacked data that grows. */
+/* Growing buffer of decompressed data. */
 struct image {
 	uint8_t *data;
 	size_t size, room;
@@ -61,7 +61,7 @@ static int lzma_error(lzma_ret ret)
 	}
 }
 
-/* Unpacks what is in a section, a piece at a time. */
+/* Decompresses a section piece by piece. */
 static int image_unpack(struct image *image, const struct elf_file *file, const Elf64_Shdr *section)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
@@ -89,7 +89,7 @@ static int image_unpack(struct image *image, const struct elf_file *file, const 
 		}
 		stream.next_out = image->data + image->size;
 		stream.avail_out = image->room - image->size;
-		/* With no more input this fails unless it is the end. */
+		/* Without more input this fails unless it is the end. */
 		ret = lzma_code(&stream, done == section->sh_size ? LZMA_FINISH : LZMA_RUN);
 		image->size = image->room - stream.avail_out;
 		err = lzma_error(ret);
@@ -115,15 +115,15 @@ int debug_file_unpack(struct elf_file **debug, const struct elf_file *file)
 	return err;
 }
 
-/* What a debug file must have to belong to a file. */
+/* Properties of a matching debug file. */
 struct wanted {
 	uint8_t id[MAX_ID];
 	size_t id_size; /* 0: unknown */
-	char link[256]; /* name of the file; "": unknown */
+	char link[256]; /* file name; "": unknown */
 	uint32_t crc;
 };
 
-/* .gnu_debuglink: a file's name, padding to four bytes, the checksum. */
+/* .gnu_debuglink: a file name, padding to four bytes, checksum. */
 static void wanted_read_link(struct wanted *wanted, const struct elf_file *file)
 {
 	const Elf64_Shdr *section = elf_file_section(file, NULL, SHT_PROGBITS, ".gnu_debuglink");
@@ -154,13 +154,13 @@ static bool checksum_fits(const struct elf_file *debug, uint32_t wanted)
 
 		if (elf_file_read(debug, at, piece, n))
 			return false;
-		crc = lzma_crc32(piece, n, crc); /* the same polynomial */
+		crc = lzma_crc32(piece, n, crc); /* same polynomial */
 	}
 	return crc == wanted;
 }
 
-/* The build ID decides where both have one; the checksum is for older files. A file
- * without symbols, which may be the stripped one itself, is of no use. */
+/* Build IDs decide if both files have one; the checksum is for older files. A file without
+ * symbols, maybe the stripped one itself, is useless. */
 static bool debug_fits(const struct elf_file *debug, const struct wanted *wanted)
 {
 	uint8_t id[MAX_ID];
@@ -173,7 +173,7 @@ static bool debug_fits(const struct elf_file *debug, const struct wanted *wanted
 	return *wanted->link && checksum_fits(debug, wanted->crc);
 }
 
-/* A search for one file. */
+/* Search for one file. */
 struct debug_search {
 	struct wanted wanted;
 	debug_file_opener *opener;
@@ -207,7 +207,7 @@ static bool debug_try_id(struct debug_file *debug, const struct debug_search *se
 	return debug_try(debug, search, path);
 }
 
-/* Tries all paths that a link may mean, where gdb looks, too. */
+/* Tries all paths a link may mean, like gdb. */
 static bool debug_try_link(struct debug_file *debug, const struct debug_search *search,
 			   const char *directory)
 {
@@ -251,7 +251,7 @@ void debug_file_close(struct debug_file *debug)
 	debug->elf = NULL;
 }
 
-/* Opens below a root, the context; NULL: in our file system. */
+/* Opens below a root, the context; NULL: our own. */
 static int root_open(void *context, const char *path)
 {
 	char below[MAX_PATH];
@@ -263,7 +263,7 @@ static int root_open(void *context, const char *path)
 	return file_open(context, below);
 }
 
-/* The same in the file system as a process (0: none) sees it, then as we do. */
+/* Opens a debug file in the file system of a process (0: none), then in ours. */
 static const struct elf_file *debug_file_open(struct debug_file *debug, const struct elf_file *file,
 					      pid_t pid, const char *path)
 {
@@ -277,46 +277,45 @@ static const struct elf_file *debug_file_open(struct debug_file *debug, const st
 
 /* --- Symbols --- */
 
-/* Twice what the largest programs have, with their debug information. */
+/* Twice what the largest programs have, debug information included. */
 #define MAX_TABLE (256ULL << 20)
 #define MAX_STRINGS (1ULL << 30)
-/* Many symbols may share one long name: this bounds the time. */
+/* Many symbols may share one long name: bounds the time. */
 #define MAX_NAMES (512ULL << 20)
 
-#define WINDOW (16ULL << 20) /* how much of the strings is kept at a time */
-#define CHUNK 1024           /* symbols that are read at a time */
+#define WINDOW (16ULL << 20) /* strings in memory at a time */
+#define CHUNK 1024           /* symbols read at a time */
 
 #define VERSYM_NUMBER 0x7fff
 #define VERSIONS_MAX 1024    /* libc.so.6 has 50 */
 #define VERSION_MAX 64       /* bytes of a name */
 #define VERSYM_HIDDEN 0x8000 /* not the default version: gABI, symbol versioning */
 
-/* What the tables of one search have in common. */
+/* Shared by the tables of a search. */
 struct search {
-	const struct elf_file *file; /* whose segments say what an address is */
+	const struct elf_file *file; /* its segments classify addresses */
 	symbol_found *found;
-	symbol_named *named; /* instead of it: all names are wanted */
-	bool places;         /* of names, not these */
+	symbol_named *named; /* alternative: all names are wanted */
+	bool places;         /* positions instead of names */
 	bool data;           /* not functions */
 	void *context;
-	int result;      /* of the last call of found */
-	uint64_t length; /* of all names looked at */
+	int result;      /* of the latest call of found */
+	uint64_t length; /* of all names examined */
 };
 
-/* What the numbers of versions stand for, in windows of the file. */
+/* Version numbers and their names, read in windows. */
 struct versions {
 	char (*names)[VERSION_MAX]; /* by number; "": none */
 	size_t n;
 };
 
-/* A table of symbols, the part of its strings that is in memory, and the part of
- * the symbols. */
+/* A symbol table, and the parts of its strings and symbols in memory. */
 struct table {
 	const struct elf_file *file;
 	const Elf64_Shdr *symbols;
 	const Elf64_Shdr *strings;
 	const Elf64_Shdr *versions; /* NULL: none */
-	struct versions names;      /* of these */
+	struct versions names;      /* version names */
 	uint64_t count;
 	char *window;
 	uint64_t window_start;
@@ -332,7 +331,7 @@ static size_t entry_size(const struct elf_file *file)
 	return elf_file_is_64(file) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 }
 
-/* The section that says which of the dynamic symbols' versions are the default. */
+/* Section with the versions of dynamic symbols. */
 static const Elf64_Shdr *table_versions(const struct table *table)
 {
 	const Elf64_Shdr *section = NULL;
@@ -345,7 +344,7 @@ static const Elf64_Shdr *table_versions(const struct table *table)
 	return NULL;
 }
 
-/* Reads what versions the file defines; what is damaged is passed over. */
+/* Reads the versions that the file defines; skips damaged ones. */
 static int versions_read(struct versions *versions, const struct elf_file *file)
 {
 	const Elf64_Shdr *section = elf_file_section(file, NULL, SHT_GNU_verdef, NULL);
@@ -396,8 +395,7 @@ static int table_open(struct table *table, const struct elf_file *file, const El
 	return 0;
 }
 
-/* Reads the part of the strings that begins at start, and so much more that every
- * name which begins in it is whole. */
+/* Reads the strings from start on, with every name that begins in the window complete. */
 static int table_move(struct table *table, uint64_t start)
 {
 	uint64_t left = table->strings->sh_size - start;
@@ -453,7 +451,7 @@ static bool symbol_is_wanted(const struct search *search, const Elf64_Sym *entry
 	       elf_file_offset(search->file, entry->st_value, PF_X, &offset);
 }
 
-/* Of numbers 0 and 1 there is none: the symbol is local, or its file's own. */
+/* Numbers 0 and 1 have no name: the symbol is local, or unversioned. */
 static const char *version_name(const struct versions *versions, unsigned int number)
 {
 	number &= VERSYM_NUMBER;
@@ -462,8 +460,8 @@ static const char *version_name(const struct versions *versions, unsigned int nu
 		       : NULL;
 }
 
-/* Hands over a symbol if its name is in the window. The names in .symtab carry
- * their version: NAME@OLD, NAME@@DEFAULT. */
+/* Reports a symbol if its name is in the window. Names in .symtab include their version:
+ * NAME@OLD, NAME@@DEFAULT. */
 static int symbol_visit(struct search *search, struct table *table, size_t index)
 {
 	const Elf64_Sym *entry = &table->chunk[index];
@@ -503,12 +501,12 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 	search->result = search->named ? search->named(search->context, name,
 						       entry->st_shndx != SHN_UNDEF)
 				       : search->found(search->context, &symbol);
-	if (at) /* other names may end in this one and share its bytes */
+	if (at) /* other names may share its end */
 		*at = '@';
 	return search->result;
 }
 
-/* Goes through all symbols whose names are in the window. */
+/* Visits all symbols whose names are in the window. */
 static int window_each(struct search *search, struct table *table)
 {
 	int err = 0;
@@ -523,7 +521,7 @@ static int window_each(struct search *search, struct table *table)
 	return err;
 }
 
-/* Of names that are not read the window has all but the first, which is empty. */
+/* If names are not read, a single window has all but the empty first one. */
 static int windows_each(struct search *search, struct table *table)
 {
 	int err;
@@ -560,7 +558,7 @@ static int section_each(struct search *search, const struct elf_file *file,
 	return err;
 }
 
-/* Goes through the first table of a type, if there is one. */
+/* Visits the first table of a type, if there is one. */
 static int type_each(struct search *search, const struct elf_file *file, uint32_t type)
 {
 	const Elf64_Shdr *symbols = elf_file_section(file, NULL, type, NULL);
@@ -568,7 +566,7 @@ static int type_each(struct search *search, const struct elf_file *file, uint32_
 	return symbols ? section_each(search, file, symbols) : 0;
 }
 
-/* What is unpacked is not kept, so that names have no places there. */
+/* Decompressed data is not kept, so names have no positions there. */
 static int unpacked_each(struct search *search, const struct elf_file *file)
 {
 	const bool places = search->places;
@@ -600,7 +598,7 @@ int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named 
 	return type_each(&search, file, table);
 }
 
-/* Hands over what Go's own table has. Returns whether it is there. */
+/* Reports the functions of Go's own table. Returns whether there is one. */
 static bool go_each(struct search *search, const struct elf_file *file)
 {
 	struct go_function function;
@@ -629,7 +627,7 @@ static bool go_each(struct search *search, const struct elf_file *file)
 	return any;
 }
 
-/* .gnu_debugdata has functions only. */
+/* .gnu_debugdata only has functions. */
 static int search_all(struct search *search, debug_file_finder *find, void *find_context)
 {
 	const struct elf_file *file = search->file;
@@ -641,7 +639,7 @@ static int search_all(struct search *search, debug_file_finder *find, void *find
 		return err;
 	if (!search->data && go_each(search, file))
 		return search->result;
-	/* What is wrong with a file that only adds names is not this file's fault. */
+	/* Errors in a file that only adds names do not count. */
 	if ((search->data || unpacked_each(search, file)) && !search->result && find)
 		separate_each(search, file, find, find_context);
 	return search->result;
@@ -655,7 +653,7 @@ int symbols_each_place(const struct elf_file *file, debug_file_finder *find, voi
 	return search_all(&search, find, find_context);
 }
 
-/* Where a process has a file, and its debug file, once that has been found. */
+/* A file's path in a process, and its debug file once found. */
 struct owner {
 	pid_t pid;
 	const char *path;

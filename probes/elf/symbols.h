@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions and the data of an ELF file, from wherever their names are to be had. */
+/* Functions and data of an ELF file, from all sources of their names. */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
@@ -9,67 +9,63 @@
 
 #include "elf_file.h"
 
-/* --- Files with debug information --- */
+/* --- Debug files --- */
 
-/* Unpacks .gnu_debugdata. Returns 0; -ENOENT if there is none; -EBADMSG if it is
- * damaged; -E2BIG if it is larger than what is unpacked; another -errno. The caller
- * closes *debug. */
+/* Decompresses .gnu_debugdata. Returns 0; -ENOENT: none; -EBADMSG: damaged; -E2BIG: too large;
+ * another -errno. The caller closes *debug. */
 int debug_file_unpack(struct elf_file **debug, const struct elf_file *file);
 
-/* A separate debug file that is open. */
+/* An open separate debug file. */
 struct debug_file {
-	struct elf_file *elf; /* NULL: there is none */
+	struct elf_file *elf; /* NULL: none */
 	int fd;
 };
 
-/* Safe to repeat. */
+/* May be repeated. */
 void debug_file_close(struct debug_file *debug);
 
-/* Finds the separate debug file of a file, see debug_file_search(). It stays the finder's, who
- * closes it when nothing is read of it any more. Returns NULL if there is none. */
+/* Finds the separate debug file of a file, see debug_file_search(). The finder keeps it, and
+ * closes it after its last use. Returns NULL if there is none. */
 typedef const struct elf_file *debug_file_finder(void *context, const struct elf_file *file);
 
-/* Opens a file for a search. Relative paths are below a directory for debug files,
- * such as /usr/lib/debug; absolute ones are the paths of a process. Returns a
- * descriptor, which becomes the caller's, or a negative errno. */
+/* Opens a file for a search. Relative paths are below a directory for debug files, such as
+ * /usr/lib/debug; absolute ones are in a process's file system. Returns a descriptor, which the
+ * caller takes over, or a negative errno. */
 typedef int debug_file_opener(void *context, const char *path);
 
-/* Looks for the separate debug file of a file that is at this path: by build ID
- * (".build-id/ab/cdef.debug"), then by .gnu_debuglink. What opener hands out need
- * not be the right file, or sound: it is checked. Returns NULL if there is none that
- * fits. The caller closes *debug in any case. */
+/* Searches the separate debug file of the file at a path: by build ID
+ * (".build-id/ab/cdef.debug"), then by .gnu_debuglink. Checks the files from opener, which may
+ * be wrong or damaged. Returns NULL without a match. The caller closes *debug in either case. */
 const struct elf_file *debug_file_search(struct debug_file *debug, const struct elf_file *file,
 					 const char *path, debug_file_opener *opener,
 					 void *context);
 
 /* --- Symbols --- */
 
-/* Calls found for every function of .symtab and .dynsym and, where the file has
- * no .symtab, of Go's .gopclntab, .gnu_debugdata or else the separate debug file, which is
- * looked for by build ID and debug link as the process sees the file system, and
- * as we do. Path is that of the file, in the process; NULL: no debug file is
- * looked for. A function may come more than once, in any order; memory is bounded.
- * Returns 0; what found returned; -EBADMSG if the file is damaged; -E2BIG if it has
- * more symbols than are read; another -errno. What is wrong with another than
- * the file itself is passed over. */
+/* Calls found for each function in .symtab and .dynsym. Without .symtab, also uses Go's
+ * .gopclntab and .gnu_debugdata, or else the separate debug file. That is searched by build ID
+ * and debug link, in the process's file system and in ours. path: the file in the process; NULL:
+ * no debug file. Functions may repeat, in any order; memory is bounded. Returns 0; the result of
+ * found; -EBADMSG: damaged; -E2BIG: too many symbols; another -errno. Errors in other files are
+ * ignored. */
 int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		 void *context);
 
-/* The same for those who keep many and look at few: where a name has a place that lasts as long as
- * the file, it is not read, and NULL; nor is its version. That of another is of Go's table or of
- * .gnu_debugdata. find finds the separate debug file; NULL: none is looked for. */
+/* For callers that store many functions but use few names: a name with a position that lasts as
+ * long as the file is not read, but NULL; neither is its version. Other names come from Go's
+ * table or .gnu_debugdata. find: finds the separate debug file; NULL: not searched. */
 int symbols_each_place(const struct elf_file *file, debug_file_finder *find, void *find_context,
 		       symbol_found *found, void *context);
 
-/* The same for data: variables, which are in no executable segment. */
+/* For data: variables, which are outside executable segments. */
 int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		      void *context);
 
-/* Returns 0 to go on; anything else ends the search. Defined: not only wanted of others. */
+/* Returns 0 to continue; other values end the search. defined: not just a reference. */
 typedef int symbol_named(void *context, const char *name, bool defined);
 
-/* Calls found for every name in one table, SHT_DYNSYM or SHT_SYMTAB, of whatever it is;
- * without versions. Returns as symbols_each(), also 0 if there is no such table. */
+/* Calls found for each name in a table, SHT_DYNSYM or SHT_SYMTAB, of any type, without versions.
+ * Returns as symbols_each(); 0 also without such a table. */
 int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
 		      void *context);
 

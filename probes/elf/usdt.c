@@ -25,9 +25,8 @@ static uint64_t word_read(const struct elf_file *file, const uint8_t *at)
 	return narrow;
 }
 
-/* Takes a note apart: three addresses, then provider, name and arguments, each
- * with its NUL. The addresses are those at link time; what prelink moved since then,
- * it moved by as much as the section .stapsdt.base. */
+/* Parses a note: three addresses, then provider, name and arguments, each with a NUL. Addresses
+ * are from link time; if prelink moved them, the section .stapsdt.base moved equally. */
 static int site_parse(struct usdt_site *site, const struct elf_file *file,
 		      const struct elf_note *note, uint64_t moved)
 {
@@ -56,12 +55,12 @@ static int site_parse(struct usdt_site *site, const struct elf_file *file,
 	if (!end)
 		return -EBADMSG;
 	left -= (size_t)(end + 1 - site->name);
-	/* Of the first version's notes nothing follows. */
+	/* Notes of the first version end here. */
 	site->arguments = memchr(end + 1, '\0', left) ? end + 1 : end;
 	return 0;
 }
 
-/* The semaphore is a counter in a segment of its own for each process. */
+/* The semaphore is a counter in writable, per-process memory. */
 static void site_locate(struct usdt_site *site, const struct elf_file *file)
 {
 	site->offset = site->semaphore_offset = 0;
@@ -105,7 +104,7 @@ int usdt_each(const struct elf_file *file, usdt_found *found, void *context)
 	while (!err && (section = elf_file_section(file, section, SHT_NOTE, ".note." NOTE_NAME))) {
 		uint8_t *notes;
 
-		/* Sections may overlap: all of them together are bounded. */
+		/* Sections may overlap: limits their sum. */
 		size += section->sh_size;
 		if (size > MAX_NOTES)
 			return -E2BIG;
@@ -120,13 +119,13 @@ int usdt_each(const struct elf_file *file, usdt_found *found, void *context)
 	return err;
 }
 
-/* --- Registers, by their names --- */
+/* --- Registers by name --- */
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* arch/x86/include/uapi/asm/ptrace.h; NULL: it has no such part that has a name. */
+/* arch/x86/include/uapi/asm/ptrace.h; NULL: this part has no name. */
 static const struct {
-	const char *names[5]; /* 64, 32, 16, 8 bits, and the 8 above those */
+	const char *names[5]; /* 64, 32, 16, low 8 bits, and bits 8 to 15 */
 	uint16_t offset;
 } x86_registers[] = {
 	{ { "rdi", "edi", "di", "dil" }, 112 },
@@ -147,11 +146,11 @@ static const struct {
 	{ { "r15", "r15d", "r15w", "r15b" }, 0 },
 	{ { "rip", "eip" }, 128 },
 };
-#define X86_ARGUMENTS 6 /* the first ones of the table, in their order (System V ABI) */
+#define X86_ARGUMENTS 6 /* the first ones in the table, in order (System V ABI) */
 #define X86_RESULT 6
 #define X86_STACK 7
 
-/* arch/arm64/include/uapi/asm/ptrace.h: x0 to x30, the stack pointer, the program counter. */
+/* arch/arm64/include/uapi/asm/ptrace.h: x0 to x30, stack pointer, program counter. */
 #define ARM64_REGISTERS 31
 #define ARM64_STACK (ARM64_REGISTERS * 8)
 #define ARM64_COUNTER (ARM64_STACK + 8)
@@ -232,7 +231,7 @@ struct register_part register_argument(enum register_machine machine, unsigned i
 						  : (uint16_t)(number * 8));
 }
 
-/* x86-64 has the return address before them. */
+/* On x86-64 the return address precedes them. */
 uint16_t register_stack_arguments(enum register_machine machine)
 {
 	return machine == MACHINE_X86_64 ? 8 : 0;
@@ -248,9 +247,9 @@ struct register_part register_stack_pointer(enum register_machine machine)
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_STACK].offset : ARM64_STACK);
 }
 
-/* --- Arguments, in the words of the assembler --- */
+/* --- Arguments in assembler syntax --- */
 
-/* What is left to read of an argument's text. */
+/* Unread rest of an argument's text. */
 struct rest {
 	const char *at, *end;
 };
@@ -283,8 +282,8 @@ static unsigned int digit_value(char c)
 	return 99;
 }
 
-/* A number with its sign, decimal or with 0x. Returns false if there is none, or it is too long;
- * then nothing is taken. */
+/* Parses a signed number, decimal or with 0x. Returns false, and takes nothing, without one or
+ * if it is too long. */
 static bool number_take(struct rest *rest, int64_t *number)
 {
 	struct rest ahead = *rest;
@@ -313,7 +312,7 @@ static bool number_take(struct rest *rest, int64_t *number)
 	return true;
 }
 
-/* The name of a register, without its %. */
+/* Parses a register name without its %. */
 static bool register_take(struct rest *rest, enum register_machine machine,
 			  struct register_part *part)
 {
@@ -343,7 +342,7 @@ static bool x86_address_read(struct rest *rest, struct usdt_argument *argument)
 	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
 		return false;
 	argument->shift = (uint8_t)__builtin_ctzll((uint64_t)scale);
-	/* Addresses are made of whole registers. */
+	/* Addresses use full registers. */
 	return take(rest, ')') && (argument->base.size == 8 || argument->index.size == 8) &&
 	       argument->base.size % 8 == 0 && argument->index.size % 8 == 0;
 }
@@ -380,7 +379,7 @@ static bool arm64_read(struct rest *rest, struct usdt_argument *argument)
 	return take(rest, ']') && argument->base.size == 8 && argument->index.size % 8 == 0;
 }
 
-/* Arguments stand between blanks, but those in brackets belong to them. */
+/* Arguments are separated by blanks, except inside brackets. */
 static bool argument_find(struct rest *rest, const char *text, unsigned int number)
 {
 	const char *end = text + strnlen(text, USDT_ARGUMENTS_MAX);
@@ -402,7 +401,7 @@ static bool argument_find(struct rest *rest, const char *text, unsigned int numb
 	}
 }
 
-/* "-4@": the size, negative if it is signed. */
+/* "-4@": the size, negative if signed. */
 static int size_read(struct rest *rest, struct usdt_argument *argument, const char **why)
 {
 	int64_t size;
@@ -418,8 +417,7 @@ static int size_read(struct rest *rest, struct usdt_argument *argument, const ch
 	return !(argument->size & (argument->size - 1)) && take(rest, '@') ? 0 : -EINVAL;
 }
 
-/* The name of a variable, as in "40+name(%rip)", which the linker has replaced in the code, but
- * not here. */
+/* A variable, as in "40+name(%rip)": the linker resolves it in the code, but not here. */
 static bool is_variable(const struct rest *rest)
 {
 	const char *at = rest->at;
