@@ -14,11 +14,8 @@
 #include "cli/model/ledger.h"
 #include "cli/model/words.h"
 #include "session_culprits.h"
-#include "session_hash.h"
 #include "session_locks.h"
-#include "session_memory.h"
 #include "session_processes.h"
-#include "session_resources.h"
 
 /* --- Whether what a control group may read and write kept the target's threads waiting --- */
 
@@ -164,7 +161,7 @@ static int calls_read(struct session *session, const struct session_view *view, 
 			continue;
 		*call = collect_call(thread->call_keys[i] - 1, &calls[i]);
 		row->n_calls++;
-		error = histograms_read(session_histograms(session), view, slot, i, &call->times);
+		error = session_histogram(session, view, slot, i, &call->times);
 	}
 	return error;
 }
@@ -172,10 +169,9 @@ static int calls_read(struct session *session, const struct session_view *view, 
 static int durations_read(struct session *session, const struct session_view *view, uint32_t slot,
 			  struct thread_row *row)
 {
-	return histograms_read(session_histograms(session), view, slot, KD_HISTOGRAM_RUN,
-			       &row->run_times)
-		       ?: histograms_read(session_histograms(session), view, slot,
-					  KD_HISTOGRAM_READY, &row->ready_times);
+	return session_histogram(session, view, slot, KD_HISTOGRAM_RUN, &row->run_times)
+		       ?: session_histogram(session, view, slot, KD_HISTOGRAM_READY,
+					    &row->ready_times);
 }
 
 void collect_hardirq_name(struct session *session, int index, const struct kd_thread *thread,
@@ -324,7 +320,7 @@ static int open_items_read(struct session *session, uint64_t epoch, const struct
 		error = thread_add_open(row, &items[i]);
 		times = error || items[i].at_end ? NULL : times_of(row, &items[i]);
 		if (times)
-			error = histograms_add(session_histograms(session), times, items[i].length);
+			error = session_histogram_add(session, times, items[i].length);
 	}
 	return error;
 }
@@ -393,7 +389,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (result < 0 || ledger_sum(&row->ledger) != row->ledger.life)
 		(*torn)++;
 	row->tid = (pid_t)thread.tid;
-	row->pid = session_several(session)->skel ? (pid_t)thread.tgid : 0;
+	row->pid = several_are(session_several(session)) ? (pid_t)thread.tgid : 0;
 	row->process_start = thread.process_began ? thread.process_began + view->epoch : 0;
 	row->members = 1;
 	row->ended = thread.died && thread.died <= view->end;
@@ -414,7 +410,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (record.stolen.gen == view->gen)
 		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
 						 record.stolen.max };
-	error = resources_read_slot(session_resources(session), view, slot, row)
+	error = session_usage(session, view, slot, row)
 			?: calls_read(session, view, slot, &thread, &record, row)
 			?: durations_read(session, view, slot, row)
 			?: locks_read_open(view, slot, &thread, row)

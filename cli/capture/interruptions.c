@@ -14,7 +14,6 @@
 #include "cli/model/words.h"
 #include "collect_row.h"
 #include "session_culprits.h"
-#include "session_interruptions.h"
 
 /* Of interruptions that wait for the end of their window; 35 MB. */
 #define ENDED_MAX 200000
@@ -72,8 +71,7 @@ struct interruptions *interruptions_new(struct session *session, uint64_t thresh
 	interruptions->threshold = threshold;
 	interruptions->gaps = calloc(session_window_now(session).slots,
 				     sizeof(*interruptions->gaps));
-	interruptions->ticks = calloc(session_culprits(session)->cpus,
-				      sizeof(*interruptions->ticks));
+	interruptions->ticks = calloc(session_cpus(session), sizeof(*interruptions->ticks));
 	interruptions->tick_period = tick_period();
 	if (interruptions->gaps && interruptions->ticks)
 		return interruptions;
@@ -175,7 +173,7 @@ static void tick_look(struct interruptions *interruptions, const struct kd_inter
 	uint64_t until = part->since + session_window_now(interruptions->session).epoch, late, ns;
 
 	if (part->by != KD_BY_HARDIRQ || part->who != KD_VECTOR_LOCAL_TIMER ||
-	    part->cpu >= session_culprits(interruptions->session)->cpus)
+	    part->cpu >= session_cpus(interruptions->session))
 		return;
 	late = ns = tick_note(&interruptions->ticks[part->cpu], interruptions->tick_period,
 			      part->unticked, part->since);
@@ -308,8 +306,7 @@ static int ring_read(struct interruptions *interruptions, const struct session_v
 {
 	struct drain drain = { interruptions, view, session_entry(interruptions->session)->irq_ns };
 
-	return interruption_ring_read(session_interruptions(interruptions->session), part_found,
-				      &drain);
+	return session_interruptions(interruptions->session, part_found, &drain);
 }
 
 int interruptions_drain(struct interruptions *interruptions)

@@ -205,12 +205,11 @@ static int culprits_take(struct taking *taking)
  * ends later is known here. Returns 0 or -ENOMEM. */
 static int running_read(struct taking *taking)
 {
-	const struct culprits *culprits = session_culprits(taking->session);
-
-	taking->running = calloc(culprits->cpus, sizeof(*taking->running));
+	taking->running = calloc(session_cpus(taking->session), sizeof(*taking->running));
 	if (!taking->running)
 		return -ENOMEM;
-	taking->n_running = culprits_running(culprits, taking->view, taking->running);
+	taking->n_running = culprits_running(session_culprits(taking->session), taking->view,
+					     taking->running);
 	return 0;
 }
 
@@ -286,7 +285,7 @@ int recording_take(struct session *session, const struct session_view *view, uin
 	int error;
 
 	*out = NULL;
-	if (!session_recorder(session)->skel)
+	if (!session_recorder(session)->ended)
 		return 0;
 	taking.recording = calloc(1, sizeof(*taking.recording));
 	if (!taking.recording)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/base/arith.h"
@@ -17,55 +16,15 @@
 #include "cli/base/log.h"
 #include "cli/process/kernelfs.h"
 #include "file_names.h"
-#include "session_btf.h"
-#include "session_counters.h"
-#include "session_culprits.h"
-#include "session_entry.h"
-#include "session_faults.h"
-#include "session_hash.h"
-#include "session_interruptions.h"
-#include "session_locks.h"
-#include "session_members.h"
 #include "session_memory.h"
+#include "session_parts.h"
 #include "session_processes.h"
-#include "session_programs.h"
 #include "session_recorder.h"
-#include "session_resources.h"
-#include "session_tracing.h"
 #include "session_triggers.h"
-#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
 /* After an edge, until programs that began before it have surely ended. */
 #define SETTLE_NS (100 * NSEC_PER_USEC)
-
-struct session {
-	struct session_btf btf;
-	struct kernel_delay *skel;
-	struct programs programs;
-	struct bpf_link *iter;
-	struct kd_thread *threads;
-	struct kd_record *records;
-	size_t threads_size, records_size;
-	struct windows windows;
-	struct triggers triggers;
-	struct tracing tracing;
-	struct histograms histograms;
-	struct interruption_ring interruptions;
-	struct resources resources;
-	struct recorder recorder;
-	struct counters counters;
-	struct faults faults;
-	struct session_online online;
-	struct culprits culprits;
-	struct several several;
-	struct file_names *file_names;
-	struct entry_cost entry;
-	uint64_t epoch;
-	uint32_t slots, banks;
-	bool triggered;                                /* triggers open or close its windows */
-	uint64_t losses[KD_LOSSES], skipped, resynced; /* already told */
-};
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -74,59 +33,56 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* Everything that must be known before the programs are loaded. */
-static exit_status session_size(struct session *session, const struct session_config *config)
+/* First: which programs there are, and what all parts have to know. */
+static exit_status base_select(struct session *session)
 {
+	const struct session_config *config = session->config;
 	struct kernel_delay *skel = session->skel;
 	/* Room for the threads there are, for more to come, and for those that
 	 * end until the collector next looks after them, which are no more where
 	 * there are many. */
 	uint64_t slots = config->threads + config->threads / 16 + 768;
-	uint32_t cpus = (uint32_t)libbpf_num_possible_cpus();
-	int error;
+	int status = programs_select(&session->programs);
 
+	if (status)
+		return status;
 	if (slots > KD_SLOTS_MAX)
 		slots = KD_SLOTS_MAX;
 	session->slots = (uint32_t)slots;
 	session->banks = config->banks;
+	session->cpus = (uint32_t)libbpf_num_possible_cpus();
 	session->triggered = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
 	session->epoch = clock_monotonic();
 	skel->rodata->kd_epoch = session->epoch;
 	skel->rodata->kd_stack_size = KD_STACK_SIZE((uint64_t)sysconf(_SC_PAGESIZE));
 	skel->rodata->kd_slots = session->slots;
 	skel->rodata->kd_banks = session->banks;
+	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->detail_ns;
-	classes_set(skel);
-	locks_select(skel, config->tgid, config->processes);
-	movers_select(skel);
 	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
-	skel->rodata->kd_cpus = cpus;
 	if (config->upcalls)
-		bpf_map__set_max_entries(skel->maps.kd_upcalls, cpus * session->banks);
-	error = bpf_map__set_max_entries(skel->maps.kd_threads, session->slots) ?:
-		bpf_map__set_max_entries(skel->maps.kd_free_slots, session->slots) ?:
-		bpf_map__set_max_entries(skel->maps.kd_records, session->slots * session->banks) ?:
-		files_select(skel, session->slots) ?:
-		tids_select(skel, session->slots) ?:
-		steal_select(skel, cpus);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+		bpf_map__set_max_entries(skel->maps.kd_upcalls, session->cpus * session->banks);
+	return session_room(skel->maps.kd_threads, session->slots)
+		       ?: session_room(skel->maps.kd_free_slots, session->slots)
+		       ?: session_room(skel->maps.kd_records, session->slots * session->banks)
+		       ?: tids_select(skel, session->slots);
 }
 
-static exit_status session_map(struct session *session)
+static exit_status base_attach(struct session *session)
 {
+	session->windows = (struct windows){
+		.held = KD_NO_BANK,
+		.shared = session->skel->data_word,
+		.banks = session->banks,
+		.epoch = session->epoch,
+		.pairs = session->config->same_thread,
+		.token = triggers_token(session->triggers),
+	};
 	session_memory_keep(session->skel->obj);
-	session->threads_size = session->slots * sizeof(*session->threads);
-	session->records_size = (size_t)session->slots * session->banks * sizeof(*session->records);
-	session->threads = session_memory_map(session->skel->maps.kd_threads,
-					      session->threads_size);
-	session->records = session_memory_map(session->skel->maps.kd_records,
-					      session->records_size);
-	if (!session->threads || !session->records) {
-		log_error("cannot map the BPF maps: %s", strerror(errno));
+	session->threads = session_map(session, session->skel->maps.kd_threads);
+	session->records = session_map(session, session->skel->maps.kd_records);
+	if (!session->threads || !session->records)
 		return EX_OSERR;
-	}
 	for (uint32_t slot = 1; slot < session->slots; slot++) {
 		if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot)) {
 			log_error("cannot fill the list of free slots: %s", strerror(errno));
@@ -136,52 +92,40 @@ static exit_status session_map(struct session *session)
 	return 0;
 }
 
-/* See session_entry.h. */
-static void session_measure(struct session *session, const struct entry_bare *bare)
-{
-	int free_slots = bpf_map__fd(session->skel->maps.kd_free_slots);
-	uint32_t slot;
+static const struct session_part base_part = { .select = base_select, .attach = base_attach };
 
-	if (queue_take(free_slots, &slot))
-		return;
-	session->entry = entry_measure(bare, session->skel, slot, &session->threads[slot],
-				       &session->records[slot]);
-	session_slot_free(session, slot);
-}
-
-/* From now on forks are the fork handler's. */
-static exit_status session_attach(struct session *session, const struct session_config *config)
+static exit_status events_attach(struct session *session)
 {
-	const struct entry_bare bare = entry_bare();
 	int status = programs_attach(&session->programs);
+
 	programs_attach_upcalls(&session->programs);
-	if (!status)
-		status = faults_attach(&session->faults, &session->programs);
-	if (!status)
-		session_measure(session, &bare);
-	if (!status)
-		status = several_seed(&session->several);
-	if (!status)
-		status = filter_seed(session->skel, &config->filter);
-	__atomic_store_n(&session->skel->data_word->kd_tgid, (uint32_t)config->tgid,
-			 __ATOMIC_SEQ_CST);
-	session->skel->data->kd_attached_at = clock_monotonic();
 	return status;
 }
 
-/* Twice: the first visit may find a thread in the middle of a switch. */
-static exit_status session_seed(struct session *session, pid_t tgid)
+static void events_close(struct session *session)
+{
+	programs_close(&session->programs);
+}
+
+static const struct session_part events_part = { .attach = events_attach, .close = events_close };
+
+/* From now on forks are the fork handler's. Twice: the first visit may find a thread in the middle
+ * of a switch. */
+static exit_status target_attach(struct session *session)
 {
 	int error;
 
+	__atomic_store_n(&session->skel->data_word->kd_tgid, (uint32_t)session->config->tgid,
+			 __ATOMIC_SEQ_CST);
+	session->skel->data->kd_attached_at = clock_monotonic();
 	session->iter = iterator_attach(session->skel->progs.kd_task_iter,
-					session->several.skel ? 0 : tgid);
+					session_visited(session));
 	if (!session->iter)
 		return EX_OSERR;
 	error = session_visit(session, KD_VISIT_OPEN);
 	session_settle(session);
 	if (!error) /* titles can be read as long as a process has not ended */
-		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(&session->several);
+		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(session->several);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
 		if (error == -EMFILE)
@@ -189,10 +133,49 @@ static exit_status session_seed(struct session *session, pid_t tgid)
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
-	recorder_begin(&session->recorder);
-	steal_tell(session->skel, &session->programs);
+	session->recorder->began = clock_monotonic(); /* all threads are known: it is complete */
 	return 0;
 }
+
+static void target_close(struct session *session)
+{
+	bpf_link__destroy(session->iter);
+}
+
+static const struct session_part target_part = { .attach = target_attach, .close = target_close };
+
+/* The order in which they select and attach; they are closed in reverse. */
+static const struct session_part *const all_parts[] = {
+	&base_part,
+	/* What only has memory. */
+	&histograms_part,
+	&culprits_part,
+	&recorder_part,
+	&interruptions_part,
+	/* Before the programs that all runs have: a thread's end is seen here first. */
+	&resources_part,
+	&counters_part,
+	/* What is measured without our programs, the programs, and what is measured with them. */
+	&bare_part,
+	&events_part,
+	&faults_part,
+	&entry_part,
+	/* Whose events are booked from then on, and whose threads there are. */
+	&several_part,
+	&filter_part,
+	&target_part,
+	&steal_part,
+	/* What is read of threads that are known. */
+	&locks_part,
+	&stops_part,
+	&movers_part,
+	&files_part,
+	&classes_part,
+	&tracing_part,
+	/* Last: windows open from then on. */
+	&triggers_part,
+	NULL,
+};
 
 static exit_status btf_failed(int error)
 {
@@ -202,14 +185,14 @@ static exit_status btf_failed(int error)
 	return EX_OSFILE;
 }
 
-static exit_status session_skeleton(struct session *session, const struct session_config *config)
+static exit_status session_skeleton(struct session *session)
 {
+	const struct tracing_config *tracing = &session->config->tracing;
 	int error = btf_open(&session->btf);
 
 	if (error)
 		return btf_failed(error);
-	session->skel = skeleton_open(config->tracing.on || config->tracing.record_bytes,
-				      &session->btf);
+	session->skel = skeleton_open(tracing->on || tracing->record_bytes, &session->btf);
 	if (!session->skel) {
 		log_error("cannot open the BPF object: %s", strerror(errno));
 		return EX_OSERR;
@@ -220,63 +203,16 @@ static exit_status session_skeleton(struct session *session, const struct sessio
 	return error ? btf_failed(error) : 0;
 }
 
-static exit_status session_start(struct session *session, const struct session_config *config)
+static exit_status session_start(struct session *session)
 {
-	int status = btf_provide(config->btf_file);
+	int status = btf_provide(session->config->btf_file)
+			     ?: session_skeleton(session)
+			     ?: parts_select(session);
 
-	if (!status)
-		status = session_skeleton(session, config);
 	if (status)
 		return status;
-	status = programs_select(&session->programs)
-			 ?: session_size(session, config)
-			 ?: several_select(&session->several, session->skel, config)
-			 ?: filter_select(session->skel, &config->filter)
-			 ?: faults_select(&session->faults, session->skel)
-			 ?: culprits_select(&session->culprits, session->skel, config->tgid,
-					    session->skel->rodata->kd_cpus, session->slots,
-					    session->banks)
-			 ?: interruption_ring_select(session->skel, config->interruptions)
-			 ?: resources_select(&session->resources, &session->programs,
-					     config->resources, session->slots, session->banks)
-			 ?: counters_select(&session->counters, session->skel, config,
-					    session->slots, session->banks);
-	if (!status && config->histograms)
-		status = histograms_select(&session->histograms, session->skel, session->slots,
-					   session->banks);
-	if (!status)
-		status = triggers_select(&session->triggers, &session->programs, config)
-				 ?: tracing_select(&session->tracing, session->skel,
-						   &config->tracing, session->slots)
-				 ?: recorder_select(&session->recorder, session->skel,
-						    config->tracing.record_bytes);
-	if (status)
-		return status;
-	session_memory_tell(session->skel, config, session->slots);
-	status = programs_load(&session->programs);
-	if (status)
-		return status;
-	session->windows = (struct windows){
-		.held = KD_NO_BANK,
-		.shared = session->skel->data_word,
-		.banks = session->banks,
-		.epoch = session->epoch,
-		.pairs = config->same_thread,
-		.token = triggers_token(&session->triggers),
-	};
-	return session_map(session)
-		       ?: histograms_map(&session->histograms)
-		       ?: culprits_map(&session->culprits)
-		       ?: recorder_map(&session->recorder)
-		       ?: interruption_ring_open(&session->interruptions, session->skel,
-						 config->interruptions)
-		       ?: resources_attach(&session->resources, &session->programs)
-		       ?: counters_attach(&session->counters, &session->programs)
-		       ?: session_attach(session, config)
-		       ?: session_seed(session, config->tgid)
-		       ?: tracing_attach(&session->tracing, &session->programs, &config->tracing,
-					 session->several.skel ? 0 : config->tgid, session->epoch)
-		       ?: triggers_attach(&session->triggers, &session->programs);
+	session_memory_tell(session);
+	return programs_load(&session->programs) ?: parts_attach(session);
 }
 
 exit_status session_open(struct session **out, const struct session_config *config)
@@ -287,10 +223,12 @@ exit_status session_open(struct session **out, const struct session_config *conf
 	if (!session)
 		return log_no_memory();
 	libbpf_set_print(print_debug);
-	session_online_open(&session->online, &session->faults, &session->counters,
-			    &session->tracing);
+	session->parts = all_parts;
+	session->config = config;
+	online_cpus_open(&session->online, "/sys/devices/system/cpu/online");
 	session->file_names = file_names_new(config->tgid);
-	status = session->file_names ? session_start(session, config) : log_no_memory();
+	status = session->file_names ? session_start(session) : log_no_memory();
+	session->config = NULL;
 	if (status) {
 		session_close(session);
 		session = NULL;
@@ -303,71 +241,77 @@ void session_close(struct session *session)
 {
 	if (!session)
 		return;
-	triggers_close(&session->triggers);
-	tracing_close(&session->tracing);
-	histograms_close(&session->histograms);
-	interruption_ring_close(&session->interruptions);
-	resources_close(&session->resources);
-	recorder_close(&session->recorder);
-	counters_close(&session->counters);
-	faults_close(&session->faults);
-	culprits_close(&session->culprits);
-	several_close(&session->several);
+	parts_close(session);
 	file_names_free(session->file_names);
-	session_online_close(&session->online);
-	bpf_link__destroy(session->iter);
-	programs_close(&session->programs);
-	if (session->threads)
-		munmap(session->threads, session->threads_size);
-	if (session->records)
-		munmap(session->records, session->records_size);
+	online_cpus_close(&session->online);
+	session_unmap(session);
 	kernel_delay__destroy(session->skel);
 	btf_close(&session->btf);
 	free(session);
 }
 
-#define PART(type, part)                                                                           \
-	struct type *session_##part(struct session *session)                                       \
+#define PART(type)                                                                                 \
+	struct type *session_##type(struct session *session)                                       \
 	{                                                                                          \
-		return &session->part;                                                             \
+		return session->type;                                                              \
 	}
-PART(windows, windows)
-PART(triggers, triggers)
-PART(tracing, tracing)
-PART(histograms, histograms)
-PART(interruption_ring, interruptions)
-PART(several, several)
-PART(culprits, culprits)
-PART(resources, resources)
-PART(recorder, recorder)
-PART(programs, programs)
+PART(triggers)
+PART(tracing)
+PART(several)
+PART(culprits)
+PART(recorder)
+PART(file_names)
 #undef PART
+
+struct windows *session_windows(struct session *session)
+{
+	return &session->windows;
+}
+
+struct programs *session_programs(struct session *session)
+{
+	return &session->programs;
+}
+
+uint32_t session_cpus(const struct session *session)
+{
+	return session->cpus;
+}
 
 const struct entry_cost *session_entry(const struct session *session)
 {
 	return &session->entry;
 }
 
-int session_tick(struct session *session)
+static void cpu_changed(void *context, int cpu, bool is_online)
 {
-	int error = several_look(&session->several);
+	int error = parts_turn_cpu(context, cpu, is_online);
 
-	session_online_look(&session->online);
-	if (!error && several_joined(&session->several))
-		error = session_visit(session, KD_VISIT_JOIN);
-	faults_look(&session->faults, session->entry.call_ns);
-	faults_resume(&session->faults, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);
-	return error;
+	if (error)
+		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
+			 "there is missing in counters and profiles%s",
+			 cpu, strerror(-error),
+			 error == -EPERM || error == -EACCES
+				 ? ", unless the run keeps the right to have them "
+				   "(--keep-privileges)"
+				 : "");
 }
 
-uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end)
+int session_tick(struct session *session)
 {
-	return faults_untimed(&session->faults, start, end);
+	int error = several_look(session->several);
+
+	online_cpus_look(&session->online, cpu_changed, session);
+	if (!error && several_joined(session->several))
+		error = session_visit(session, KD_VISIT_JOIN);
+	faults_look(session, session->entry.call_ns);
+	faults_resume(session, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);
+	return error;
 }
 
 uint64_t session_window_open(struct session *session, uint64_t at)
 {
-	faults_resume(&session->faults, 0);
+	faults_resume(session, 0);
 	return windows_open(&session->windows, u64_sub(at, session->epoch)) + session->epoch;
 }
 
@@ -383,7 +327,7 @@ uint64_t session_window_turn(struct session *session, uint64_t at)
 {
 	uint64_t edge;
 
-	faults_resume(&session->faults, 0);
+	faults_resume(session, 0);
 	edge = windows_turn(&session->windows, u64_sub(at, session->epoch));
 	session->skel->bss->kd_visit_end = edge;
 	return edge ? edge + session->epoch : 0;
@@ -456,7 +400,7 @@ bool session_window_next(const struct session *session, struct session_view *vie
 
 bool session_detach_end(struct session *session)
 {
-	if (!triggers_detach_end(&session->triggers))
+	if (!triggers_detach_end(session->triggers))
 		return false;
 	for (uint32_t slot = 0; slot < session->slots; slot++)
 		session->threads[slot].pair = 0;
@@ -497,44 +441,16 @@ int session_visit(struct session *session, enum kd_visit visit)
 	return iterator_run(session->iter);
 }
 
-void session_slot_free(struct session *session, uint32_t slot)
-{
-	recorder_note(&session->recorder, &session->threads[slot]);
-	memset(&session->threads[slot], 0, sizeof(session->threads[slot]));
-	for (uint32_t bank = 0; bank < session->banks; bank++)
-		memset(&session->records[(size_t)bank * session->slots + slot], 0,
-		       sizeof(*session->records));
-	histograms_free_slot(&session->histograms, slot);
-	culprits_free_slot(&session->culprits, slot);
-	resources_free_slot(&session->resources, slot);
-	if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot))
-		log_warn("cannot give back a slot: %s; there is room for one thread less",
-			 strerror(errno));
-}
-
-int session_overflow(struct session *session, session_overflow_fn *found, void *context)
-{
-	return overflow_read(session->skel, found, context);
-}
-
-int session_upcalls(const struct session *session, const struct session_view *view,
-		    struct sample *sample)
-{
-	return upcalls_read(session->skel, view, sample);
-}
-
-int session_hashes(const struct session *session, const struct session_view *view,
+int session_hashes(struct session *session, const struct session_view *view,
 		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers)
 {
-	const struct session_hash hash = {
-		.windows = &session->windows, .view = view, .rows = rows, .row_of = row_of
-	};
+	const struct session_hash hash = { .windows = &session->windows,
+					   .view = view,
+					   .callers = callers,
+					   .rows = rows,
+					   .row_of = row_of };
 
-	return locks_read(session->skel, hash, callers) ?: stops_read(session->skel, hash) ?:
-	       movers_read(session->skel, hash) ?:
-	       resources_read(&session->resources, hash) ?:
-	       counters_read(&session->counters, hash) ?:
-	       files_read(session->skel, hash, session->file_names);
+	return parts_read(session, hash);
 }
 
 /* A scheduler of sched_ext may let a thread wait for several CPUs; that of the kernel leaves it at
@@ -557,24 +473,8 @@ void session_look(struct session *session)
 {
 	struct session_view view = session_window_now(session);
 
-	counters_look(&session->counters, &view);
+	counters_look(session, &view);
 	scheduler_look(session);
-}
-
-int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
-{
-	return resources_read_resent(&session->resources, &session->windows, view,
-				     session->file_names, sample);
-}
-
-bool session_files_pending(const struct session *session, const struct session_view *view)
-{
-	return files_pending(session->skel, view);
-}
-
-struct file_names *session_file_names(struct session *session)
-{
-	return session->file_names;
 }
 
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])

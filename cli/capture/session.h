@@ -13,16 +13,14 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
+#include "session_reads.h"
 #include "session_types.h"
 
 struct culprits;
 struct file_names;
 struct lock_callers;
-struct histograms;
-struct interruption_ring;
-struct recorder;
-struct resources;
 struct programs;
+struct recorder;
 struct session;
 struct several;
 struct tracing;
@@ -41,22 +39,19 @@ void session_close(struct session *session);
 struct windows *session_windows(struct session *session);
 struct triggers *session_triggers(struct session *session);
 struct tracing *session_tracing(struct session *session);
-struct histograms *session_histograms(struct session *session);
-struct interruption_ring *session_interruptions(struct session *session);
 struct several *session_several(struct session *session);
 struct culprits *session_culprits(struct session *session);
-struct resources *session_resources(struct session *session);
 struct recorder *session_recorder(struct session *session);
 struct file_names *session_file_names(struct session *session);
 struct programs *session_programs(struct session *session);
 const struct entry_cost *session_entry(const struct session *session);
 
+/* How many CPUs there can be. */
+uint32_t session_cpus(const struct session *session);
+
 /* To be called often: keeps what timing page faults costs below its limit, and looks which
  * processes there are. Returns 0 or a negative errno. */
 int session_tick(struct session *session);
-
-/* How long page faults were counted, not timed, between two times, ns of CLOCK_MONOTONIC. */
-uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end);
 
 /* Opens a window in a free bank: at a time a few ms ahead, or at once if that is over, such as 0.
  * Returns its start. */
@@ -108,36 +103,15 @@ bool session_detach_end(struct session *session);
 bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t call,
 			  uint64_t since);
 
-/* Adds the upcalls of openvswitch in a window to the sample. Returns 0 or
- * -ENOMEM. */
-int session_upcalls(const struct session *session, const struct session_view *view,
-		    struct sample *sample);
-
 /* Adds the waits for locks and at descriptors in a window, and who stopped them, to the rows of its
- * threads: row_of[slot] - 1 is a thread's, 0: it has none. callers: see locks_read(). Returns 0 or
- * -ENOMEM. */
-int session_hashes(const struct session *session, const struct session_view *view,
+ * threads: row_of[slot] - 1 is a thread's, 0: it has none. Who called for locks is added to those
+ * that callers completes later. Returns 0 or -ENOMEM. */
+int session_hashes(struct session *session, const struct session_view *view,
 		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers);
-
-/* Adds what TCP sent again in a window to a sample, whose usage has been added up. Returns 0 or
- * -ENOMEM. */
-int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
 
 /* Looks at what no event tells: counters of threads that run now, and whether a scheduler of
  * sched_ext is loaded. */
 void session_look(struct session *session);
-
-/* True if a thread slept at one when the window ended: KD_VISIT_WAITING counts that, too. */
-bool session_files_pending(const struct session *session, const struct session_view *view);
-
-/* Gives back the slot of a thread that has ended and been accounted. */
-void session_slot_free(struct session *session, uint32_t slot);
-
-/* Calls found() for each (thread, system call) that found no site in its
- * thread's table. found() returns 1 to have the entry removed (its thread must
- * have ended or its window be closed), 0 to keep it, or a negative errno, which
- * ends the walk. Returns 0 or a negative errno. */
-int session_overflow(struct session *session, session_overflow_fn *found, void *context);
 
 /* Copies the name of an interrupt's action; "" if unknown. */
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_counters.h"
+/* Perf events, as the kernel side counts them for each thread. */
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,26 +14,30 @@
 #include "cli/base/log.h"
 #include "cli/model/rows.h"
 #include "counter_events.h"
-#include "session_faults.h"
-#include "session_programs.h"
-#include "session_tracing.h"
+#include "session_memory.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
-
-/* --- Counters --- */
 
 /* Rows of a thread with --per-cpu, in a window, on average. */
 #define CPUS_PER_THREAD 4
 
-exit_status counters_select(struct counters *counters, struct kernel_delay *skel,
-			    const struct session_config *config, uint32_t slots, uint32_t banks)
+struct counters {
+	bool on;
+	struct counter_set set; /* those that this machine has */
+	struct bpf_link *link;
+	bool unread; /* it was said that they cannot be read at a window's edges */
+};
+
+/* All that is here is loaded only if events are wanted. */
+static exit_status counters_select(struct session *session)
 {
+	struct counters *counters = session->counters;
+	struct kernel_delay *skel = session->skel;
 	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
 					 skel->maps.kd_counts, skel->maps.kd_counter_marks };
-	const struct counter_set *wanted = config->counters;
-	bool triggers = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
-	int error;
+	const struct counter_set *wanted = session->config->counters;
+	uint32_t rows = session->slots * session->banks;
 
-	counters->skel = skel;
 	counters->on = wanted && wanted->n;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(maps[i], counters->on);
@@ -48,16 +52,10 @@ exit_status counters_select(struct counters *counters, struct kernel_delay *skel
 	skel->rodata->kd_counters_timed = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 								  BPF_FUNC_perf_event_read_value,
 								  NULL) > 0;
-	error = bpf_map__set_max_entries(skel->maps.kd_events,
-					 (uint32_t)libbpf_num_possible_cpus() * KD_COUNTERS)
-			?: bpf_map__set_max_entries(
-				   skel->maps.kd_counts,
-				   slots * banks * (wanted->per_cpu ? CPUS_PER_THREAD : 1))
-			?: bpf_map__set_max_entries(skel->maps.kd_counter_marks,
-						    triggers ? slots * banks : 1);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+	return session_room(skel->maps.kd_events, session->cpus * KD_COUNTERS)
+		       ?: session_room(skel->maps.kd_counts,
+				       rows * (wanted->per_cpu ? CPUS_PER_THREAD : 1))
+		       ?: session_room(skel->maps.kd_counter_marks, session->triggered ? rows : 1);
 }
 
 static int event_open(void *context, struct perf_event_attr *attr, int cpu)
@@ -71,9 +69,9 @@ static int event_open(void *context, struct perf_event_attr *attr, int cpu)
 /* The map keeps the event, as long as it is open here. */
 static int event_put(void *context, size_t event, int cpu, int fd)
 {
-	const struct counters *counters = context;
+	const struct session *session = context;
 	uint32_t index = (uint32_t)cpu * KD_COUNTERS + (uint32_t)event;
-	int error = bpf_map_update_elem(bpf_map__fd(counters->skel->maps.kd_events), &index, &fd,
+	int error = bpf_map_update_elem(bpf_map__fd(session->skel->maps.kd_events), &index, &fd,
 					BPF_ANY);
 
 	close(fd);
@@ -106,31 +104,34 @@ static exit_status refused(int error)
 	return error == -EPERM || error == -EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-exit_status counters_attach(struct counters *counters, struct programs *programs)
+/* Before the programs that all runs have: a thread's end is seen here first. Says once what this
+ * machine cannot count. */
+static exit_status counters_attach(struct session *session)
 {
-	const struct counter_ops ops = { event_open, event_put, counters };
+	const struct counter_ops ops = { event_open, event_put, session };
+	struct counters *counters = session->counters;
 	struct counter_set missing;
 	int error;
 
 	if (!counters->on)
 		return 0;
-	error = counter_events_open(&counters->set, libbpf_num_possible_cpus(), &ops, &missing);
+	error = counter_events_open(&counters->set, (int)session->cpus, &ops, &missing);
 	if (error)
 		return refused(error);
-	missing_tell(&missing, programs);
+	missing_tell(&missing, &session->programs);
 	if (!counters->set.n)
 		return 0;
-	counters->link = bpf_program__attach_raw_tracepoint(
-		counters->skel->progs.kd_counters_switch, "sched_switch");
+	counters->link = bpf_program__attach_raw_tracepoint(session->skel->progs.kd_counters_switch,
+							    "sched_switch");
 	return counters->link ? 0 : refused(-errno);
 }
 
-/* Counts on a CPU that has come online, too. Returns 0 or a negative errno. */
-static int counters_cpu_online(struct counters *counters, int cpu)
+static int counters_turn_cpu(struct session *session, int cpu, bool online)
 {
-	const struct counter_ops ops = { event_open, event_put, counters };
+	const struct counter_ops ops = { event_open, event_put, session };
+	const struct counters *counters = session->counters;
 
-	return counters->link ? counter_events_open_cpu(&counters->set, cpu, &ops) : 0;
+	return online && counters->link ? counter_events_open_cpu(&counters->set, cpu, &ops) : 0;
 }
 
 static bool runs(const struct kd_thread *thread)
@@ -151,8 +152,9 @@ static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 		 cpu, strerror(-error));
 }
 
-void counters_look(struct counters *counters, const struct session_view *view)
+void counters_look(struct session *session, const struct session_view *view)
 {
+	struct counters *counters = session->counters;
 	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU);
 	uint64_t arguments[1] = { 0 }, done[KD_CPU_WORDS] = { 0 };
 	int error;
@@ -170,7 +172,7 @@ void counters_look(struct counters *counters, const struct session_view *view)
 		done[cpu / 64] |= 1ULL << cpu % 64;
 		options.cpu = cpu;
 		error = bpf_prog_test_run_opts(
-			bpf_program__fd(counters->skel->progs.kd_counters_look), &options);
+			bpf_program__fd(session->skel->progs.kd_counters_look), &options);
 		if (error)
 			unread_tell(counters, cpu, error);
 	}
@@ -214,15 +216,16 @@ static int nothing_counted(const struct counter_set *set, struct thread_row *row
 	return error;
 }
 
-int counters_read(const struct counters *counters, struct session_hash hash)
+static int counters_read(struct session *session, struct session_hash hash)
 {
+	struct counters *counters = session->counters;
 	int error = 0;
 
 	if (!counters->link)
 		return 0;
-	hash.map = counters->skel->maps.kd_counts;
+	hash.map = session->skel->maps.kd_counts;
 	hash.context = &counters->set;
-	if (__atomic_load_n(&counters->skel->bss->kd_counts_used, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&session->skel->bss->kd_counts_used, __ATOMIC_RELAXED))
 		error = session_hash_read(&hash, counts_found, NULL);
 	for (uint32_t slot = 1; slot < hash.view->slots && !error; slot++)
 		if (hash.row_of[slot] && !counters->set.per_cpu)
@@ -230,50 +233,12 @@ int counters_read(const struct counters *counters, struct session_hash hash)
 	return error;
 }
 
-void counters_close(struct counters *counters)
+static void counters_close(struct session *session)
 {
-	bpf_link__destroy(counters->link);
+	bpf_link__destroy(session->counters->link);
 }
 
-/* --- Perf events of CPUs that come online during a run, or go offline --- */
-
-/* Part of the session. */
-
-void session_online_open(struct session_online *online, struct faults *faults,
-			 struct counters *counters, struct tracing *tracing)
-{
-	online->faults = faults;
-	online->counters = counters;
-	online->tracing = tracing;
-	online_cpus_open(&online->cpus, "/sys/devices/system/cpu/online");
-}
-
-static void cpu_changed(void *context, int cpu, bool is_online)
-{
-	const struct session_online *online = context;
-	int error;
-
-	faults_cpu_change(online->faults, cpu, is_online);
-	if (!is_online)
-		return;
-	error = counters_cpu_online(online->counters, cpu)
-			?: tracing_cpu_online(online->tracing, cpu);
-	if (error)
-		log_warn("CPU %d has come online, and its perf events cannot be had: %s: what runs "
-			 "there is missing in counters and profiles%s",
-			 cpu, strerror(-error),
-			 error == -EPERM || error == -EACCES
-				 ? ", unless the run keeps the right to have them "
-				   "(--keep-privileges)"
-				 : "");
-}
-
-void session_online_look(struct session_online *online)
-{
-	online_cpus_look(&online->cpus, cpu_changed, online);
-}
-
-void session_online_close(struct session_online *online)
-{
-	online_cpus_close(&online->cpus);
-}
+const struct session_part counters_part = {
+	SESSION_STATE(counters), .select = counters_select,     .attach = counters_attach,
+	.read = counters_read,   .turn_cpu = counters_turn_cpu, .close = counters_close,
+};

@@ -4,13 +4,11 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
@@ -18,7 +16,7 @@
 #include "cli/base/log.h"
 #include "cli/process/group.h"
 #include "session_memory.h"
-#include "session_programs.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 #if defined(__x86_64__)
@@ -76,14 +74,22 @@ static bool has_clock(void)
 }
 #endif
 
-int steal_select(struct kernel_delay *skel, uint32_t cpus)
+/* The programs look at the clock if there is one. */
+static exit_status steal_select(struct session *session)
 {
+	struct kernel_delay *skel = session->skel;
+
 	skel->rodata->kd_steal = has_clock();
-	return skel->rodata->kd_steal ? bpf_map__set_max_entries(skel->maps.kd_steals, cpus) : 0;
+	return skel->rodata->kd_steal ? session_room(skel->maps.kd_steals, session->cpus) : 0;
 }
 
-void steal_tell(const struct kernel_delay *skel, struct programs *programs)
+/* After the first visit of the iterator: says if the report lacks what is stolen. On a machine
+ * without a hypervisor there is nothing to say. */
+static exit_status steal_tell(struct session *session)
 {
+	const struct kernel_delay *skel = session->skel;
+	struct programs *programs = &session->programs;
+
 	if (skel->rodata->kd_steal && !skel->bss->kd_steal_readable)
 		programs_absent(programs, "THREAD TIME",
 				"does not show what the hypervisor takes, it is in running user or "
@@ -92,7 +98,10 @@ void steal_tell(const struct kernel_delay *skel, struct programs *programs)
 		programs_absent(programs, "THREAD TIME",
 				"does not show what the hypervisor takes, it is in running user or "
 				"kernel: the kernel has no steal clock");
+	return 0;
 }
+
+const struct session_part steal_part = { .select = steal_select, .attach = steal_tell };
 
 /* --- Who had the CPU --- */
 
@@ -104,65 +113,44 @@ struct culprit_group {
 	char path[CULPRIT_GROUP_LEN];
 };
 
-exit_status culprits_select(struct culprits *culprits, struct kernel_delay *skel, pid_t tgid,
-			    uint32_t cpus, uint32_t slots, uint32_t banks)
-{
-	int error;
+struct culprits {
+	struct kd_runqueue *runqueues; /* by CPU */
+	struct kd_blame *blames;       /* by slot; slots of them for each bank */
+	struct kd_culprit *tasks;      /* KD_CULPRITS of them */
+	uint32_t cpus, slots;
+	char group[CULPRIT_GROUP_LEN]; /* its control group */
+	struct culprit_group *groups;  /* those of others, by their index in tasks */
+};
 
-	culprits->skel = skel;
-	culprits->cpus = cpus;
-	culprits->slots = slots;
-	culprits->banks = banks;
-	group_of(tgid, culprits->group, sizeof(culprits->group));
+static exit_status culprits_select(struct session *session)
+{
+	struct culprits *culprits = session->culprits;
+	struct kernel_delay *skel = session->skel;
+
+	culprits->cpus = session->cpus;
+	culprits->slots = session->slots;
+	group_of(session->config->tgid, culprits->group, sizeof(culprits->group));
 	culprits->groups = calloc(KD_CULPRITS, sizeof(*culprits->groups));
-	if (!culprits->groups) {
-		log_error("no memory");
-		return EX_OSERR;
-	}
-	error = bpf_map__set_max_entries(skel->maps.kd_runqueues, cpus)
-			?: bpf_map__set_max_entries(skel->maps.kd_blames, slots * banks);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+	if (!culprits->groups)
+		return log_no_memory();
+	return session_room(skel->maps.kd_runqueues, session->cpus)
+		       ?: session_room(skel->maps.kd_blames, session->slots * session->banks);
 }
 
-static size_t runqueues_size(const struct culprits *culprits)
+static exit_status culprits_attach(struct session *session)
 {
-	return culprits->cpus * sizeof(*culprits->runqueues);
+	struct culprits *culprits = session->culprits;
+	struct kernel_delay *skel = session->skel;
+
+	culprits->runqueues = session_map(session, skel->maps.kd_runqueues);
+	culprits->blames = session_map(session, skel->maps.kd_blames);
+	culprits->tasks = session_map(session, skel->maps.kd_culprits);
+	return culprits->runqueues && culprits->blames && culprits->tasks ? 0 : EX_OSERR;
 }
 
-static size_t blames_size(const struct culprits *culprits)
+static void culprits_close(struct session *session)
 {
-	return (size_t)culprits->slots * culprits->banks * sizeof(*culprits->blames);
-}
-
-static size_t tasks_size(void)
-{
-	return KD_CULPRITS * sizeof(struct kd_culprit);
-}
-
-exit_status culprits_map(struct culprits *culprits)
-{
-	struct kernel_delay *skel = culprits->skel;
-
-	culprits->runqueues = session_memory_map(skel->maps.kd_runqueues, runqueues_size(culprits));
-	culprits->blames = session_memory_map(skel->maps.kd_blames, blames_size(culprits));
-	culprits->tasks = session_memory_map(skel->maps.kd_culprits, tasks_size());
-	if (culprits->runqueues && culprits->blames && culprits->tasks)
-		return 0;
-	log_error("cannot map the BPF maps: %s", strerror(errno));
-	return EX_OSERR;
-}
-
-void culprits_close(struct culprits *culprits)
-{
-	if (culprits->runqueues)
-		munmap(culprits->runqueues, runqueues_size(culprits));
-	if (culprits->blames)
-		munmap(culprits->blames, blames_size(culprits));
-	if (culprits->tasks)
-		munmap(culprits->tasks, tasks_size());
-	free(culprits->groups);
+	free(session->culprits->groups);
 }
 
 static uint32_t state_of(const struct kd_thread *thread)
@@ -186,12 +174,18 @@ bool culprits_pending(const struct culprits *culprits, const struct session_view
 	return false;
 }
 
-void culprits_free_slot(struct culprits *culprits, uint32_t slot)
+static void culprits_free_slot(struct session *session, uint32_t slot)
 {
-	for (uint32_t bank = 0; bank < culprits->banks; bank++)
-		memset(&culprits->blames[(size_t)bank * culprits->slots + slot], 0,
-		       sizeof(*culprits->blames));
+	struct kd_blame *blames = session->culprits->blames;
+
+	for (uint32_t bank = 0; bank < session->banks; bank++)
+		memset(&blames[(size_t)bank * session->slots + slot], 0, sizeof(*blames));
 }
+
+const struct session_part culprits_part = {
+	SESSION_STATE(culprits),         .select = culprits_select, .attach = culprits_attach,
+	.free_slot = culprits_free_slot, .close = culprits_close,
+};
 
 /* Copies what was charged, and the wait in progress, at one moment. */
 static void blame_copy(const struct culprits *culprits, const struct session_view *view,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_faults.h"
+/* Timing page faults, as long as there are not too many, and time in reclaim. */
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,10 +17,41 @@
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "session_memory.h"
-#include "session_programs.h"
+#include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 #define SECTION "THREAD TIME"
+
+#define FAULTS_RECLAIMS 4 /* pairs of tracepoints */
+#define FAULTS_PAUSES 64  /* remembered; of those long ago several are one */
+
+/* When faults were not timed, ns of CLOCK_MONOTONIC; to: KD_NEVER if they still are not. And how
+ * long, if that are several pauses. */
+struct faults_pause {
+	uint64_t from, to, ns;
+};
+
+/* What timing them took on one CPU beyond its share of the time, ns. */
+struct faults_account {
+	uint64_t target;          /* of what the target's threads have run */
+	uint64_t foreign;         /* of all time, for the faults of others */
+	struct kd_fault_cpu paid; /* what of it is in there */
+};
+
+struct faults {
+	struct kernel_delay *skel;
+	struct bpf_link *reclaim[2 * FAULTS_RECLAIMS];
+	int *events; /* of perf: two for each CPU; -1: none */
+	size_t n_events;
+	struct kd_fault_cpu *cpus; /* memory of the map */
+	struct faults_account *accounts;
+	uint32_t n_cpus;
+	uint64_t looked_at; /* ns of CLOCK_MONOTONIC */
+	struct faults_pause pauses[FAULTS_PAUSES];
+	size_t n_pauses;
+	bool timed;
+};
 
 /* Timing may take 5 % of the time, and so much more once: thousands of faults, as when a
  * program starts, are timed. */
@@ -49,21 +79,18 @@ static const struct {
 	{ "mm_compaction_begin", "mm_compaction_end", false },
 };
 
-exit_status faults_select(struct faults *faults, struct kernel_delay *skel)
+static exit_status faults_select(struct session *session)
 {
+	struct kernel_delay *skel = session->skel;
 	struct bpf_program *programs[] = { skel->progs.kd_minor_fault, skel->progs.kd_major_fault,
 					   skel->progs.kd_reclaim_begin,
 					   skel->progs.kd_reclaim_end };
-	int error;
 
-	faults->skel = skel;
-	faults->n_cpus = skel->rodata->kd_cpus;
+	session->faults->skel = skel;
+	session->faults->n_cpus = session->cpus;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i], true);
-	error = bpf_map__set_max_entries(skel->maps.kd_fault_cpus, faults->n_cpus);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+	return session_room(skel->maps.kd_fault_cpus, session->cpus);
 }
 
 /* Returns a descriptor, or a negative errno. */
@@ -157,15 +184,18 @@ static void events_switch(const struct faults *faults, bool on)
 }
 
 /* Without its events, faults that begin there are not looked at. */
-void faults_cpu_change(struct faults *faults, int cpu, bool online)
+static int faults_turn_cpu(struct session *session, int cpu, bool online)
 {
+	struct faults *faults = session->faults;
+
 	if (!faults->n_events || cpu >= (int)faults->n_cpus)
-		return;
+		return 0;
 	cpu_close(faults, cpu);
 	if (online && cpu_open(faults, cpu))
 		cpu_close(faults, cpu);
 	if (!faults->timed)
 		events_switch(faults, false);
+	return 0;
 }
 
 static void generation_turn(struct faults *faults)
@@ -216,25 +246,26 @@ static exit_status reclaims_attach(struct faults *faults, struct programs *progr
 	return status;
 }
 
-exit_status faults_attach(struct faults *faults, struct programs *programs)
+/* What this kernel does not give is left out, and is among the absences then. */
+static exit_status faults_attach(struct session *session)
 {
-	size_t size = faults->n_cpus * sizeof(*faults->cpus);
-	int error = reclaims_attach(faults, programs);
+	struct faults *faults = session->faults;
+	int error = reclaims_attach(faults, &session->programs);
 
 	if (error || !faults->skel->links.kd_page_fault_user)
 		return error; /* what is missing has been noted */
-	faults->cpus = session_memory_map(faults->skel->maps.kd_fault_cpus, size);
-	faults->accounts = calloc(faults->n_cpus, sizeof(*faults->accounts));
-	if (!faults->cpus || !faults->accounts) {
-		log_error("no memory for the counts of page faults");
+	faults->cpus = session_map(session, faults->skel->maps.kd_fault_cpus);
+	if (!faults->cpus)
 		return EX_OSERR;
-	}
+	faults->accounts = calloc(faults->n_cpus, sizeof(*faults->accounts));
+	if (!faults->accounts)
+		return log_no_memory();
 	error = events_open(faults);
 	if (error) {
 		log_warn("cannot time page faults: perf_event_open: %s", strerror(-error));
 		events_close(faults);
 		begin_detach(faults);
-		programs_absent(programs, SECTION,
+		programs_absent(&session->programs, SECTION,
 				"has no page faults, they are in running user: the kernel refuses "
 				"perf's events of them");
 		return 0;
@@ -294,8 +325,9 @@ static void account_settle(struct faults_account *account, const struct kd_fault
 	account->paid = now;
 }
 
-void faults_look(struct faults *faults, uint64_t call_ns)
+void faults_look(struct session *session, uint64_t call_ns)
 {
+	struct faults *faults = session->faults;
 	uint64_t now = clock_monotonic(), most = 0;
 
 	if (!faults->n_events || now < faults->looked_at + LOOK_NS)
@@ -312,8 +344,9 @@ void faults_look(struct faults *faults, uint64_t call_ns)
 		faults_stop(faults, now);
 }
 
-void faults_resume(struct faults *faults, uint64_t pause_ns)
+void faults_resume(struct session *session, uint64_t pause_ns)
 {
+	struct faults *faults = session->faults;
 	struct kernel_delay *skel = faults->skel;
 	struct faults_pause *pause;
 
@@ -337,8 +370,9 @@ void faults_resume(struct faults *faults, uint64_t pause_ns)
 	faults->timed = true;
 }
 
-uint64_t faults_untimed(const struct faults *faults, uint64_t start, uint64_t end)
+uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end)
 {
+	const struct faults *faults = session->faults;
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < faults->n_pauses; i++) {
@@ -353,12 +387,17 @@ uint64_t faults_untimed(const struct faults *faults, uint64_t start, uint64_t en
 	return ns;
 }
 
-void faults_close(struct faults *faults)
+static void faults_close(struct session *session)
 {
+	struct faults *faults = session->faults;
+
 	events_close(faults);
 	for (size_t i = 0; i < 2 * FAULTS_RECLAIMS; i++)
 		bpf_link__destroy(faults->reclaim[i]);
-	if (faults->cpus)
-		munmap(faults->cpus, faults->n_cpus * sizeof(*faults->cpus));
 	free(faults->accounts);
 }
+
+const struct session_part faults_part = {
+	SESSION_STATE(faults),       .select = faults_select, .attach = faults_attach,
+	.turn_cpu = faults_turn_cpu, .close = faults_close,
+};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session_interruptions.h"
+/* The ring of what interrupts threads. */
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -7,24 +7,30 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
+#include "session_memory.h"
+#include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* Parts of 72 bytes in the 20 ms until they are read: some 700,000 a second. */
 #define RING_BYTES (1U << 20)
 
-exit_status interruption_ring_select(struct kernel_delay *skel, bool wanted)
-{
-	int error;
+/* Zeroed: there is none. */
+struct interruption_ring {
+	struct ring_buffer *ring;
+	interruption_fn *found; /* of the walk in progress */
+	void *context;
+};
 
-	skel->rodata->kd_interruptions_wanted = wanted;
+static exit_status interruptions_select(struct session *session)
+{
+	bool wanted = session->config->interruptions;
+
+	session->skel->rodata->kd_interruptions_wanted = wanted;
 	/* There is always one: before Linux 6.8 the verifier looks at global functions that nobody
 	 * calls, too (2afae08c9dcb), and refuses a map that does not exist. */
-	error = bpf_map__set_max_entries(skel->maps.kd_interruptions,
-					 wanted ? RING_BYTES : (uint32_t)sysconf(_SC_PAGESIZE));
-	if (!error)
-		return 0;
-	log_error("cannot size the BPF map of interruptions: %s", strerror(-error));
-	return EX_OSERR;
+	return session_room(session->skel->maps.kd_interruptions,
+			    wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static int part_found(void *context, void *data, size_t size)
@@ -34,21 +40,23 @@ static int part_found(void *context, void *data, size_t size)
 	return size < sizeof(struct kd_interruption) ? 0 : ring->found(ring->context, data);
 }
 
-exit_status interruption_ring_open(struct interruption_ring *ring, struct kernel_delay *skel,
-				   bool wanted)
+static exit_status interruptions_attach(struct session *session)
 {
-	if (!wanted)
+	struct interruption_ring *ring = session->interruption_ring;
+
+	if (!session->config->interruptions)
 		return 0;
-	ring->ring = ring_buffer__new(bpf_map__fd(skel->maps.kd_interruptions), part_found, ring,
-				      NULL);
+	ring->ring = ring_buffer__new(bpf_map__fd(session->skel->maps.kd_interruptions), part_found,
+				      ring, NULL);
 	if (ring->ring)
 		return 0;
 	log_error("cannot read the BPF ring buffer: %s", strerror(errno));
 	return EX_OSERR;
 }
 
-int interruption_ring_read(struct interruption_ring *ring, interruption_fn *found, void *context)
+int session_interruptions(struct session *session, interruption_fn *found, void *context)
 {
+	struct interruption_ring *ring = session->interruption_ring;
 	int result;
 
 	if (!ring->ring)
@@ -59,7 +67,14 @@ int interruption_ring_read(struct interruption_ring *ring, interruption_fn *foun
 	return result < 0 ? result : 0;
 }
 
-void interruption_ring_close(struct interruption_ring *ring)
+static void interruptions_close(struct session *session)
 {
-	ring_buffer__free(ring->ring);
+	ring_buffer__free(session->interruption_ring->ring);
 }
+
+const struct session_part interruptions_part = {
+	SESSION_STATE(interruption_ring),
+	.select = interruptions_select,
+	.attach = interruptions_attach,
+	.close = interruptions_close,
+};

@@ -18,9 +18,11 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/lock.h"
 #include "cli/model/rows.h"
+#include "cli/process/processes.h"
 #include "cli/stack/stacks.h"
 #include "probes/elf/data.h"
 #include "probes/reader.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 /* --- Which variables of the program the locks are that its threads waited for --- */
@@ -373,14 +375,19 @@ static bool same_namespaces(pid_t tgid, const struct processes *processes, const
 	return same;
 }
 
-void locks_select(struct kernel_delay *skel, pid_t tgid, const struct processes *processes)
+/* Says which call to look at, and whether TIDs in the target's memory, and its clocks, mean what
+ * they say here: of several processes, in all of them. */
+static exit_status locks_select(struct session *session)
 {
+	const struct session_config *config = session->config;
+	struct kernel_delay *skel = session->skel;
 	int futex = syscall_number("futex");
 
 	if (futex >= 0)
 		skel->rodata->kd_futex_call = futex;
-	skel->rodata->kd_tids_are_ours = same_namespaces(tgid, processes, "pid");
-	skel->rodata->kd_clocks_are_ours = same_namespaces(tgid, processes, "time");
+	skel->rodata->kd_tids_are_ours = same_namespaces(config->tgid, config->processes, "pid");
+	skel->rodata->kd_clocks_are_ours = same_namespaces(config->tgid, config->processes, "time");
+	return 0;
 }
 
 void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
@@ -449,19 +456,13 @@ static int lock_found(const struct session_hash *hash, const void *key, const vo
 	return of->in_progress && row->lock_in_progress ? 0 : row_add(hash->view, key, value, row);
 }
 
-struct callers_hash {
-	struct session_hash hash; /* first: what is found gets this */
-	struct lock_callers *callers;
-};
-
 static int caller_found(const struct session_hash *hash, const void *key_, const void *value,
 			struct thread_row *row)
 {
-	struct lock_callers *callers = ((const struct callers_hash *)hash)->callers;
 	const struct kd_caller_key *key = key_;
 
-	return lock_callers_add(callers, (pid_t)hash->view->threads[key->slot].tgid, key->address,
-				value, row);
+	return lock_callers_add(hash->callers, (pid_t)hash->view->threads[key->slot].tgid,
+				key->address, value, row);
 }
 
 /* Waits for locks that nobody looked at, as they were short. */
@@ -487,10 +488,9 @@ static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 	return result;
 }
 
-int locks_read(const struct kernel_delay *skel, struct session_hash hash,
-	       struct lock_callers *callers)
+static int locks_read(struct session *session, struct session_hash hash)
 {
-	struct callers_hash found = { .hash = hash, .callers = callers };
+	const struct kernel_delay *skel = session->skel;
 	int result = short_locks_read(&hash, skel->rodata->kd_detail_ns);
 
 	if (result)
@@ -501,9 +501,11 @@ int locks_read(const struct kernel_delay *skel, struct session_hash hash,
 	result = session_hash_read(&hash, lock_found, NULL);
 	if (result || !__atomic_load_n(&skel->bss->kd_callers_used, __ATOMIC_RELAXED))
 		return result;
-	found.hash.map = skel->maps.kd_callers;
-	return session_hash_read(&found.hash, caller_found, NULL);
+	hash.map = skel->maps.kd_callers;
+	return session_hash_read(&hash, caller_found, NULL);
 }
+
+const struct session_part locks_part = { .select = locks_select, .read = locks_read };
 
 /* What a thread has done until t, as lock.bpf.h has it. */
 static struct kd_doing doing_until(const struct kd_thread *thread, uint64_t t)

@@ -17,6 +17,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "session_memory.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 /* --- Which threads of the target are followed --- */
@@ -29,8 +30,10 @@ static bool filter_is_on(const struct thread_filter *filter)
 	return filter->names || filter->n_tids;
 }
 
-exit_status filter_select(struct kernel_delay *skel, const struct thread_filter *filter)
+static exit_status filter_select(struct session *session)
 {
+	const struct thread_filter *filter = &session->config->filter;
+	struct kernel_delay *skel = session->skel;
 	struct kd_names names;
 
 	bpf_program__set_autoload(skel->progs.kd_task_rename, filter->names != NULL);
@@ -50,17 +53,21 @@ exit_status filter_select(struct kernel_delay *skel, const struct thread_filter 
 	return 0;
 }
 
-exit_status filter_seed(struct kernel_delay *skel, const struct thread_filter *filter)
+/* Has the iterator give slots to threads that are named by TID, if they are the target's. */
+static exit_status filter_attach(struct session *session)
 {
+	const struct thread_filter *filter = &session->config->filter;
 	int error = 0;
 
 	/* Slots are given to those that were refused one, as soon as the iterator finds them. */
 	for (size_t i = 0; i < filter->n_tids && !error; i++)
-		error = tid_set(skel, filter->tids[i], KD_SLOT_REFUSED);
+		error = tid_set(session->skel, filter->tids[i], KD_SLOT_REFUSED);
 	if (error)
 		log_error("cannot name threads to the kernel side: %s", strerror(-error));
 	return error ? EX_OSERR : 0;
 }
+
+const struct session_part filter_part = { .select = filter_select, .attach = filter_attach };
 
 /* --- The processes of a target of several that are known, by PID and start --- */
 

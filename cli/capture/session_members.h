@@ -65,15 +65,4 @@ struct kernel_delay;
  * not, an exit status. */
 exit_status group_select(struct kernel_delay *skel, const struct control_group *group);
 
-/* --- Which threads of the target are followed --- */
-
-/* Others get no slot: they cost a lookup. */
-
-/* Before the programs are loaded. Returns 0 or, after printing why not, an exit status. */
-exit_status filter_select(struct kernel_delay *skel, const struct thread_filter *filter);
-
-/* Has the iterator give slots to threads that are named by TID, if they are the target's. To be
- * called while no thread has a slot. Returns 0 or, after printing why not, an exit status. */
-exit_status filter_seed(struct kernel_delay *skel, const struct thread_filter *filter);
-
 #endif

@@ -12,7 +12,8 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "session_types.h"
+#include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* --- Memory of BPF maps --- */
@@ -22,14 +23,47 @@
 
 #define MUCH (512ULL << 20) /* bytes; of some 17,000 threads with triggers, 55,000 without */
 
-void *session_memory_map(const struct bpf_map *map, size_t size)
+/* The kernel's arrays have entries of whole 64-bit words. */
+static size_t array_bytes(const struct bpf_map *map)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	return bpf_map__max_entries(map) * (((size_t)bpf_map__value_size(map) + 7) & ~(size_t)7);
+}
 
-	if (memory == MAP_FAILED)
+void *session_map(struct session *session, const struct bpf_map *map)
+{
+	size_t size = array_bytes(map);
+	void *memory = MAP_FAILED;
+
+	errno = ENOMEM;
+	if (session->n_memory < SESSION_MAPS)
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (memory == MAP_FAILED) {
+		log_error("cannot map the BPF map %s: %s", bpf_map__name(map), strerror(errno));
 		return NULL;
+	}
 	madvise(memory, size, MADV_DONTFORK);
+	session->memory[session->n_memory++] = (struct session_memory){ memory, size };
 	return memory;
+}
+
+void session_unmap(struct session *session)
+{
+	while (session->n_memory) {
+		const struct session_memory *memory = &session->memory[--session->n_memory];
+
+		munmap(memory->at, memory->size);
+	}
+}
+
+exit_status session_room(struct bpf_map *map, uint64_t entries)
+{
+	int error = entries > UINT32_MAX ? -E2BIG
+					 : bpf_map__set_max_entries(map, (uint32_t)entries);
+
+	if (!error)
+		return 0;
+	log_error("cannot size the BPF map %s: %s", bpf_map__name(map), strerror(-error));
+	return EX_OSERR;
 }
 
 void session_memory_keep(struct bpf_object *object)
@@ -58,9 +92,10 @@ static uint64_t map_bytes(const struct bpf_map *map)
 	return bpf_map__max_entries(map) * value;
 }
 
-void session_memory_tell(const struct kernel_delay *skel, const struct session_config *config,
-			 uint32_t threads)
+void session_memory_tell(const struct session *session)
 {
+	const struct kernel_delay *skel = session->skel;
+	const struct session_config *config = session->config;
 	const char *banks =
 		config->banks > 2 ? "; so does a smaller --window-banks"
 		: config->banks == 2
@@ -77,7 +112,8 @@ void session_memory_tell(const struct kernel_delay *skel, const struct session_c
 	}
 	if (bytes < MUCH)
 		return;
-	log_warn("room for %u threads takes %.1f GB of memory", threads, (double)bytes / 1e9);
+	log_warn("room for %u threads takes %.1f GB of memory", session->slots,
+		 (double)bytes / 1e9);
 	log_hint("--tid or fewer processes take less%s%s", banks,
 		 config->histograms ? ", and a run without --histogram" : "");
 }
@@ -119,15 +155,15 @@ int queue_take(int fd, uint32_t *number)
 
 #define FRONTS_PER_SLOT 8
 
-int tids_select(struct kernel_delay *skel, uint32_t slots)
+exit_status tids_select(struct kernel_delay *skel, uint32_t slots)
 {
 	uint32_t room = 1U << KD_TID_BITS;
 
 	while (room < slots * FRONTS_PER_SLOT)
 		room *= 2;
 	skel->rodata->kd_tid_room = room;
-	return bpf_map__set_max_entries(skel->maps.kd_tids, 2 * slots + KD_TID_MARKS)
-		       ?: bpf_map__set_max_entries(skel->maps.kd_tid_fronts, room);
+	return session_room(skel->maps.kd_tids, 2 * slots + KD_TID_MARKS)
+		       ?: session_room(skel->maps.kd_tid_fronts, room);
 }
 
 int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot)
@@ -156,62 +192,61 @@ int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot)
 	return bpf_map_update_elem(fronts, &index, &front, BPF_ANY) ? -errno : 0;
 }
 
-/* --- The kernel side's histograms of durations, if there are any --- */
+void session_slot_free(struct session *session, uint32_t slot)
+{
+	parts_free_slot(session, slot);
+	memset(&session->threads[slot], 0, sizeof(*session->threads));
+	for (uint32_t bank = 0; bank < session->banks; bank++)
+		memset(&session->records[(size_t)bank * session->slots + slot], 0,
+		       sizeof(*session->records));
+	if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot))
+		log_warn("cannot give back a slot: %s; there is room for one thread less",
+			 strerror(errno));
+}
 
-/* Part of the session. */
+/* --- The kernel side's histograms of durations, if there are any --- */
 
 /* Of a slot's thread: of its runs, its waits, and of some system calls. */
 #define ROOM_PER_SLOT 8
 #define ROOM_MAX 32768 /* 84 MB for each bank */
 
-exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
-			      uint32_t slots, uint32_t banks)
-{
-	uint32_t room = slots * ROOM_PER_SLOT;
-	int error;
+struct histograms {
+	struct kd_histogram_set *sets; /* by slot */
+	struct kd_histogram *memory;   /* room of them for each bank */
+	uint32_t room;                 /* 0: there are none */
+};
 
-	histograms->skel = skel;
-	histograms->slots = slots;
-	histograms->banks = banks;
-	histograms->room = room < ROOM_MAX ? room : ROOM_MAX;
-	skel->rodata->kd_histogram_room = histograms->room;
-	error = bpf_map__set_max_entries(skel->maps.kd_histogram_sets, slots) ?:
-		bpf_map__set_max_entries(skel->maps.kd_histograms, banks * histograms->room) ?:
-		bpf_map__set_max_entries(skel->maps.kd_free_histograms, histograms->room);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+static exit_status histograms_select(struct session *session)
+{
+	struct kernel_delay *skel = session->skel;
+	uint32_t room = session->slots * ROOM_PER_SLOT;
+
+	if (!session->config->histograms)
+		return 0;
+	room = room < ROOM_MAX ? room : ROOM_MAX;
+	session->histograms->room = skel->rodata->kd_histogram_room = room;
+	return session_room(skel->maps.kd_histogram_sets, session->slots)
+		       ?: session_room(skel->maps.kd_histograms, session->banks * room)
+		       ?: session_room(skel->maps.kd_free_histograms, room);
 }
 
-static size_t sets_size(const struct histograms *histograms)
+static int free_list(const struct session *session)
 {
-	return histograms->slots * sizeof(*histograms->sets);
+	return bpf_map__fd(session->skel->maps.kd_free_histograms);
 }
 
-static size_t memory_size(const struct histograms *histograms)
+static exit_status histograms_attach(struct session *session)
 {
-	return (size_t)histograms->banks * histograms->room * sizeof(*histograms->memory);
-}
+	struct histograms *histograms = session->histograms;
 
-static int free_list(const struct histograms *histograms)
-{
-	return bpf_map__fd(histograms->skel->maps.kd_free_histograms);
-}
-
-exit_status histograms_map(struct histograms *histograms)
-{
 	if (!histograms->room)
 		return 0;
-	histograms->sets = session_memory_map(histograms->skel->maps.kd_histogram_sets,
-					      sets_size(histograms));
-	histograms->memory = session_memory_map(histograms->skel->maps.kd_histograms,
-						memory_size(histograms));
-	if (!histograms->sets || !histograms->memory) {
-		log_error("cannot map the BPF maps: %s", strerror(errno));
+	histograms->sets = session_map(session, session->skel->maps.kd_histogram_sets);
+	histograms->memory = session_map(session, session->skel->maps.kd_histograms);
+	if (!histograms->sets || !histograms->memory)
 		return EX_OSERR;
-	}
 	for (uint32_t index = 1; index < histograms->room; index++) {
-		if (queue_put(free_list(histograms), index)) {
+		if (queue_put(free_list(session), index)) {
 			log_error("cannot fill the list of free histograms: %s", strerror(errno));
 			return EX_OSERR;
 		}
@@ -225,9 +260,10 @@ static struct kd_histogram *histogram_of(const struct histograms *histograms, ui
 	return &histograms->memory[(size_t)bank * histograms->room + index];
 }
 
-int histograms_read(const struct histograms *histograms, const struct session_view *view,
-		    uint32_t slot, uint32_t kind, struct distribution *distribution)
+int session_histogram(const struct session *session, const struct session_view *view, uint32_t slot,
+		      uint32_t kind, struct distribution *distribution)
 {
+	const struct histograms *histograms = session->histograms;
 	const struct kd_histogram *histogram;
 	uint32_t index;
 	int error = 0;
@@ -249,16 +285,18 @@ int histograms_read(const struct histograms *histograms, const struct session_vi
 	return error;
 }
 
-int histograms_add(const struct histograms *histograms, struct distribution *distribution,
-		   uint64_t ns)
+int session_histogram_add(const struct session *session, struct distribution *distribution,
+			  uint64_t ns)
 {
-	if (!histograms->room)
+	if (!session->histograms->room)
 		return 0;
 	return distribution_add(distribution, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
 
-void histograms_free_slot(struct histograms *histograms, uint32_t slot)
+static void histograms_free_slot(struct session *session, uint32_t slot)
 {
+	struct histograms *histograms = session->histograms;
+
 	if (!histograms->room)
 		return;
 	for (uint32_t kind = 0; kind < KD_HISTOGRAMS; kind++) {
@@ -267,18 +305,17 @@ void histograms_free_slot(struct histograms *histograms, uint32_t slot)
 		histograms->sets[slot].of[kind] = KD_HISTOGRAM_NONE;
 		if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
 			continue;
-		for (uint32_t bank = 0; bank < histograms->banks; bank++)
+		for (uint32_t bank = 0; bank < session->banks; bank++)
 			histogram_of(histograms, bank, index)->gen = 0;
-		if (queue_put(free_list(histograms), index))
+		if (queue_put(free_list(session), index))
 			log_warn("cannot give back a histogram: %s; there is one less",
 				 strerror(errno));
 	}
 }
 
-void histograms_close(struct histograms *histograms)
-{
-	if (histograms->sets)
-		munmap(histograms->sets, sets_size(histograms));
-	if (histograms->memory)
-		munmap(histograms->memory, memory_size(histograms));
-}
+const struct session_part histograms_part = {
+	SESSION_STATE(histograms),
+	.select = histograms_select,
+	.attach = histograms_attach,
+	.free_slot = histograms_free_slot,
+};

@@ -4,30 +4,30 @@
 #ifndef SESSION_MEMORY_H
 #define SESSION_MEMORY_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/model/distribution.h"
-#include "session_types.h"
 
 struct bpf_map;
 struct bpf_object;
 struct kernel_delay;
-struct session_config;
+struct session;
 
-/* Maps so many bytes of a map, for reading and writing, until munmap(). Returns NULL with errno set
- * on failure. */
-void *session_memory_map(const struct bpf_map *map, size_t size);
+/* Maps a map's array for reading and writing, until session_unmap(). Returns NULL after printing
+ * what failed. */
+void *session_map(struct session *session, const struct bpf_map *map);
+void session_unmap(struct session *session);
 
-/* The same for the variables of a loaded object, which libbpf has mapped. */
+/* Before loading: makes room in a map. Returns 0, or after printing what failed EX_OSERR. */
+exit_status session_room(struct bpf_map *map, uint64_t entries);
+
+/* Neither do children get the variables of a loaded object, which libbpf has mapped. */
 void session_memory_keep(struct bpf_object *object);
 
 /* Says what the maps of an object that is about to be loaded will take for threads, if that is
- * much, and what takes less. threads: how many there is room for. */
-void session_memory_tell(const struct kernel_delay *skel, const struct session_config *config,
-			 uint32_t threads);
+ * much, and what takes less. */
+void session_memory_tell(const struct session *session);
 
 /* --- Queues of numbers that BPF programs take from, too --- */
 
@@ -37,45 +37,11 @@ int queue_take(int fd, uint32_t *number);
 
 /* --- From TIDs to slots, see bpf/target.bpf.h --- */
 
-/* Before loading: room for those of so many slots. Returns 0 or a negative errno. */
-int tids_select(struct kernel_delay *skel, uint32_t slots);
+/* Before loading: room for those of so many slots. As session_room(). */
+exit_status tids_select(struct kernel_delay *skel, uint32_t slots);
 
 /* Before the kernel side does so itself: from now on a TID leads to this slot, or mark;
- * KD_SLOT_FREE: to none. Returns as above. */
+ * KD_SLOT_FREE: to none. Returns 0 or a negative errno. */
 int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot);
-
-/* --- The kernel side's histograms of durations, if there are any --- */
-
-/* Part of the session. */
-
-struct histograms {
-	struct kernel_delay *skel;
-	struct kd_histogram_set *sets; /* by slot */
-	struct kd_histogram *memory;   /* room of them for each bank */
-	uint32_t slots, banks, room;   /* room 0: there are none */
-};
-
-/* Before loading: makes room for them. Returns 0, or after printing what failed an exit
- * status. */
-exit_status histograms_select(struct histograms *histograms, struct kernel_delay *skel,
-			      uint32_t slots, uint32_t banks);
-
-/* After loading. Returns as above. */
-exit_status histograms_map(struct histograms *histograms);
-
-/* Appends the durations of one kind (see struct kd_histogram_set) of a slot's thread in
- * the window that is in this bank; none, if there are none. Returns 0 or -ENOMEM. */
-int histograms_read(const struct histograms *histograms, const struct session_view *view,
-		    uint32_t slot, uint32_t kind, struct distribution *distribution);
-
-/* Adds a duration as the kernel side would have; none, if there are none. Returns 0 or
- * -ENOMEM. */
-int histograms_add(const struct histograms *histograms, struct distribution *distribution,
-		   uint64_t ns);
-
-/* Nobody's are those of a slot whose thread has ended. */
-void histograms_free_slot(struct histograms *histograms, uint32_t slot);
-
-void histograms_close(struct histograms *histograms);
 
 #endif

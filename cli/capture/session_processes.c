@@ -19,8 +19,11 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
+#include "cli/process/processes.h"
 #include "cli/process/target.h"
 #include "session_members.h"
+#include "session_memory.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 #define CHECK_NS (200 * NSEC_PER_MSEC)
@@ -32,6 +35,23 @@
 
 /* So many ended ones are worth to be folded. */
 #define FOLD_LEAST 256
+
+struct several {
+	struct kernel_delay *skel; /* NULL: the target is one process */
+	const struct processes *rules;
+	struct process_describer describer;
+	struct members members;
+	size_t fold_at;             /* so many ended ones are folded */
+	struct process_row *folded; /* those of the window that is open */
+	size_t n_folded;
+	uint64_t folded_gen;     /* the window's */
+	uint32_t changes, joins; /* of the kernel side, that have been read */
+	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: that those are alive that should be */
+	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
+	bool lists_newcomers;
+	pid_t *newcomers; /* that have not been taken */
+	size_t n_newcomers, room_newcomers;
+};
 
 static int newcomer_add(struct several *several, pid_t pid)
 {
@@ -55,12 +75,13 @@ size_t several_newcomers(struct several *several, pid_t *pids, size_t room)
 	return n;
 }
 
-exit_status several_select(struct several *several, struct kernel_delay *skel,
-			   const struct session_config *config)
+static exit_status several_select(struct session *session)
 {
-	const struct processes *processes = config->processes;
+	const struct processes *processes = session->config->processes;
+	struct several *several = session->several;
+	struct kernel_delay *skel = session->skel;
 	bool many = !processes_is_one(processes);
-	int error = 0;
+	int status;
 
 	bpf_program__set_autoload(skel->progs.kd_process_exit, many);
 	bpf_program__set_autoload(skel->progs.kd_group_attach, many && processes->in_group);
@@ -70,17 +91,13 @@ exit_status several_select(struct several *several, struct kernel_delay *skel,
 	several->rules = processes;
 	several->describer.arguments = processes->show_arguments;
 	several->fold_at = FOLD_LEAST;
-	several->lists_newcomers = config->everywhere;
+	several->lists_newcomers = session->config->everywhere;
 	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;
 	skel->rodata->kd_self = (uint32_t)getpid();
 	skel->rodata->kd_follow_fork = processes->follow_fork;
-	error = bpf_map__set_max_entries(skel->maps.kd_processes, KD_PROCESSES)
-			?: bpf_map__set_max_entries(skel->maps.kd_replaced, KD_REPLACED);
-	if (error) {
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-		return EX_OSERR;
-	}
-	return processes->in_group ? group_select(skel, &processes->group) : 0;
+	status = session_room(skel->maps.kd_processes, KD_PROCESSES)
+			 ?: session_room(skel->maps.kd_replaced, KD_REPLACED);
+	return !status && processes->in_group ? group_select(skel, &processes->group) : status;
 }
 
 /* Tells of one that is there already. Returns 0, -EEXIST if the kernel side has it by itself,
@@ -136,15 +153,18 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 	return error;
 }
 
-exit_status several_seed(struct several *several)
+/* Tells the kernel side which processes there are: when the programs are attached, and before
+ * threads get their slots, so that no process is left out that is born meanwhile. */
+static exit_status several_attach(struct session *session)
 {
+	struct several *several = session->several;
 	bool more = several->skel && several->rules->in_group;
 	uint64_t lost = 0;
 	int error = 0;
 
 	if (!several->skel)
 		return 0;
-	several->members.epoch = several->skel->rodata->kd_epoch;
+	several->members.epoch = session->epoch;
 	for (size_t i = 0; i < several->rules->n && !more && !error; i++)
 		error = chosen_seed(several, &several->rules->all[i]);
 	/* Again, as one that had been read may have had a child before it was told. */
@@ -333,6 +353,16 @@ static bool group_is_there(const struct control_group *group)
 	struct stat status;
 
 	return !stat(group->directory, &status) && status.st_ino == group->id;
+}
+
+pid_t session_visited(const struct session *session)
+{
+	return several_are(session->several) ? 0 : session->config->tgid;
+}
+
+bool several_are(const struct several *several)
+{
+	return several->skel;
 }
 
 bool several_go_on(const struct several *several)
@@ -524,10 +554,18 @@ int several_collect(struct several *several, const struct session_view *view, ui
 	return collecting.error;
 }
 
-void several_close(struct several *several)
+static void several_close(struct session *session)
 {
+	struct several *several = session->several;
+
 	several_fold_forget(several);
 	members_clear(&several->members);
 	free(several->newcomers);
-	several->newcomers = NULL;
 }
+
+const struct session_part several_part = {
+	SESSION_STATE(several),
+	.select = several_select,
+	.attach = several_attach,
+	.close = several_close,
+};

@@ -7,39 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/base/exit_status.h"
-#include "cli/process/processes.h"
+#include "cli/model/sample.h"
 #include "session_types.h"
-#include "session_members.h"
 
-struct kernel_delay;
-
-/* Those of a session; begins as zeros. */
-struct several {
-	struct kernel_delay *skel; /* NULL: the target is one process */
-	const struct processes *rules;
-	struct process_describer describer;
-	struct members members;
-	size_t fold_at;             /* so many ended ones are folded */
-	struct process_row *folded; /* those of the window that is open */
-	size_t n_folded;
-	uint64_t folded_gen;     /* the window's */
-	uint32_t changes, joins; /* of the kernel side, that have been read */
-	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: that those are alive that should be */
-	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
-	bool lists_newcomers;
-	pid_t *newcomers; /* that have not been taken */
-	size_t n_newcomers, room_newcomers;
-};
-
-/* Before the programs are loaded. Returns 0 or, after printing why not, an exit status. */
-exit_status several_select(struct several *several, struct kernel_delay *skel,
-			   const struct session_config *config);
-
-/* Tells the kernel side which processes there are. To be called when the programs are attached
- * and before threads get their slots, so that no process is left out that is born meanwhile.
- * Returns 0 or, after printing why not, an exit status. */
-exit_status several_seed(struct several *several);
+struct several;
 
 /* Reads which have begun and ended. Returns 0 or a negative errno. */
 int several_look(struct several *several);
@@ -53,6 +24,9 @@ bool several_joined(struct several *several);
  * are children of its processes; execve is not told of. Returns how many. In runs with triggers in
  * files only. */
 size_t several_newcomers(struct several *several, pid_t *pids, size_t room);
+
+/* False if the target is one process: then none of these does anything. */
+bool several_are(const struct several *several);
 
 /* False if the target has ended. */
 bool several_go_on(const struct several *several);
@@ -78,7 +52,5 @@ void several_fold_forget(struct several *several);
  * there is no window of it left. Returns 0 or -ENOMEM. */
 int several_collect(struct several *several, const struct session_view *view, uint64_t since,
 		    struct sample *sample);
-
-void several_close(struct several *several);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_resources.h"
+/* What threads read and write, their requests to disks, and what TCP sends again, as the kernel
+ * side counts it. */
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -23,9 +23,8 @@
 #include "cli/model/sample.h"
 #include "file_names.h"
 #include "session_memory.h"
-#include "session_programs.h"
-#include "session_tracing.h"
-#include "session_windows.h"
+#include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* --- Which process of a sample has a socket open, by /proc/PID/fd --- */
@@ -115,6 +114,14 @@ static const struct socket_owner *socket_owners_find(const struct socket_owners 
 
 /* --- What threads read and write --- */
 
+#define RESOURCE_HOOKS 9
+
+struct resources {
+	bool on;
+	struct kd_io_record *records; /* banks of slots */
+	struct bpf_link *links[RESOURCE_HOOKS];
+};
+
 struct hook {
 	struct bpf_program *program;
 	const char *tracepoint;
@@ -151,48 +158,36 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 	return hooks[i];
 }
 
-static size_t records_size(const struct resources *resources)
+/* All that is here is loaded only if it is wanted. */
+static exit_status resources_select(struct session *session)
 {
-	return (size_t)resources->slots * resources->banks * sizeof(*resources->records);
-}
-
-exit_status resources_select(struct resources *resources, const struct programs *programs,
-			     bool wanted, uint32_t slots, uint32_t banks)
-{
-	struct kernel_delay *skel = programs->skel;
+	struct kernel_delay *skel = session->skel;
 	struct bpf_map *const maps[] = { skel->maps.kd_io_records, skel->maps.kd_requests,
 					 skel->maps.kd_blocks, skel->maps.kd_resent };
-	int error = 0;
+	bool wanted = session->config->resources;
 
-	resources->on = wanted;
-	resources->skel = skel;
-	resources->slots = slots;
-	resources->banks = banks;
+	session->resources->on = wanted;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(maps[i], wanted);
 	if (!wanted)
 		return 0;
 	classes_set_io(skel);
 	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
-		bpf_program__set_autoload(hook_of(programs, i).program, true);
-	error = bpf_map__set_max_entries(skel->maps.kd_io_records, slots * banks);
-	if (error)
-		log_error("cannot size the BPF maps: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+		bpf_program__set_autoload(hook_of(&session->programs, i).program, true);
+	return session_room(skel->maps.kd_io_records, session->slots * session->banks);
 }
 
-exit_status resources_attach(struct resources *resources, struct programs *programs)
+static exit_status resources_attach(struct session *session)
 {
+	struct resources *resources = session->resources;
+	struct programs *programs = &session->programs;
 	int status = 0;
 
 	if (!resources->on)
 		return 0;
-	resources->records = session_memory_map(resources->skel->maps.kd_io_records,
-						records_size(resources));
-	if (!resources->records) {
-		log_error("cannot map the BPF maps: %s", strerror(errno));
+	resources->records = session_map(session, session->skel->maps.kd_io_records);
+	if (!resources->records)
 		return EX_OSERR;
-	}
 	for (size_t i = 0; i < RESOURCE_HOOKS && !status; i++) {
 		struct hook hook = hook_of(programs, i);
 
@@ -209,20 +204,19 @@ exit_status resources_attach(struct resources *resources, struct programs *progr
 	return status;
 }
 
-static struct kd_io_record *record_of(const struct resources *resources, uint32_t bank,
-				      uint32_t slot)
+static struct kd_io_record *record_of(const struct session *session, uint32_t bank, uint32_t slot)
 {
-	return &resources->records[(size_t)bank * resources->slots + slot];
+	return &session->resources->records[(size_t)bank * session->slots + slot];
 }
 
-int resources_read_slot(const struct resources *resources, const struct session_view *view,
-			uint32_t slot, struct thread_row *row)
+int session_usage(const struct session *session, const struct session_view *view, uint32_t slot,
+		  struct thread_row *row)
 {
 	const struct kd_io_record *record;
 
-	if (!resources->records || view->bank >= resources->banks)
+	if (!session->resources->on || view->bank >= session->banks)
 		return 0;
-	record = record_of(resources, view->bank, slot);
+	record = record_of(session, view->bank, slot);
 	if (record->gen != view->gen)
 		return 0;
 	row->io = calloc(KD_IO_KINDS, sizeof(*row->io));
@@ -236,10 +230,10 @@ int resources_read_slot(const struct resources *resources, const struct session_
 	return 0;
 }
 
-void resources_free_slot(struct resources *resources, uint32_t slot)
+static void resources_free_slot(struct session *session, uint32_t slot)
 {
-	for (uint32_t bank = 0; resources->records && bank < resources->banks; bank++)
-		record_of(resources, bank, slot)->gen = 0;
+	for (uint32_t bank = 0; session->resources->on && bank < session->banks; bank++)
+		record_of(session, bank, slot)->gen = 0;
 }
 
 static int block_found(const struct session_hash *hash, const void *key_, const void *value,
@@ -268,12 +262,12 @@ static int block_found(const struct session_hash *hash, const void *key_, const 
 	return error;
 }
 
-int resources_read(const struct resources *resources, struct session_hash hash)
+static int resources_read(struct session *session, struct session_hash hash)
 {
-	if (!resources->on ||
-	    !__atomic_load_n(&resources->skel->bss->kd_blocks_used, __ATOMIC_RELAXED))
+	if (!session->resources->on ||
+	    !__atomic_load_n(&session->skel->bss->kd_blocks_used, __ATOMIC_RELAXED))
 		return 0;
-	hash.map = resources->skel->maps.kd_blocks;
+	hash.map = session->skel->maps.kd_blocks;
 	return session_hash_read(&hash, block_found, NULL);
 }
 
@@ -296,17 +290,15 @@ static int resent_add(struct sample *sample, size_t *room, const struct kd_resen
 }
 
 /* Entries of other windows that wait to be read stay. */
-int resources_read_resent(const struct resources *resources, const struct windows *windows,
-			  const struct session_view *view, struct file_names *names,
-			  struct sample *sample)
+int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
 {
-	int fd = bpf_map__fd(resources->skel->maps.kd_resent), error = 0;
+	int fd = bpf_map__fd(session->skel->maps.kd_resent), error = 0;
 	struct socket_owners *owners;
 	struct kd_resent_key *keys;
 	size_t n = 0, room = 0;
 
-	if (!resources->on ||
-	    !__atomic_load_n(&resources->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
+	if (!session->resources->on ||
+	    !__atomic_load_n(&session->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
 		return 0;
 	keys = calloc(KD_RESENT, sizeof(*keys));
 	if (!keys)
@@ -320,11 +312,11 @@ int resources_read_resent(const struct resources *resources, const struct window
 		const struct socket_owner *owner;
 		struct kd_resent resent;
 
-		if (keys[i].gen != view->gen && windows_have(windows, keys[i].gen))
+		if (keys[i].gen != view->gen && windows_have(&session->windows, keys[i].gen))
 			continue;
 		owner = keys[i].gen == view->gen ? socket_owners_find(owners, keys[i].inode) : NULL;
 		if (owner && !bpf_map_lookup_elem(fd, &keys[i], &resent))
-			error = resent_add(sample, &room, &resent, owner, names);
+			error = resent_add(sample, &room, &resent, owner, session->file_names);
 		bpf_map_delete_elem(fd, &keys[i]);
 	}
 	socket_owners_free(owners);
@@ -332,10 +324,13 @@ int resources_read_resent(const struct resources *resources, const struct window
 	return error;
 }
 
-void resources_close(struct resources *resources)
+static void resources_close(struct session *session)
 {
 	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
-		bpf_link__destroy(resources->links[i]);
-	if (resources->records)
-		munmap(resources->records, records_size(resources));
+		bpf_link__destroy(session->resources->links[i]);
 }
+
+const struct session_part resources_part = {
+	SESSION_STATE(resources), .select = resources_select,       .attach = resources_attach,
+	.read = resources_read,   .free_slot = resources_free_slot, .close = resources_close,
+};

@@ -15,8 +15,26 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/syscall_set.h"
-#include "session_programs.h"
+#include "session_memory.h"
+#include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
+
+#define WAKERS_PROGRAMS 4
+
+struct tracing {
+	struct kernel_delay *skel;
+	struct bpf_link *wakers[WAKERS_PROGRAMS];
+	struct ring_buffer *ring;
+	struct bpf_link *open_calls; /* iterator */
+	struct bpf_link **samplers;  /* of each CPU; NULL: it is offline */
+	int n_samplers;              /* CPUs that there can be */
+	unsigned int hz;
+	bool on;
+	uint64_t maps_lost; /* already told */
+	trace_fn *found;    /* of the walk in progress */
+	void *context;
+};
 
 /* --- What is special about which system call --- */
 
@@ -158,8 +176,11 @@ static void timeouts_set(struct kernel_delay *skel)
 	}
 }
 
-void classes_set(struct kernel_delay *skel)
+/* What holds in any run. */
+static exit_status classes_select(struct session *session)
 {
+	struct kernel_delay *skel = session->skel;
+
 	timeouts_set(skel);
 	groups_add(skel->rodata->kd_call_awaits, skel->rodata->kd_compat_call_awaits, call_awaits,
 		   sizeof(call_awaits) / sizeof(*call_awaits));
@@ -171,7 +192,10 @@ void classes_set(struct kernel_delay *skel)
 	class_add(skel, "execve", KD_CLASS_EXEC);
 	class_add(skel, "execveat", KD_CLASS_EXEC);
 	class_add(skel, "restart_syscall", KD_CLASS_RESTART);
+	return 0;
 }
+
+const struct session_part classes_part = { .select = classes_select };
 
 /* For traces: which calls leave them, of whom calls (NULL: none) tells; and those that may map
  * code. */
@@ -211,10 +235,11 @@ static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sam
 	return 0;
 }
 
-int upcalls_read(const struct kernel_delay *skel, const struct session_view *view,
-		 struct sample *sample)
+int session_upcalls(const struct session *session, const struct session_view *view,
+		    struct sample *sample)
 {
-	uint32_t cpus = skel->rodata->kd_cpus;
+	const struct kernel_delay *skel = session->skel;
+	uint32_t cpus = session->cpus;
 	int fd = bpf_map__fd(skel->maps.kd_upcalls), result = 0;
 	struct kd_upcalls counts;
 
@@ -247,48 +272,47 @@ static struct hook hook_of(const struct kernel_delay *skel, size_t i)
 	return hooks[i];
 }
 
-/* Before loading: only where waits leave traces, or are recorded. Returns 0 or a negative errno. */
-static int wakers_select(struct wakers *wakers, struct kernel_delay *skel,
-			 const struct tracing_config *wanted, uint32_t slots)
+/* Only where waits leave traces, or are recorded. */
+static bool wakers_are_wanted(const struct tracing_config *wanted)
 {
-	wakers->skel = skel;
-	wakers->on = wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
-	if (!wakers->on)
+	return wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
+}
+
+static exit_status wakers_select(struct session *session)
+{
+	const struct tracing_config *wanted = &session->config->tracing;
+	struct kernel_delay *skel = session->skel;
+
+	if (!wakers_are_wanted(wanted))
 		return 0;
 	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
 		bpf_program__set_autoload(hook_of(skel, i).program, true);
 	if (wanted->wait_ns == KD_UNWANTED)
 		return 0;
 	skel->rodata->kd_all_wakers = wanted->all_wakers;
-	return bpf_map__set_max_entries(skel->maps.kd_wakers,
-					slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
+	return session_room(skel->maps.kd_wakers,
+			    session->slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
 }
 
-/* After loading. What the kernel lacks is noted with the programs. Returns 0, or after printing
- * what failed EX_NOPERM or EX_OSERR. */
-static exit_status wakers_attach(struct wakers *wakers, struct programs *programs)
+/* What the kernel lacks is noted with the programs. */
+static exit_status wakers_attach(struct session *session)
 {
+	struct bpf_link **links = session->tracing->wakers;
 	int status = 0;
 
-	for (size_t i = 0; wakers->on && i < WAKERS_PROGRAMS && !status; i++) {
-		struct hook hook = hook_of(wakers->skel, i);
+	if (!wakers_are_wanted(&session->config->tracing))
+		return 0;
+	for (size_t i = 0; i < WAKERS_PROGRAMS && !status; i++) {
+		struct hook hook = hook_of(session->skel, i);
 
-		wakers->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
-								      hook.tracepoint);
-		if (!wakers->links[i])
+		links[i] = bpf_program__attach_raw_tracepoint(hook.program, hook.tracepoint);
+		if (!links[i])
 			status = programs_unattached(
-				programs, hook.tracepoint, "OFF-CPU WAITS",
+				&session->programs, hook.tracepoint, "OFF-CPU WAITS",
 				"may call a timer or a disk an interrupt, and does not name "
 				"who sent a packet: this kernel lacks their tracepoints");
 	}
 	return status;
-}
-
-/* Detaches; harmless on a zeroed one. */
-static void wakers_close(struct wakers *wakers)
-{
-	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
-		bpf_link__destroy(wakers->links[i]);
 }
 
 /* --- Programs and ring of traces --- */
@@ -324,31 +348,24 @@ static void tracing_tell(struct kernel_delay *skel, const struct tracing_config 
 	classes_set_traced(skel, wanted->calls);
 }
 
-exit_status tracing_select(struct tracing *tracing, struct kernel_delay *skel,
-			   const struct tracing_config *wanted, uint32_t slots)
+static exit_status tracing_select(struct session *session)
 {
-	uint32_t scratches = (uint32_t)libbpf_num_possible_cpus() * SCRATCHES_PER_CPU + 1;
-	int error;
+	const struct tracing_config *wanted = &session->config->tracing;
+	struct kernel_delay *skel = session->skel;
+	int status = wakers_select(session);
 
-	tracing->skel = skel;
-	error = wakers_select(&tracing->wakers, skel, wanted, slots);
-	if (error)
-		log_error("cannot size the BPF map of wakers: %s", strerror(-error));
-	if (error || !wanted->on)
-		return error ? EX_OSERR : 0;
-	tracing->on = true;
+	session->tracing->skel = skel;
+	if (status || !wanted->on)
+		return status;
+	session->tracing->on = true;
 	tracing_tell(skel, wanted);
 	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
 	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != KD_UNWANTED);
-	error = bpf_map__set_max_entries(skel->maps.kd_scratches, scratches) ?:
-		bpf_map__set_max_entries(skel->maps.kd_waits, slots) ?:
-		bpf_map__set_max_entries(skel->maps.kd_shapes,
-					 wanted->user_bytes ? KD_SHAPES : 1) ?:
-		bpf_map__set_max_entries(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1) ?:
-		bpf_map__set_max_entries(skel->maps.kd_traces, wanted->ring_bytes);
-	if (error)
-		log_error("cannot size the BPF maps for stacks: %s", strerror(-error));
-	return error ? EX_OSERR : 0;
+	return session_room(skel->maps.kd_scratches, session->cpus * SCRATCHES_PER_CPU + 1)
+		       ?: session_room(skel->maps.kd_waits, session->slots)
+		       ?: session_room(skel->maps.kd_shapes, wanted->user_bytes ? KD_SHAPES : 1)
+		       ?: session_room(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1)
+		       ?: session_room(skel->maps.kd_traces, wanted->ring_bytes);
 }
 
 static int trace_found(void *context, void *data, size_t size)
@@ -409,19 +426,22 @@ static exit_status samplers_attach(struct tracing *tracing, unsigned int hz)
 	return error ? sampler_failed(-error, hz) : 0;
 }
 
-int tracing_cpu_online(struct tracing *tracing, int cpu)
+static int tracing_turn_cpu(struct session *session, int cpu, bool online)
 {
-	if (cpu >= tracing->n_samplers)
+	struct tracing *tracing = session->tracing;
+
+	if (!online || cpu >= tracing->n_samplers)
 		return 0;
 	bpf_link__destroy(tracing->samplers[cpu]); /* it ended when the CPU went offline */
 	tracing->samplers[cpu] = NULL;
 	return sampler_attach(tracing, cpu);
 }
 
-exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
-			   const struct tracing_config *wanted, pid_t tgid, uint64_t epoch)
+static exit_status tracing_attach(struct session *session)
 {
-	int status = wakers_attach(&tracing->wakers, programs);
+	const struct tracing_config *wanted = &session->config->tracing;
+	struct tracing *tracing = session->tracing;
+	int status = wakers_attach(session);
 
 	if (status || !tracing->on)
 		return status;
@@ -433,11 +453,11 @@ exit_status tracing_attach(struct tracing *tracing, struct programs *programs,
 	}
 	if (wanted->call_ns != KD_UNWANTED) {
 		tracing->open_calls = iterator_attach(tracing->skel->progs.kd_open_calls_iter,
-						      tgid);
+						      session_visited(session));
 		if (!tracing->open_calls)
 			return EX_OSERR;
 	}
-	tracing->skel->data->kd_traces_from = clock_monotonic() - epoch;
+	tracing->skel->data->kd_traces_from = clock_monotonic() - session->epoch;
 	return wanted->profile_hz ? samplers_attach(tracing, wanted->profile_hz) : 0;
 }
 
@@ -505,12 +525,20 @@ void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, 
 	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &known, BPF_ANY);
 }
 
-void tracing_close(struct tracing *tracing)
+static void tracing_close(struct session *session)
 {
+	struct tracing *tracing = session->tracing;
+
 	for (int cpu = 0; cpu < tracing->n_samplers; cpu++)
 		bpf_link__destroy(tracing->samplers[cpu]);
 	free(tracing->samplers);
-	wakers_close(&tracing->wakers);
+	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
+		bpf_link__destroy(tracing->wakers[i]);
 	bpf_link__destroy(tracing->open_calls);
 	ring_buffer__free(tracing->ring);
 }
+
+const struct session_part tracing_part = {
+	SESSION_STATE(tracing),       .select = tracing_select, .attach = tracing_attach,
+	.turn_cpu = tracing_turn_cpu, .close = tracing_close,
+};

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,7 @@
 #include "probes/attach_cost.h"
 #include "probes/condition.h"
 #include "probes/kernel.h"
-#include "session_btf.h"
-#include "session_programs.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 /* --- What decides by values: which hits of triggers count, and how long windows must be --- */
@@ -81,6 +81,26 @@ static exit_status values_deltas(struct kernel_delay *skel, const struct deltas 
 }
 
 /* --- Which programs run, and what for --- */
+
+struct triggers {
+	struct kernel_delay *skel;
+	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
+	bool calls[KD_ROLES];                   /* the role's program is at all system calls */
+	struct attachment *attachments[KD_ROLES];
+	struct trigger_sites sites[KD_ROLES];
+	struct deltas deltas;
+	pid_t pid;                  /* that hits probes in files; 0: any may */
+	struct attach_costs *costs; /* NULL: not measured yet */
+	bool stale;                 /* sites have been added since */
+	uint64_t means[KD_ROLES];   /* of them, ns */
+	pthread_t detacher;
+	bool detaching, detached; /* the latter is atomic */
+	uint64_t dropped;         /* hits, of probes that have been taken out */
+	struct ring_buffer *ring;
+	bool on, token;
+	trigger_event_fn *found; /* of the walk in progress */
+	void *context;
+};
 
 /* Whether BPF programs may compare and swap (5.12): loads one that does. */
 static bool kernel_has_swap(void)
@@ -223,18 +243,21 @@ static void autocreate(struct bpf_map *map, bool on)
 	bpf_map__set_autocreate(map, on);
 }
 
-exit_status triggers_select(struct triggers *triggers, const struct programs *programs,
-			    const struct session_config *config)
+/* Where programs at system calls' own tracepoints may be preempted (programs.classic), those that
+ * all calls pass are used. */
+static exit_status triggers_select(struct session *session)
 {
-	struct kernel_delay *skel = programs->skel;
+	const struct session_config *config = session->config;
+	struct triggers *triggers = session->triggers;
+	struct kernel_delay *skel = session->skel;
 
 	triggers->skel = skel;
 	triggers->pid = config->everywhere ? 0 : config->tgid;
 	triggers->deltas = config->deltas;
-	if (config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets)
+	if (session->triggered)
 		triggers->token = !kernel_has_swap();
-	trigger_select(triggers, config, KD_START, programs->classic);
-	trigger_select(triggers, config, KD_STOP, programs->classic);
+	trigger_select(triggers, config, KD_START, session->programs.classic);
+	trigger_select(triggers, config, KD_STOP, session->programs.classic);
 	autocreate(skel->maps.kd_tallies, triggers->on);
 	values_select(skel, config);
 	autocreate(skel->maps.kd_ring, triggers->on);
@@ -249,7 +272,7 @@ exit_status triggers_select(struct triggers *triggers, const struct programs *pr
 	skel->rodata->kd_stop_in_program = config->triggers[KD_START].n_sets &&
 					   config->triggers[KD_STOP].n_sets &&
 					   trigger_is_user(config->triggers[KD_STOP].trigger);
-	return triggers->on ? ends_select(triggers, programs->btf, config) : 0;
+	return triggers->on ? ends_select(triggers, &session->btf, config) : 0;
 }
 
 int triggers_token(const struct triggers *triggers)
@@ -363,8 +386,9 @@ static void silence_note(const struct triggers *triggers, struct programs *progr
 }
 
 /* First what stands for a stop that cannot come. */
-exit_status triggers_attach(struct triggers *triggers, struct programs *programs)
+static exit_status triggers_attach(struct session *session)
 {
+	struct triggers *triggers = session->triggers;
 	__u32 token = 1;
 	int status;
 
@@ -379,7 +403,7 @@ exit_status triggers_attach(struct triggers *triggers, struct programs *programs
 					  ?: probes_attach(triggers)
 				: ring_failed();
 	if (!status)
-		silence_note(triggers, programs);
+		silence_note(triggers, &session->programs);
 	return status;
 }
 
@@ -525,15 +549,22 @@ exit_status triggers_attach_again(struct triggers *triggers)
 	return status;
 }
 
-void triggers_close(struct triggers *triggers)
+static void triggers_close(struct session *session)
 {
+	struct triggers *triggers = session->triggers;
+
 	detacher_await(triggers);
 	triggers_detach(triggers);
 	attach_costs_free(triggers->costs);
-	triggers->costs = NULL;
 	ring_buffer__free(triggers->ring);
-	triggers->ring = NULL;
 }
+
+const struct session_part triggers_part = {
+	SESSION_STATE(triggers),
+	.select = triggers_select,
+	.attach = triggers_attach,
+	.close = triggers_close,
+};
 
 uint64_t triggers_skipped(const struct triggers *triggers)
 {

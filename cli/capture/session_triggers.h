@@ -1,59 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The triggers' programs, their probes and what they report. Part of the
- * session. */
+/* The triggers' programs, their probes and what they report. */
 #ifndef SESSION_TRIGGERS_H
 #define SESSION_TRIGGERS_H
 
-#include <pthread.h>
-
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
-#include "cli/model/deltas.h"
 #include "session_types.h"
 
-struct attach_costs;
-struct attachment;
-struct bpf_program;
-struct kernel_delay;
-struct programs;
-struct ring_buffer;
+struct triggers;
 
 /* Of an event of the kernel side. Returns 0, or a negative errno, which ends the walk. */
 typedef int trigger_event_fn(void *context, const struct kd_event *event);
-
-struct triggers {
-	struct kernel_delay *skel;
-	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
-	bool calls[KD_ROLES];                   /* the role's program is at all system calls */
-	struct attachment *attachments[KD_ROLES];
-	struct trigger_sites sites[KD_ROLES];
-	struct deltas deltas;
-	pid_t pid;                  /* that hits probes in files; 0: any may */
-	struct attach_costs *costs; /* NULL: not measured yet */
-	bool stale;                 /* sites have been added since */
-	uint64_t means[KD_ROLES];   /* of them, ns */
-	pthread_t detacher;
-	bool detaching, detached; /* the latter is atomic */
-	uint64_t dropped;         /* hits, of probes that have been taken out */
-	struct ring_buffer *ring;
-	bool on, token;
-	trigger_event_fn *found; /* of the walk in progress */
-	void *context;
-};
-
-/* Before loading: switches the programs on that the triggers need, and tells
- * them what the triggers mean. Where programs at system calls' own tracepoints may
- * be preempted (programs->classic), those that all calls pass are used. Returns 0 or an
- * exit status. */
-exit_status triggers_select(struct triggers *triggers, const struct programs *programs,
-			    const struct session_config *config);
-
-/* The map of which edges need the token; -1 if they need none. */
-int triggers_token(const struct triggers *triggers);
-
-/* Attaches the probes. What the kernel does not say of them is noted with the programs. Returns 0,
- * or after printing what failed an exit status. */
-exit_status triggers_attach(struct triggers *triggers, struct programs *programs);
 
 /* Becomes readable when a trigger has opened a window that it does not close,
  * and when one has closed. -1 without triggers. */
@@ -101,8 +58,5 @@ bool triggers_detach_end(struct triggers *triggers);
 /* Attaches the probes again; hits count from the end of this on. Returns 0, or after
  * printing what failed an exit status. */
 exit_status triggers_attach_again(struct triggers *triggers);
-
-/* Detaches and frees all. */
-void triggers_close(struct triggers *triggers);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read while samples are taken: names of descriptors, CPUs that come and go, counts of
- * interrupts; perf events, on machines that are made up, as this one may have no counters; and
- * sizes that the BPF programs and user space share. */
+ * interrupts; perf events, on machines that are made up, as this one may have no counters; sizes
+ * that the BPF programs and user space share; and how a session's parts begin and end. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include "cli/capture/file_names.h"
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/online_cpus.h"
+#include "cli/capture/session_parts.h"
 #include "cli/model/counter.h"
 #include "tap.h"
 
@@ -400,4 +401,133 @@ TEST(stacks_of_this_kernel)
 	each = threads ? kb * 1024 / threads : 0;
 	ok(each > KD_STACK_SIZE(page) * 3 / 4 && each < KD_STACK_SIZE(page) * 3 / 2,
 	   "this kernel's own are %lu bytes each", each);
+}
+
+/* --- Parts of a session: what is called, in which order --- */
+
+#define FAILED 71
+
+static char called[64] = ""; /* a letter for the hook, and one for the part */
+static char fails[2];        /* in the same way; "": nothing */
+static char *called_end;
+
+struct histograms {
+	int opened;
+};
+
+static void called_begin(void)
+{
+	called_end = called;
+	*called = '\0';
+}
+
+static int part_called(char hook, char part)
+{
+	*called_end++ = hook;
+	*called_end++ = part;
+	*called_end = '\0';
+	return *fails == hook && fails[1] == part ? FAILED : 0;
+}
+
+/* A part with these letters, and all hooks that are called without more than a session. */
+#define PART_OF(name, letter)                                                                      \
+	static exit_status name##_select(struct session *session)                                  \
+	{                                                                                          \
+		(void)session;                                                                     \
+		return part_called('s', letter);                                                   \
+	}                                                                                          \
+	static exit_status name##_attach(struct session *session)                                  \
+	{                                                                                          \
+		(void)session;                                                                     \
+		return part_called('a', letter);                                                   \
+	}                                                                                          \
+	static void name##_close(struct session *session)                                          \
+	{                                                                                          \
+		(void)session;                                                                     \
+		part_called('c', letter);                                                          \
+	}                                                                                          \
+	static int name##_turn_cpu(struct session *session, int cpu, bool online)                  \
+	{                                                                                          \
+		(void)session;                                                                     \
+		return part_called(cpu == 3 && online ? 't' : '?', letter);                        \
+	}                                                                                          \
+	static int name##_read(struct session *session, struct session_hash hash)                  \
+	{                                                                                          \
+		(void)session;                                                                     \
+		(void)hash;                                                                        \
+		return part_called('r', letter);                                                   \
+	}                                                                                          \
+	static void name##_free_slot(struct session *session, uint32_t slot)                       \
+	{                                                                                          \
+		(void)session;                                                                     \
+		part_called(slot == 5 ? 'f' : '?', letter);                                        \
+	}
+
+PART_OF(first, '1')
+PART_OF(second, '2')
+PART_OF(third, '3')
+
+#define HOOKS_OF(name)                                                                             \
+	.select = name##_select, .attach = name##_attach, .close = name##_close,                   \
+	.turn_cpu = name##_turn_cpu, .read = name##_read, .free_slot = name##_free_slot
+
+/* One has a state, one has nothing but that. */
+static const struct session_part first_part = { HOOKS_OF(first) };
+static const struct session_part second_part = { SESSION_STATE(histograms), HOOKS_OF(second) };
+static const struct session_part third_part = { HOOKS_OF(third) };
+static const struct session_part empty_part;
+static const struct session_part *const parts[] = { &first_part, &empty_part, &second_part,
+						    &third_part, NULL };
+
+/* Opens and closes a session of these parts, of which one hook fails. */
+static void parts_are(const char *failing, const char *expected, exit_status status)
+{
+	struct session session = { .parts = parts };
+	int found;
+
+	fails[0] = failing[0];
+	fails[1] = failing[0] ? failing[1] : '\0';
+	called_begin();
+	found = parts_select(&session) ?: parts_attach(&session);
+	parts_close(&session);
+	is_str(called, expected, "opened and closed where '%s' fails", failing);
+	is_i64(found, status, "and the status");
+	ok(!session.histograms && !session.begun, "and nothing is left");
+	parts_close(&session);
+	is_str(called, expected, "nor closed twice");
+}
+
+TEST(parts_unwind)
+{
+	parts_are("", "s1s2s3a1a2a3c3c2c1", 0);
+	parts_are("s1", "s1c1", FAILED);
+	parts_are("s2", "s1s2c2c1", FAILED);
+	parts_are("s3", "s1s2s3c3c2c1", FAILED);
+	parts_are("a1", "s1s2s3a1c3c2c1", FAILED);
+	parts_are("a3", "s1s2s3a1a2a3c3c2c1", FAILED);
+}
+
+TEST(parts_walk)
+{
+	struct session session = { .parts = parts };
+
+	fails[0] = '\0';
+	called_begin();
+	parts_close(&session);
+	is_str(called, "", "none has begun: none is closed");
+	parts_select(&session);
+	ok(session.histograms && !session.histograms->opened, "a state begins as zeros");
+	called_begin();
+	is_i64(parts_read(&session, (struct session_hash){ 0 }), 0, "all are read");
+	parts_free_slot(&session, 5);
+	is_str(called, "r1r2r3f1f2f3", "in their order");
+	memcpy(fails, "r2", 2);
+	called_begin();
+	is_i64(parts_read(&session, (struct session_hash){ 0 }), FAILED, "until one fails");
+	is_str(called, "r1r2", "which ends that");
+	memcpy(fails, "t2", 2);
+	called_begin();
+	is_i64(parts_turn_cpu(&session, 3, true), FAILED, "a CPU that one cannot follow");
+	is_str(called, "t1t2t3", "is told to all");
+	parts_close(&session);
 }

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What of threads is in hashes of its own: calls beyond their tables, who moved and who stopped
+ * them, and waits at descriptors. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/syscall_set.h"
+#include "cli/model/rows.h"
+#include "file_names.h"
+#include "session_memory.h"
+#include "session_parts.h"
+#include "session_reads.h"
+#include "kernel_delay.skel.h"
+
+/* --- System calls that found no entry in their thread's table --- */
+
+int session_overflow(struct session *session, session_overflow_fn *found, void *context)
+{
+	const struct kernel_delay *skel = session->skel;
+	int fd = bpf_map__fd(skel->maps.kd_overflow);
+	uint32_t room = bpf_map__max_entries(skel->maps.kd_overflow), n = 0;
+	struct kd_overflow_key *keys;
+	struct kd_count count;
+	int result = 0;
+
+	if (!__atomic_load_n(&skel->bss->kd_overflowed, __ATOMIC_RELAXED))
+		return 0;
+	keys = calloc(room, sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	while (n < room && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+		n++;
+	for (uint32_t i = 0; i < n && result >= 0; i++) {
+		if (bpf_map_lookup_elem(fd, &keys[i], &count))
+			continue;
+		result = found(context, &keys[i], &count);
+		if (result > 0)
+			bpf_map_delete_elem(fd, &keys[i]);
+	}
+	free(keys);
+	return result < 0 ? result : 0;
+}
+
+/* --- Who moved threads to other CPUs, as the kernel side has noted it --- */
+
+/* Says which call to look at. */
+static exit_status movers_select(struct session *session)
+{
+	int affinity = syscall_number("sched_setaffinity");
+
+	if (affinity >= 0)
+		session->skel->rodata->kd_affinity_call = affinity;
+	return 0;
+}
+
+static int mover_found(const struct session_hash *hash, const void *key, const void *value,
+		       struct thread_row *row)
+{
+	const struct kd_moves *moves = value;
+	struct mover_row mover = {
+		.tid = (int32_t)moves->by.tid,
+		.pid = (int32_t)moves->by.tgid,
+		.count = moves->count,
+	};
+
+	(void)hash;
+	(void)key;
+	memcpy(mover.name, moves->by.comm, sizeof(mover.name));
+	return row_list_add(&mover_list, &row->movers, &row->n_movers, &mover);
+}
+
+static int movers_read(struct session *session, struct session_hash hash)
+{
+	if (!__atomic_load_n(&session->skel->bss->kd_moves_used, __ATOMIC_RELAXED))
+		return 0;
+	hash.map = session->skel->maps.kd_moves;
+	return session_hash_read(&hash, mover_found, NULL);
+}
+
+const struct session_part movers_part = { .select = movers_select, .read = movers_read };
+
+/* --- Who stopped threads, as the kernel side has noted it --- */
+
+/* What of the thread's stops has no row yet, ns. */
+static uint64_t left_of(const struct thread_row *row)
+{
+	uint64_t left = row->ledger.ns[LEDGER_STOPPED];
+
+	for (size_t i = 0; i < row->n_stops; i++)
+		left -= u64_min(row->stops[i].stops.total, left);
+	return left;
+}
+
+/* No more than there is: one that goes on may have ended while it was being read. */
+static int stop_add(struct thread_row *row, const struct kd_stopper *by, struct kd_count stops)
+{
+	struct stop_row stop = {
+		.kind = by->kind < KD_STOP_KINDS ? by->kind : KD_STOP_UNKNOWN,
+		.signal = (int32_t)by->signal,
+		.tid = (int32_t)by->tid,
+		.pid = (int32_t)by->tgid,
+	};
+
+	stops.total = u64_min(stops.total, left_of(row));
+	stops.max = u64_min(stops.max, stops.total);
+	if (!stops.total)
+		return 0;
+	stop.stops = stops;
+	memcpy(stop.name, by->comm, sizeof(stop.name));
+	return row_list_add(&stop_list, &row->stops, &row->n_stops, &stop);
+}
+
+static int stop_found(const struct session_hash *hash, const void *key, const void *value,
+		      struct thread_row *row)
+{
+	const struct kd_stop_times *times = value;
+
+	(void)hash;
+	(void)key;
+	return stop_add(row, &times->by, times->count);
+}
+
+/* Also what of their time nobody is known for. */
+static int stops_read(struct session *session, struct session_hash hash)
+{
+	static const struct kd_stopper nobody;
+	int result = 0;
+
+	hash.map = session->skel->maps.kd_stops;
+	if (__atomic_load_n(&session->skel->bss->kd_stops_used, __ATOMIC_RELAXED))
+		result = session_hash_read(&hash, stop_found, NULL);
+	for (uint32_t slot = 1; slot < hash.view->slots && !result; slot++) {
+		struct thread_row *row;
+		uint64_t left;
+
+		if (!hash.row_of[slot])
+			continue;
+		row = &hash.rows[hash.row_of[slot] - 1];
+		left = left_of(row);
+		if (left)
+			result = stop_add(row, &nobody, (struct kd_count){ 1, left, left });
+	}
+	return result;
+}
+
+const struct session_part stops_part = { .read = stops_read };
+
+int stops_read_open(const struct session_view *view, const struct kd_thread *thread,
+		    struct thread_row *row)
+{
+	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
+	uint64_t since = u64_max(thread->since, view->start);
+	uint64_t ns = view->end > since ? view->end - since : 0;
+
+	if (state != KD_STOPPED || thread->died)
+		return 0;
+	return stop_add(row, &thread->stopper, (struct kd_count){ 1, ns, ns });
+}
+
+/* --- Waits at descriptors, as the kernel side has counted them --- */
+
+static exit_status files_select(struct session *session)
+{
+	return session_room(session->skel->maps.kd_files,
+			    KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * session->slots);
+}
+
+/* As file_visit() of descriptor.bpf.h has it. */
+static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
+{
+	bool seeded = thread->state == KD_UNSEEN;
+	uint32_t state = seeded ? thread->seed_state : thread->state;
+
+	return (seeded ? thread->seed_at.file : thread->at.file) && thread->since < end &&
+	       (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+}
+
+bool session_files_pending(const struct session *session, const struct session_view *view)
+{
+	session->skel->bss->kd_visit_gen = view->gen;
+	session->skel->bss->kd_visit_end = view->end;
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].task && is_sleeping(&view->threads[slot], view->end))
+			return true;
+	return false;
+}
+
+static int file_found(const struct session_hash *hash, const void *key_, const void *value,
+		      struct thread_row *row)
+{
+	struct file_names *names = hash->context;
+	const struct kd_file_key *key = key_;
+	const struct kd_file_waits *waits = value;
+	struct descriptor_row descriptor;
+
+	file_names_turn(names, (pid_t)hash->view->threads[key->slot].tgid);
+	descriptor = (struct descriptor_row){
+		.awaited = key->awaited < KD_AWAITED_KINDS ? key->awaited : KD_AWAITED_OTHER,
+		.is = *file_names_find(names, &waits->file),
+		.waits = { waits->count, waits->total, waits->max },
+		.ended_by = (pid_t)waits->ended_by,
+		.ended_pid = (pid_t)waits->ended_pid,
+		.others = waits->others,
+		.in_progress = key->in_progress,
+		.requests = { waits->requests, waits->request_ns, waits->request_max },
+	};
+
+	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
+	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
+}
+
+/* Those at which nobody looked. */
+static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, struct thread_row *row)
+{
+	const struct descriptor_row descriptor = {
+		.awaited = KD_AWAITED_OTHER,
+		.is = { .fd = -1 },
+		.shorter = detail_ns,
+		.waits = *waits,
+	};
+
+	return waits->count ? row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors,
+					   &descriptor)
+			    : 0;
+}
+
+/* Those that were short. */
+static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
+{
+	const struct kd_record *record;
+	int result = 0;
+
+	for (uint32_t slot = 1; slot < hash->view->slots && !result; slot++) {
+		record = &hash->view->records[slot];
+		if (hash->row_of[slot] && record->gen == hash->view->gen)
+			result = short_files_add(detail_ns, &record->short_files,
+						 &hash->rows[hash->row_of[slot] - 1]);
+	}
+	return result;
+}
+
+static int files_read(struct session *session, struct session_hash hash)
+{
+	struct kernel_delay *skel = session->skel;
+	uint32_t removed;
+	int result = short_files_read(&hash, skel->rodata->kd_detail_ns);
+
+	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
+		return result;
+	hash.map = skel->maps.kd_files;
+	hash.context = session->file_names;
+	result = session_hash_read(&hash, file_found, &removed);
+	/* The kernel side adds to it meanwhile. */
+	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
+	return result;
+}
+
+const struct session_part files_part = { .select = files_select, .read = files_read };
