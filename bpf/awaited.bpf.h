@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What a thread that blocks waits for: by its call or, where that is one of any descriptor, by
- * the file behind it. Looked at when it is switched out, so that only what really blocks pays.
+/* What a blocked thread waits for: by its system call or, for calls on any descriptor, by the
+ * file behind it. Looked up at switch-out, so that only threads that block pay.
  *
- * To follow a descriptor to its file costs as much as all the rest of a switch, so that is put off
- * until the wait has been long (kd_detail_ns). What the descriptor stood for at the last look in
- * this window is taken to be so still. */
+ * Following a descriptor to its file costs as much as the rest of a switch, so it is deferred
+ * until the wait is long (kd_detail_ns). Until then, the descriptor is assumed to be what it was
+ * at the last look in this window. */
 #ifndef AWAITED_BPF_H
 #define AWAITED_BPF_H
 
@@ -12,7 +12,7 @@
 #include "maps.bpf.h"
 #include "thread.bpf.h"
 
-/* Names of files that share one inode, by their first eight bytes. */
+/* Names of files that share an inode, by their first eight bytes. */
 #define NAME_EVENTFD 0x6466746e6576655bULL  /* "[eventfd" */
 #define NAME_TIMERFD 0x646672656d69745bULL  /* "[timerfd" */
 #define NAME_SIGNALFD 0x666c616e6769735bULL /* "[signalf" */
@@ -30,8 +30,8 @@ static __always_inline u32 call_awaits(s32 call)
 	return number < KD_CLASSES ? kd_compat_call_awaits[number] : KD_AWAITED_OTHER;
 }
 
-/* The shared inode was of no type before 6.17 (cfd86ef7e8e7), and is a regular file since. A
- * real file may have such a name, too, if somebody wants it to be taken for the other. */
+/* The shared inode had no type before 6.17 (cfd86ef7e8e7), and is a regular file since. A real
+ * file may also have such a name, made to be taken for the other. */
 static __always_inline u32 name_awaits(struct file *file)
 {
 	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
@@ -54,9 +54,8 @@ static __always_inline u32 device_awaits(u32 device)
 		       : KD_AWAITED_OTHER;
 }
 
-/* The address of the file that a descriptor of a thread stands for; 0: none. Global, to be
- * verified once; and no typed pointers, for each of which the verifier searches the kernel's
- * BTF. */
+/* Address of the file behind a thread's descriptor; 0: none. Global, to be verified once; avoids
+ * typed pointers, since the verifier searches the kernel's BTF for each. */
 __noinline u64 descriptor_file(u64 address, u32 fd)
 {
 	struct task_struct *task = (void *)address;
@@ -69,7 +68,7 @@ __noinline u64 descriptor_file(u64 address, u32 fd)
 	return (u64)file;
 }
 
-/* What a thread waits for that waits at such a file. */
+/* What a thread at this file waits for. */
 __noinline int file_awaits(u64 address)
 {
 	struct file *file = (struct file *)address;
@@ -87,8 +86,8 @@ __noinline int file_awaits(u64 address)
 	return mode && mode != S_IFREG ? KD_AWAITED_FILE : name_awaits(file);
 }
 
-/* Whether it sleeps in a page fault, as far as is known: one was begun, if they are timed; and its
- * registers are not those of a call, which the kernel is about to begin or has ended. */
+/* True if it probably sleeps in a page fault: one has begun, if faults are timed, and the
+ * registers are not those of a call that is about to begin or has ended. */
 static __always_inline bool is_in_fault(struct kd_thread *thread, struct task_struct *task)
 {
 	return !(task->flags & PF_EXITING) && task_call(task) < 0 &&
@@ -96,7 +95,7 @@ static __always_inline bool is_in_fault(struct kd_thread *thread, struct task_st
 		thread->fault_at);
 }
 
-/* Outside of all calls, or in none that has a number. */
+/* Outside of system calls, or in one without a number. */
 static __always_inline u32 kernel_awaits(struct kd_thread *thread, struct task_struct *task,
 					 s32 call, u32 task_state)
 {
@@ -107,8 +106,7 @@ static __always_inline u32 kernel_awaits(struct kd_thread *thread, struct task_s
 	return BPF_CORE_READ_BITFIELD(task, in_iowait) ? KD_AWAITED_DISK : KD_AWAITED_KERNEL;
 }
 
-/* What a thread waits for that has gone to sleep in this state (as the scheduler has it), in
- * this call; and where. */
+/* What a thread waits for that goes to sleep in this scheduler state and call; and where. */
 static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_struct *task, s32 call,
 				       u32 task_state, struct kd_at *at)
 {
@@ -128,7 +126,7 @@ static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_str
 	return awaited == KD_AWAITED_BY_FILE ? file_awaits(at->file) : awaited;
 }
 
-/* Looks at the file at which a thread sleeps or has slept. Global, to be verified once. */
+/* Looks at the file where a thread sleeps or slept. Global, to be verified once. */
 __noinline int file_look(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -137,7 +135,7 @@ __noinline int file_look(u32 slot)
 
 	if (!thread)
 		return 0;
-	/* Or it is what stands above the file: the disk, or a lock of the kernel. */
+	/* Otherwise something takes precedence over the file: the disk, or a kernel lock. */
 	by_file = thread->awaited == KD_AWAITED_BY_FILE ||
 		  thread->awaited == thread->looked.awaited;
 	thread->at.file = descriptor_file(thread->task, thread->at.fd);
@@ -150,8 +148,8 @@ __noinline int file_look(u32 slot)
 	return 0;
 }
 
-/* What the current thread waits for, which goes to sleep: as task_awaits(), without a look at the
- * file unless it takes one to know that. */
+/* What the current thread waits for, which is going to sleep. As task_awaits(), but only looks
+ * at the file if necessary. */
 static __always_inline void thread_awaits(u32 slot, struct kd_thread *thread,
 					  struct task_struct *task, u32 task_state)
 {

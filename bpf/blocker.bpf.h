@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a long wait was for, for traces.
  *
- * The lock is noted when the thread goes to sleep (lock.bpf.h, contention.bpf.h), and the disk's
- * request when it is woken; it is put together at switch-in, when the wait turns out to be long. */
+ * The lock is noted when the thread goes to sleep (lock.bpf.h, contention.bpf.h), the disk's
+ * request at wakeup. Both are combined at switch-in, when the wait turns out to be long. */
 #ifndef BLOCKER_BPF_H
 #define BLOCKER_BPF_H
 
@@ -32,7 +32,7 @@ TRACES_GLOBAL int blocker_wake(u32 slot, u64 t)
 	return 0;
 }
 
-/* The name that a thread of the target has now. */
+/* Reads the current name of a target thread. */
 static __always_inline void holder_name(char comm[KD_COMM_LEN], const struct kd_thread *holder)
 {
 	if (holder->died)
@@ -43,7 +43,7 @@ static __always_inline void holder_name(char comm[KD_COMM_LEN], const struct kd_
 					      bpf_core_field_offset(struct task_struct, comm));
 }
 
-/* The lock of a thread's last sleep, if that was for one. */
+/* Lock of a thread's last sleep, if any. */
 static __always_inline void blocker_take_lock(struct kd_blocker *blocker,
 					      const struct kd_thread *thread)
 {
@@ -65,7 +65,7 @@ static __always_inline void blocker_take_lock(struct kd_blocker *blocker,
 		holder_name(blocker->holder_comm, holder);
 }
 
-/* What a thread's last sleep, which is over, was for. */
+/* Blocker of a thread's last sleep, which has ended. */
 static __always_inline void blocker_take(struct kd_blocker *blocker, const struct kd_thread *thread,
 					 const struct kd_wait *wait)
 {

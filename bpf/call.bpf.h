@@ -6,8 +6,8 @@
 #include "caller.bpf.h"
 #include "sched.bpf.h"
 
-/* The current thread. Its TID suffices here: between the two steps of an execve
- * (see slot_during_exec()) it enters and leaves no system call. */
+/* Target data of the current thread. The TID is enough here: no system call begins or ends
+ * between the two steps of an execve (see slot_during_exec()). */
 static __always_inline struct target target_current(void)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -23,12 +23,12 @@ static __always_inline struct target target_current(void)
 		return target;
 	}
 	target.slot = slot;
-	target.thread = slot_thread(slot); /* none of a mark */
+	target.thread = slot_thread(slot); /* marks have none */
 	return target;
 }
 
-/* What is special about entering a call. Returns true if it is none of the
- * target's and to be ignored. */
+/* Handles special classes at the entry of a call. Returns true if the call is to be ignored,
+ * because it is not the target's own. */
 static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8 class, u64 t)
 {
 	if (class & KD_CLASS_IGNORED)
@@ -42,9 +42,8 @@ static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8
 	return false;
 }
 
-/* A call ended with -ERESTART_RESTARTBLOCK: it goes on as restart_syscall, if
- * that is what the thread enters next, or has ended then. Returns true if it
- * goes on. */
+/* A call ended with -ERESTART_RESTARTBLOCK. It continues as restart_syscall if that is the
+ * thread's next call; otherwise it has ended. Returns true if it continues. */
 static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class)
 {
 	if (!(class & KD_CLASS_RESTART)) {
@@ -57,9 +56,9 @@ static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class
 	return true;
 }
 
-/* A thread that makes a system call is running, whatever was reported, and in nothing that
- * it would have to leave first. User space knows no task: one that it has given a slot
- * (cli/capture/session_entry.c) gets here first. */
+/* A thread that makes a system call is running, whatever was reported before, and has left what
+ * it would have to leave first. User space does not know the task: a thread that got its slot
+ * there (cli/capture/session_entry.c) comes here first. */
 static __noinline void call_resync(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -74,7 +73,7 @@ static __noinline void call_resync(u32 slot, u64 t)
 	switch_in_unreported(slot, exec_ns_now(task), t);
 }
 
-/* regs: of the current thread; NULL if the program was not given them. */
+/* regs: of the current thread; NULL if the program did not get them. */
 static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 {
 	struct kd_thread *thread;
@@ -118,8 +117,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 
 	if (!thread)
 		return;
-	/* An exit without an entry: of a call that we ignored, or that seccomp or
-	 * a tracer skipped. */
+	/* An exit without entry: of a call that is ignored, or that seccomp or a tracer skipped. */
 	if (unlikely(thread->call == KD_CALL_NONE))
 		return;
 	t = clock_now();

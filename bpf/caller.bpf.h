@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which functions of the program waited for a lock: the innermost part of its stack, as it is when
- * the call ends in which it waited. That is taken of the longest wait for each lock in a window,
- * and of none that is short; user space unwinds it. */
+/* Functions of the program that waited for a lock: the innermost part of the user stack at the
+ * end of the call. Taken for the longest wait for each lock in a window, and not for short ones;
+ * user space unwinds it. */
 #ifndef CALLER_BPF_H
 #define CALLER_BPF_H
 
@@ -15,7 +15,7 @@ struct {
 	__type(value, struct kd_caller);
 } kd_callers SEC(".maps");
 
-/* What new entries are made of: a program's own stack has no room for one. */
+/* Template of new entries, which do not fit the program's stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -38,7 +38,7 @@ static __always_inline struct kd_caller *caller_of(const struct kd_caller_key *k
 	return bpf_map_lookup_elem(&kd_callers, key);
 }
 
-/* The stack from its pointer on, as far as it is in one page if it is not in two. */
+/* Copies the stack from its pointer on, up to the end of a page, if two pages cannot be read. */
 static __always_inline void caller_stack_take(struct kd_caller *caller)
 {
 	u64 sp = caller->regs[KD_REG_SP], size = KD_STACK_PAGE - sp % KD_STACK_PAGE;
@@ -52,8 +52,8 @@ static __always_inline void caller_stack_take(struct kd_caller *caller)
 	caller->size = size;
 }
 
-/* The current thread's call ends in which it waited so long. Of functions with return probes the
- * stack does not say where they return to. Global, to be verified once. */
+/* Called at the end of the current thread's call with a long wait. Return probes hide the
+ * callers of functions on the stack. Global, to be verified once. */
 __noinline int caller_take(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);

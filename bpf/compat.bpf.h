@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Everything that differs between kernels. Features are asked for (CO-RE),
- * versions are named only to say where a difference comes from. */
+/* All differences between kernels. Features are tested (CO-RE); versions are only named to
+ * explain where a difference comes from. */
 #ifndef COMPAT_BPF_H
 #define COMPAT_BPF_H
 
@@ -30,11 +30,11 @@ static __always_inline u32 task_cpu(struct task_struct *task)
 	return task->cpu;
 }
 
-/* Whether the freezer of a control group holds a task that sleeps in this state:
- * - of cgroup v2 in a trap (do_freezer_trap());
- * - else, as suspending does, in a state of its own since 6.1 (f5d39b020809), before that in
+/* True if the cgroup freezer holds a task that sleeps in this state:
+ * - cgroup v2: in a trap (do_freezer_trap());
+ * - otherwise, like suspend, in a separate state since 6.1 (f5d39b020809), before that in
  *   __refrigerator() with a flag.
- * Since 6.1 one that sleeps already may be frozen where it is, of which no event tells. */
+ * Since 6.1 a sleeping task may be frozen where it is, without an event. */
 static __always_inline bool task_is_frozen(struct task_struct *task, u32 task_state)
 {
 	if (task_state & TASK_INTERRUPTIBLE)
@@ -43,7 +43,7 @@ static __always_inline bool task_is_frozen(struct task_struct *task, u32 task_st
 	       (task_state & TASK_UNINTERRUPTIBLE && task->flags & PF_FROZEN);
 }
 
-/* Whether a task may run on a CPU. */
+/* True if a task may run on a CPU. */
 static __always_inline bool task_may_run(struct task_struct *task, u32 cpu)
 {
 	u64 words = (u64)BPF_CORE_READ(task, cpus_ptr), word = ~0ULL;
@@ -60,8 +60,8 @@ static __always_inline bool task_dequeue_is_delayed(struct task_struct *task)
 	return task->se.sched_delayed;
 }
 
-/* sched_switch hands over prev_state since 5.18 (fa2c3254d7cf), and in stable
- * kernels that took that change: its type then has one parameter more. */
+/* sched_switch passes prev_state since 5.18 (fa2c3254d7cf) and in stable kernels with that
+ * change: its type then has another parameter. */
 typedef void (*btf_trace_sched_switch)(void *, bool, struct task_struct *, struct task_struct *,
 				       unsigned int);
 
@@ -70,16 +70,15 @@ static __always_inline u32 switch_prev_state(unsigned long long *ctx, struct tas
 	return bpf_core_type_exists(btf_trace_sched_switch) ? (u32)ctx[3] : task_state(prev);
 }
 
-/* The state in which a task is switched out; handed: what the tracepoint was given. One that was to
- * sleep, but for which a signal was pending, stays runnable: until 6.14 the state handed over is
- * the one from before that was seen. */
+/* State of a task at switch-out; handed: from the tracepoint. A task that was going to sleep
+ * with a signal pending stays runnable; before 6.14 the tracepoint passes its earlier state. */
 static __always_inline u32 switched_state(struct task_struct *prev, u32 handed)
 {
 	return handed && prev->on_rq && !task_dequeue_is_delayed(prev) ? 0 : handed;
 }
 
-/* The address of a request's disk: the request had it before 5.17 (f3fa33acca9f), its queue has it
- * since 5.15 (d152c682f03c). */
+/* Address of a request's disk: in the request before 5.17 (f3fa33acca9f), in its queue since
+ * 5.15 (d152c682f03c). */
 static __always_inline u64 request_disk(struct request *request)
 {
 	if (bpf_core_field_exists(struct request, rq_disk))
@@ -97,13 +96,13 @@ static __always_inline struct task_struct *current_task(void)
 	return bpf_get_current_task_btf();
 }
 
-/* Of version 2. */
+/* cgroup v2. */
 static __always_inline struct cgroup *task_group(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp);
 }
 
-/* When the current task started: with its TID, its identity. */
+/* Start time of the current task, which identifies it along with the TID. */
 static __always_inline u64 current_start(void)
 {
 	struct task_struct *task = current_task();
@@ -125,7 +124,7 @@ static __always_inline void current_comm(char comm[KD_COMM_LEN])
 	}
 }
 
-/* Whether a thread that is in a system call made it in 32-bit mode. */
+/* True if a thread in a system call made it in 32-bit mode. */
 static __always_inline bool task_call_is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -135,9 +134,9 @@ static __always_inline bool task_call_is_compat(struct task_struct *task)
 #endif
 }
 
-/* The same of the current thread, which enters a call with these registers (NULL: they
- * are not at hand). Without its task, that is before 5.11, by what SYSCALL does: it
- * leaves the return address in RCX, too. (With FRED it does not, which is younger.) */
+/* True if the current thread enters a 32-bit call with these registers (NULL: not available).
+ * Without its task, before 5.11, decides by what SYSCALL does: it also leaves the return address
+ * in RCX. (Not with FRED, which is newer.) */
 static __always_inline bool current_call_is_compat(struct pt_regs *regs)
 {
 	struct task_struct *task = current_task();
@@ -151,7 +150,7 @@ static __always_inline bool current_call_is_compat(struct pt_regs *regs)
 #endif
 }
 
-/* Whether a task that is known by its address has a CPU: the field is of 4 bytes, or of one. */
+/* True if a task known by its address is on a CPU: the field has 4 bytes, or one. */
 static __always_inline bool task_has_cpu(struct task_struct *task)
 {
 	u32 on_cpu = 0;
@@ -160,8 +159,7 @@ static __always_inline bool task_has_cpu(struct task_struct *task)
 	return on_cpu;
 }
 
-/* The same of registers that were looked for (current_user_regs()), not given: before 5.15 those
- * are no pointer that may be followed. */
+/* For registers from current_user_regs(), which are no trusted pointer before 5.15. */
 static __always_inline bool found_call_is_compat(struct pt_regs *regs)
 {
 	struct task_struct *task = current_task();
@@ -176,9 +174,9 @@ static __always_inline bool found_call_is_compat(struct pt_regs *regs)
 #endif
 }
 
-/* The run queue of a task's CPU, where group scheduling gives a way to it. Not
- * by direct loads: for each pointer so loaded the verifier searches the whole
- * BTF several times, which takes milliseconds. */
+/* Run queue of a task's CPU, if group scheduling provides a way to it. Avoids direct loads: for
+ * each pointer loaded that way the verifier searches the entire BTF several times, which takes
+ * milliseconds. */
 static __always_inline struct rq *task_rq(struct task_struct *task)
 {
 	if (!task || !bpf_core_field_exists(task->se.cfs_rq))
@@ -186,16 +184,16 @@ static __always_inline struct rq *task_rq(struct task_struct *task)
 	return BPF_CORE_READ(task, se.cfs_rq, rq);
 }
 
-/* Whether the kernel reads the clock of what the hypervisor takes, where that has one. */
+/* True if the kernel reads steal time, where the hypervisor provides it. */
 static __always_inline bool rq_tells_stolen(void)
 {
 	return bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq) &&
 	       bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq);
 }
 
-/* What the hypervisor has taken from a run queue's CPU by its last reading of that clock, with
- * 1 added; 0: not known. The scheduler leaves it out of clock_task, so that it is in nobody's
- * run time (update_rq_clock_task()). */
+/* Steal time of a run queue's CPU at the kernel's last reading, plus 1; 0: unknown. The
+ * scheduler excludes it from clock_task, so it is in no task's run time
+ * (update_rq_clock_task()). */
 static __always_inline u64 rq_stolen_ns(struct rq *rq)
 {
 	if (!rq || !bpf_core_field_exists(rq->prev_steal_time_rq))
@@ -203,27 +201,26 @@ static __always_inline u64 rq_stolen_ns(struct rq *rq)
 	return BPF_CORE_READ(rq, prev_steal_time_rq) + 1;
 }
 
-/* Whether the kernel has quotas of control groups at all. */
+/* True if the kernel supports CPU bandwidth limits. */
 static __always_inline bool quotas_are_known(void)
 {
 	return bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq) &&
 	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);
 }
 
-/* Since 6.18 (e1fad12dcb66) a group's quota takes each of its tasks by itself off its run queue,
- * when it returns to user mode. Before, it took the group's whole run queue. */
+/* Since 6.18 (e1fad12dcb66) a quota takes each task of a group off its run queue separately,
+ * when it returns to user mode. Before, it took the group's entire run queue. */
 static __always_inline bool quotas_take_tasks(void)
 {
 	return bpf_core_field_exists(((struct task_struct *)0)->throttled);
 }
 
-/* For how long quotas have kept the tasks of a group's run queue from running, without the present
- * time: a pointer to it in the run queue, to be read as the caller can. Kernels differ in what
- * they count, and in its clock:
- * - since 6.6 (677ea015f231) a count of its own, by the run queue's clock;
- * - since 5.19 (64eaf50731ac) the time that the load average leaves out, which passes more
- *   slowly on a CPU that runs at a lower frequency;
- * - before that the same by the clock that leaves out interrupts. */
+/* How long quotas have kept the tasks of a group's run queue from running, without the current
+ * throttling. Kernels differ in what they count, and in its clock:
+ * - since 6.6 (677ea015f231) a separate count, on the run queue's clock;
+ * - since 5.19 (64eaf50731ac) the time left out of the load average, which passes more slowly
+ *   on a CPU that runs at a lower frequency;
+ * - before that, the same on the clock that leaves out interrupts. */
 static __always_inline u64 quota_before(struct cfs_rq *group)
 {
 	if (bpf_core_field_exists(group->throttled_clock_self))
@@ -235,7 +232,7 @@ static __always_inline u64 quota_before(struct cfs_rq *group)
 	return 0;
 }
 
-/* And the present time, if there is one. */
+/* Start of the current throttling, if any. */
 static __always_inline u64 quota_since(struct cfs_rq *group)
 {
 	u64 since = 0, now = 0;
@@ -256,8 +253,8 @@ static __always_inline u64 quota_since(struct cfs_rq *group)
 	return now > since ? now - since : 0;
 }
 
-/* What a system call or interrupt in user mode left at the top of the thread's
- * kernel stack, as bpf_task_pt_regs() tells since 5.15 (dd6e10fbd9fb). */
+/* Registers that a system call or interrupt in user mode left at the top of the kernel stack, as
+ * returned by bpf_task_pt_regs() since 5.15 (dd6e10fbd9fb). */
 #if defined(__TARGET_ARCH_x86)
 static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct *task)
 {
@@ -284,7 +281,7 @@ static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 #endif
 }
 
-/* What a thread had in its registers when it came from user mode; NULL: unknown. */
+/* User registers of a thread; NULL: unknown. */
 static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -294,7 +291,7 @@ static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
 	return (struct pt_regs *)bpf_task_pt_regs(task);
 }
 
-/* The same of the current thread. */
+/* User registers of the current thread. */
 static __always_inline struct pt_regs *current_user_regs(void)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -313,8 +310,8 @@ static __always_inline u64 task_thread_pointer(struct task_struct *task)
 #endif
 }
 
-/* Where an instruction is that a thread has in front of it. The kernel steps through a probed
- * one in a copy elsewhere. */
+/* Original address of a thread's next instruction. The kernel single-steps a probed instruction
+ * in a copy. */
 static __always_inline u64 task_original_ip(struct task_struct *task, u64 ip)
 {
 	struct uprobe_task *utask;
@@ -329,8 +326,8 @@ static __always_inline u64 task_original_ip(struct task_struct *task, u64 ip)
 	return into <= MAX_INSTRUCTION ? BPF_CORE_READ(utask, vaddr) + into : ip;
 }
 
-/* The innermost function with a return probe that a thread is in; NULL: it is in none, or
- * the kernel has no such probes (CONFIG_UPROBES). */
+/* Innermost function with a return probe that a thread is in; NULL: none, or no such probes in
+ * the kernel (CONFIG_UPROBES). */
 static __always_inline struct return_instance *task_returns(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->utask))
@@ -338,7 +335,7 @@ static __always_inline struct return_instance *task_returns(struct task_struct *
 	return BPF_CORE_READ(task, utask, return_instances);
 }
 
-/* The system call that has these registers; negative: they are of something else. */
+/* System call with these registers; negative: not a system call. */
 static __always_inline s32 regs_call(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -357,7 +354,7 @@ static __always_inline u64 regs_ip(struct pt_regs *regs)
 #endif
 }
 
-/* One of the first three arguments, counted from 0, of the system call that has these registers. */
+/* One of the first three arguments, from 0, of the system call with these registers. */
 static __always_inline u64 call_argument(struct pt_regs *regs, s32 call, u32 which)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -375,7 +372,7 @@ static __always_inline u64 call_argument(struct pt_regs *regs, s32 call, u32 whi
 #endif
 }
 
-/* The first argument of the system call that a thread sleeps in. */
+/* First argument of the system call that a thread sleeps in. */
 static __always_inline u64 task_first_argument(struct task_struct *task, bool compat)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -394,7 +391,7 @@ static __always_inline u64 task_first_argument(struct task_struct *task, bool co
 #endif
 }
 
-/* The arguments of the futex call, a native one, that a thread sleeps in. */
+/* Arguments of the native futex call that a thread sleeps in. */
 struct futex_arguments {
 	u64 address;
 	u32 operation, value;
@@ -420,15 +417,15 @@ static __always_inline struct futex_arguments task_futex_arguments(struct task_s
 #endif
 }
 
-/* Arguments of the native call that a thread sleeps in: the first two, and another one, the
- * third to the fifth, or the first. */
+/* Arguments of the native call that a thread sleeps in: the first two, and another one: the
+ * third to fifth, or the first. */
 struct call_arguments {
 	u64 first, second, other;
 };
 
 static __always_inline u64 argument_of(u32 which, u64 first, u64 third, u64 fourth, u64 fifth)
 {
-	/* Loaded one by one: the verifier takes no address that depends on which it is. */
+	/* Loaded one by one: the verifier rejects an address that depends on the index. */
 	barrier_var(third);
 	barrier_var(fourth);
 	barrier_var(fifth);
@@ -463,11 +460,10 @@ static __always_inline struct call_arguments task_call_arguments(struct task_str
 	return is;
 }
 
-/* Whether this program runs in an interrupt, hard or soft. The kernel's count of
- * them is no help: not all kernels can tell programs the address of a variable. But
- * interrupts have a stack of their own, and the arguments of a raw tracepoint are on
- * the stack that is in use (bpf_trace_run1()); unless they hit user mode, which
- * leaves no number of a system call behind. */
+/* True if this program runs in an interrupt, hard or soft. The kernel's interrupt count is no
+ * help: not all kernels can pass addresses of variables to programs. But interrupts have their
+ * own stack, and the arguments of a raw tracepoint are on the current stack (bpf_trace_run1()).
+ * An interrupt in user mode is recognized because there is no system call number. */
 static __always_inline bool in_interrupt_before_5_15(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -480,8 +476,8 @@ static __always_inline bool in_interrupt_before_5_15(void *ctx)
 	return BPF_CORE_READ(task, mm) && regs_call(current_user_regs()) < 0;
 }
 
-/* The same with loads in place of helpers, a fifth of the time. The verifier makes a number of
- * the difference of two pointers, and knows the task's address as one, too. */
+/* Uses loads in place of helpers, which takes a fifth of the time. The verifier treats the
+ * difference of two pointers as a number, and the task's address as well. */
 static __always_inline bool in_interrupt(void *ctx)
 {
 	struct task_struct *task = current_task();
@@ -495,9 +491,8 @@ static __always_inline bool in_interrupt(void *ctx)
 	address += bpf_get_current_task();
 	if (address - (u64)task->stack >= kd_stack_size)
 		return true;
-	/* Not by its mm: for a pointer to a structure the verifier looks through all of the
-	 * kernel's BTF several times (btf_nested_type_is_trusted()), each time that it comes here.
-	 */
+	/* Not by its mm: for a pointer to a structure the verifier searches the kernel's entire
+	 * BTF several times (btf_nested_type_is_trusted()), each time it gets here. */
 	if (task->flags & PF_KTHREAD)
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -508,27 +503,29 @@ static __always_inline bool in_interrupt(void *ctx)
 #endif
 }
 
-/* What the tracepoints of a request's begin and merge are given. Before 5.11 (a54895fa057c) they
- * had the queue first; then partitions had a type of their own (0d02129e76ed), which tells. */
+/* Request from the arguments of the tracepoints that begin and merge requests. Before 5.11
+ * (a54895fa057c) the queue came first; partitions then had a type of their own (0d02129e76ed),
+ * which identifies those kernels. */
 static __always_inline struct request *traced_request(u64 *ctx)
 {
 	u64 request;
 
 	if (bpf_core_type_exists(struct hd_struct)) {
 		request = ctx[1];
-		barrier_var(request); /* not one load at either place: the verifier allows none */
+		barrier_var(request); /* not a single load from either place, which the verifier
+				       * rejects */
 	} else {
 		request = ctx[0];
 	}
 	return (struct request *)request;
 }
 
-/* How much of a stack is looked at for return addresses. */
+/* Bytes of a stack searched for return addresses. */
 #define SCHED_STACK 768
 
-/* The stack pointer that a thread had when it was switched out, and 1 for a word that looks like
- * an address in the kernel's own code or data, which lie in the last 2 GB but one (see
- * arch/x86/include/asm/page_64_types.h). On aarch64 nothing is looked for. */
+/* Stack pointer of a thread at switch-out. And a test for words that look like addresses of
+ * kernel code or data: 1 in the second to last GB (see arch/x86/include/asm/page_64_types.h).
+ * Not supported on aarch64. */
 #if defined(__TARGET_ARCH_x86)
 static __always_inline u64 task_stack_pointer(struct task_struct *task)
 {
@@ -539,7 +536,7 @@ static __always_inline u64 is_image_address(u64 word)
 {
 	u64 other = word >> 30 ^ 0xffffffff80000000ULL >> 30;
 
-	return (other - 1) >> 63; /* without a branch */
+	return (other - 1) >> 63; /* branchless */
 }
 #else
 static __always_inline u64 task_stack_pointer(struct task_struct *task)
@@ -553,7 +550,7 @@ static __always_inline u64 is_image_address(u64 word)
 }
 #endif
 
-/* What is known of a site that is hit, 0 before 5.15 (7adfc6c9b315). */
+/* Cookie of a probe site; 0 before 5.15 (7adfc6c9b315). */
 static __always_inline u64 site_cookie(void *ctx)
 {
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
@@ -561,7 +558,7 @@ static __always_inline u64 site_cookie(void *ctx)
 	return bpf_get_attach_cookie(ctx);
 }
 
-/* What the function that a kretprobe has caught returns. */
+/* Return value of the function at a kretprobe. */
 static __always_inline s32 function_result(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -571,13 +568,13 @@ static __always_inline s32 function_result(struct pt_regs *regs)
 #endif
 }
 
-/* Whether a thread never is in user mode, or not any more. */
+/* True if a thread is never in user mode, or no longer. */
 static __always_inline bool task_is_kernels(struct task_struct *task)
 {
 	return task->flags & (PF_IO_WORKER | PF_EXITING | PF_SIGNALED);
 }
 
-/* Whether task_call() can tell. */
+/* True if task_call() works. */
 static __always_inline bool task_calls_are_told(void)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -587,8 +584,7 @@ static __always_inline bool task_calls_are_told(void)
 #endif
 }
 
-/* Number of the system call that a thread which is not running is in, or a
- * KD_CALL_*. */
+/* System call of a thread that is not running, or a KD_CALL_*. */
 static __always_inline s32 task_call(struct task_struct *task)
 {
 	struct pt_regs *regs;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which hits of a trigger count, by values: of registers, arguments and memory, at the hit. Only
- * runs that have such a condition make the map; for the others it is dead code. */
+/* Conditions of triggers on values of registers, arguments and memory at the hit. The map only
+ * exists in runs with a condition; in others this is dead code. */
 #ifndef CONDITION_BPF_H
 #define CONDITION_BPF_H
 
 #include "compat.bpf.h"
 #include "maps.bpf.h"
 
-/* Those of the start, then those of the stop. A site's cookie says which one of them. */
+/* First those of the start, then those of the stop. A site's cookie is the index. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KD_ROLES *KD_CONDITIONS);
@@ -18,9 +18,9 @@ struct {
 enum condition { CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNREAD };
 _Static_assert(CONDITION_TRUE == 1 && CONDITION_UNREAD == 2, "bits");
 
-#define NUMBER_ROOM 16 /* above the size of any, for BOUNDED() */
+#define NUMBER_ROOM 16 /* power of two for BOUNDED(), above any size */
 
-/* So much memory as a number; all machines are little-endian. Returns 0 or an error. */
+/* Loads memory of this size as a number; all machines are little-endian. Returns 0 or an error. */
 static __always_inline long number_load(u64 *value, u64 address, u32 size, bool in_kernel)
 {
 	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
@@ -35,7 +35,7 @@ static __always_inline long number_load(u64 *value, u64 address, u32 size, bool 
 	return error;
 }
 
-/* The context is read as memory, as the offset is no constant. */
+/* Reads the context as memory, because the offset is not constant. */
 static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
 {
 	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
@@ -46,8 +46,8 @@ static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
 	return read[0];
 }
 
-/* Whether a comparison is true of a value, or of what is found where it leads to. Global, to be
- * verified once: runs without conditions have no map. */
+/* Tests a comparison for a value, or for the memory it leads to. Global, to be verified once:
+ * runs without conditions have no map. */
 __noinline int term_test(u32 key, u32 index, u64 value)
 {
 	struct kd_condition *condition;
@@ -75,8 +75,8 @@ __noinline int term_test(u32 key, u32 index, u64 value)
 	return (value & term->mask) - term->first <= term->span ? CONDITION_TRUE : CONDITION_FALSE;
 }
 
-/* All comparisons are made, and put together at the end: so there is nothing to be followed here
- * for each that might be true or not. UNREAD: it might have been true, if memory had been there. */
+/* Makes all comparisons and combines them at the end, so that the verifier has no branches to
+ * follow. UNREAD: might have been true, but memory was unreadable. */
 static __noinline int condition_test(void *ctx, u32 key)
 {
 	struct kd_condition *condition = bpf_map_lookup_elem(&kd_conditions, &key);
@@ -109,14 +109,14 @@ static __noinline int condition_test(void *ctx, u32 key)
 	return unread ? CONDITION_UNREAD : CONDITION_FALSE;
 }
 
-/* Whether a hit of a trigger counts. */
+/* Tests whether a hit of a trigger counts. */
 static __always_inline enum condition condition_of(void *ctx, enum kd_role role, bool has_sites)
 {
 	u32 key = role * KD_CONDITIONS;
 
 	if (!kd_conditional[role])
 		return CONDITION_TRUE;
-	/* That of all system calls has a cookie that says something else (call_is_trigger()). */
+	/* The probe at all system calls uses its cookie otherwise (call_is_trigger()). */
 	if (has_sites)
 		key += site_cookie(ctx);
 	return condition_test(ctx, key);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which of the kernel's own locks a thread sleeps for, and who has it.
+/* Kernel locks that threads sleep for, and their holders.
  *
- * The tracepoints (since 5.19, 16edd9b511a1) fire where a lock is not free at once. Spinning is
- * running; a mutex spins first, and may do so again. So a wait is what the thread sleeps between
- * the two, and the owner is read when it is switched out. */
+ * The tracepoints (since 5.19, 16edd9b511a1) fire when a lock is contended. Spinning is running;
+ * a mutex spins first, and may spin again. So a wait is the sleep between the two tracepoints,
+ * and the owner is read at switch-out. */
 #ifndef CONTENTION_BPF_H
 #define CONTENTION_BPF_H
 
 #include "lock.bpf.h"
 
-/* What owners have in their low bits: kernel/locking/mutex.h, rwsem.c, rtmutex_common.h. */
+/* Low bits of owners: kernel/locking/mutex.h, rwsem.c, rtmutex_common.h. */
 #define OWNER_FLAGS 7UL
 #define RTMUTEX_OWNER_FLAGS 1UL
-#define RWSEM_READER_OWNED 1UL /* the owner is one of several, or was */
+#define RWSEM_READER_OWNED 1UL /* the owner is, or was, one of several readers */
 
-/* Every contended lock of the machine comes here: mostly those that spin. */
+/* Called for every contended lock on the machine, mostly spinning ones. */
 static __always_inline void contention_begin(u64 lock, u32 flags)
 {
 	struct kd_contended *contended;
@@ -31,7 +31,7 @@ static __always_inline void contention_begin(u64 lock, u32 flags)
 	contended->call_since = target.thread->call_since;
 }
 
-/* An interrupt may have waited for another one meanwhile. */
+/* An interrupt may have waited for another lock in between. */
 static __always_inline void contention_end(u64 lock)
 {
 	struct target target = target_running();
@@ -58,8 +58,8 @@ static __always_inline u32 contended_kind(const struct kd_contended *contended,
 	return write ? KD_LOCK_KERNEL_RWSEM_WRITE : KD_LOCK_KERNEL_RWSEM_READ;
 }
 
-/* The task that has it, as far as the lock says so; NULL: it does not. *only_live: it may be one
- * that has ended. */
+/* Task that holds the lock, as far as the lock tells; NULL: it does not. *only_live: the task
+ * may have ended. */
 static __always_inline struct task_struct *contended_owner(const struct kd_contended *contended,
 							   u32 kind, bool *only_live)
 {
@@ -80,13 +80,13 @@ static __always_inline struct task_struct *contended_owner(const struct kd_conte
 		owner = BPF_CORE_READ((struct mutex *)lock, owner.counter);
 	else if (kind != KD_LOCK_KERNEL_MUTEX && bpf_core_field_exists(struct rw_semaphore, owner))
 		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
-	/* The last of several readers, which may have left it by now, or ended. */
+	/* The last of several readers, which may have released the lock by now, or ended. */
 	if (kind != KD_LOCK_KERNEL_MUTEX && owner & RWSEM_READER_OWNED)
 		*only_live = true;
 	return (struct task_struct *)(owner & ~OWNER_FLAGS);
 }
 
-/* A thread goes to sleep for a lock of the kernel. Global, to be verified once. */
+/* A thread goes to sleep for a kernel lock. Global, to be verified once. */
 __noinline int contention_sleep(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot), *holder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* What the tool hits itself to measure what a hit costs: about the work of one that
- * neither opens nor closes a window (trigger_hit()). An object of its own, loaded
- * only when somebody asks. */
+/* Program that the tool hits itself to measure the cost of a hit: about the work of one that
+ * neither opens nor closes a window (trigger_hit()). In an object of its own, only loaded on
+ * demand. */
 #include <linux/types.h>
 #include <linux/bpf.h>
 
@@ -9,7 +9,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define COUNTS 12 /* atomic operations; a few are done per hit, on more cache lines */
+#define COUNTS 12 /* atomic operations; a real hit has fewer, on more cache lines */
 
 struct counts {
 	__u64 count[COUNTS];

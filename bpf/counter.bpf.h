@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Perf events, per thread. Each CPU has counters of its own, which count whatever runs there:
- * they are read where a thread of the target begins or ends a run, where it hits a trigger, and
- * where user space asks for it, near the edges of windows. Programs of their own, which only
- * --counters loads. */
+/* Perf events per thread. Each CPU's counters count whatever runs there. They are read when a
+ * target thread begins or ends a run, or hits a trigger. User space also asks for it near window
+ * edges. These programs are only loaded with --counters. */
 #ifndef COUNTER_BPF_H
 #define COUNTER_BPF_H
 
@@ -10,16 +9,16 @@
 #include "window.bpf.h"
 
 /* Set before loading. */
-const volatile __u32 kd_counters = 0; /* how many events there are */
+const volatile __u32 kd_counters = 0; /* number of events */
 const volatile __u8 kd_per_cpu = 0;   /* --per-cpu */
-/* The kernel also tells for how long an event was counted (helper bpf_perf_event_read_value). */
+/* The kernel also reports how long an event was counted (bpf_perf_event_read_value). */
 const volatile __u8 kd_counters_timed = 0;
 
 __u32 kd_counts_used = 0; /* kd_counts has been used */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1); /* KD_COUNTERS for each CPU */
+	__uint(max_entries, 1); /* KD_COUNTERS per CPU */
 	__uint(key_size, sizeof(u32));
 	__uint(value_size, sizeof(u32));
 } kd_events SEC(".maps");
@@ -48,7 +47,7 @@ struct {
 
 static const struct kd_counts no_counts = {};
 
-/* Returns false if this CPU does not have it. */
+/* Returns false if this CPU lacks the event. */
 static __always_inline bool event_read(u32 event, struct kd_counted *now)
 {
 	if (kd_counters_timed)
@@ -62,10 +61,10 @@ static __always_inline u32 first_event(void)
 	return bpf_get_smp_processor_id() * KD_COUNTERS;
 }
 
-/* The thread that runs here hits an edge of a window (gen; enum kd_mark_edge). This may be
- * interrupted by another reading of the same counters, for this thread's switch to another: so
- * nothing is written that such a reading writes, and what books the run later looks here. Global,
- * to be verified once. */
+/* The thread running here hits a window edge (gen; enum kd_mark_edge). Another reading of the
+ * same counters may interrupt this, when the thread is switched out. So this writes nothing that
+ * such a reading writes; the run is accounted later by looking here. Global, to be verified
+ * once. */
 __noinline int counters_mark(u32 slot, u64 gen, u32 edge)
 {
 	u32 index = kd_word_bank(gen) * kd_slots + slot;
@@ -104,7 +103,7 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 
 	if (!event_read(event, &now))
 		now = *last;
-	/* Its CPU was offline: this is another event. */
+	/* Its CPU was offline: this is a new event. */
 	if (unlikely(now.value < last->value || now.enabled < last->enabled ||
 		     now.running < last->running))
 		*last = (struct kd_counted){};
@@ -114,8 +113,8 @@ static __always_inline void counter_read(struct kd_counter_cpu *cpu, u32 index, 
 	*last = now;
 }
 
-/* The mark of an edge that lies between the CPU's last two readings, else NULL: it was of no
- * hit, or of another thread's, or the thread was switched while it was made. */
+/* Mark of an edge between the CPU's last two readings, else NULL: no hit, another thread's, or
+ * the thread was switched out during the mark. */
 static __always_inline const struct kd_counter_mark *
 mark_find(u32 slot, u32 bank, u64 gen, enum kd_mark_edge edge, u64 since, u64 t)
 {
@@ -129,8 +128,8 @@ mark_find(u32 slot, u32 bank, u64 gen, enum kd_mark_edge edge, u64 since, u64 t)
 	return mark->at >= since && mark->at <= t ? mark : NULL;
 }
 
-/* What had grown until an edge: what the mark says, else as if it had grown evenly. Both windows
- * at an edge together have all. */
+/* Growth up to an edge: by the mark, else assumed to be even. Both windows at an edge together
+ * get everything. */
 static __always_inline u64 value_until(const struct kd_counter_cpu *cpu, u32 i,
 				       const struct kd_counter_mark *mark, u64 inside, u64 total)
 {
@@ -162,7 +161,8 @@ static __always_inline void counts_add(struct kd_counts *counts, const struct kd
 	}
 }
 
-/* What grew since the CPU's last reading, of one bank's window. Global, to be verified once. */
+/* Adds the growth since the CPU's last reading to one bank's window. Global, to be verified
+ * once. */
 __noinline int counts_book(u32 bank, u64 t)
 {
 	u32 zero = 0;
@@ -184,7 +184,7 @@ __noinline int counts_book(u32 bank, u64 t)
 	return 0;
 }
 
-/* The present run on this CPU is that of one slot, or 0, and the next one of another. */
+/* The current run on this CPU belongs to a slot, or 0, and the next one to another. */
 static __noinline int counters_turn(u32 slot, u32 next)
 {
 	u32 zero = 0, first = first_event();
@@ -198,7 +198,7 @@ static __noinline int counters_turn(u32 slot, u32 next)
 		counter_read(cpu, i, first + i);
 	t = clock_now();
 	thread = slot_thread(slot);
-	/* Else it began its run before it had a slot, or before it was looked at. */
+	/* Otherwise its run began before it had a slot, or before it was observed. */
 	if (slot && slot == cpu->slot && thread && thread->seen <= cpu->at)
 		for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
 			counts_book(bank, t);
@@ -207,7 +207,7 @@ static __noinline int counters_turn(u32 slot, u32 next)
 	return 0;
 }
 
-/* Slots of tasks; 0 of those of others. */
+/* Slots of target tasks; 0 for others. */
 static __always_inline u32 counted_slot(u32 tid, u32 tgid, u64 task)
 {
 	if (likely(!task_is_ours(tid, tgid)))
@@ -221,7 +221,7 @@ static __always_inline void counters_switch(struct task_struct *next)
 	u32 from = counted_slot((u32)pid_tgid, pid_tgid >> 32, bpf_get_current_task()), to;
 	struct {
 		u32 pid, tgid;
-	} ids = {}; /* as they lie in struct task_struct */
+	} ids = {}; /* in the order of struct task_struct */
 
 	bpf_core_read(&ids, sizeof(ids), &next->pid);
 	to = counted_slot(ids.pid, ids.tgid, (u64)next);
@@ -229,7 +229,7 @@ static __always_inline void counters_switch(struct task_struct *next)
 		counters_turn(from, to);
 }
 
-/* User space asks for a reading of the CPU that this runs on. */
+/* User space asks for a reading on this CPU. */
 static __always_inline void counters_look(void)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Who had the CPU: a key for each task, and what each took from a thread.
+/* Who had the CPU: a key per task, and what each task took from a thread.
  *
- * Both tables are small and lose nothing silently. A task that finds no entry among the
- * culprits takes that of one that has had no CPU for longest; its key is another one, so
- * what was charged to the other has no name any more and is not given to this one. One that
- * finds no cell of a thread takes that with the least time, which goes to KD_WHO_REST or
- * KD_WHO_OWN. */
+ * Both tables are small, and lose nothing silently. A task without an entry among the culprits
+ * replaces the one that has been off the CPU longest. The new key differs, so charges to the old
+ * task lose their name, but never go to the new one. A task without a cell of a thread takes the
+ * cell with the least time, which goes to KD_WHO_REST or KD_WHO_OWN. */
 #ifndef CULPRIT_BPF_H
 #define CULPRIT_BPF_H
 
@@ -18,8 +17,8 @@ static __always_inline struct kd_culprit *culprit_at(u32 index)
 	return bpf_map_lookup_elem(&kd_culprits, &index);
 }
 
-/* Threads of other processes are told apart by class and priority only: of a hundred that
- * share a CPU none would keep its cell. */
+/* Threads of other processes are only distinguished by class and priority: otherwise a hundred
+ * of them on a CPU would keep evicting each other. */
 static __always_inline u32 culprit_home(u32 tid, u32 tgid, u32 prio, u32 ours)
 {
 	u32 id = (tgid ^ ((tid ^ tgid) * ours)) * 0x9e3779b1U + prio;
@@ -40,8 +39,8 @@ static __always_inline u32 culprit_next_key(u32 key, u32 index, u32 flags)
 	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
 }
 
-/* Whether the entry is this CPU's, until it is released: of two that claim it at once one gets it,
- * or none. It need not be tried again, and there is no atomic exchange before 5.12. */
+/* True if this CPU owns the entry until it releases it: of two CPUs that claim it at once, at
+ * most one gets it. No retry is needed, and there is no atomic exchange before 5.12. */
 static __always_inline bool culprit_claim(struct kd_culprit *culprit)
 {
 	__sync_fetch_and_add(&culprit->claims, 1);
@@ -54,8 +53,8 @@ static __always_inline void culprit_release(struct kd_culprit *culprit)
 	__sync_fetch_and_add(&culprit->claims, -1);
 }
 
-/* For a claimed entry, in place of its key: who reads it takes it for a free one until it has
- * its new key. Returns that one. */
+/* Clears the key of a claimed entry: readers take it for free until it has its new key. Returns
+ * the new key. */
 static __always_inline u32 culprit_clear(struct kd_culprit *culprit, u32 index, u32 flags)
 {
 	u32 key = culprit_next_key(culprit->key, index, flags);
@@ -65,7 +64,7 @@ static __always_inline u32 culprit_clear(struct kd_culprit *culprit, u32 index, 
 	return key;
 }
 
-/* The rest of what a task is known by, into an entry that is claimed. */
+/* Stores the rest of a task's identity in a claimed entry. */
 static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 index,
 						struct task_struct *task, struct kd_culprit *is,
 						u32 flags)
@@ -87,8 +86,8 @@ static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 
 	return key;
 }
 
-/* The entry is this task's from now on; unless another CPU has it now: whose it is would not be
- * known. */
+/* Gives the entry to this task, unless another CPU has claimed it: then the key would be
+ * ambiguous. */
 static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is)
 {
 	struct task_struct *task = (struct task_struct *)address;
@@ -107,9 +106,9 @@ static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is
 	return key;
 }
 
-/* Whether the entry has this task: another thread of its process; or the same one, if it
- * has not become another program or got its TID from one that ended. By what differs, in one word:
- * the verifier would follow each branch to the end. */
+/* True if the entry has this task: another thread of its process; or the same thread, if it has
+ * not executed another program or reused a TID. Collects differences in one word: the verifier
+ * would follow each branch to the end. */
 static __always_inline bool culprit_is(const struct kd_culprit *culprit, u32 key,
 				       const struct kd_culprit *is, u32 ours)
 {
@@ -124,8 +123,8 @@ static __always_inline bool culprit_is(const struct kd_culprit *culprit, u32 key
 	return key && !differs;
 }
 
-/* The key of an entry that has this task, which has the CPU now; 0: it is another one's. If another
- * CPU gives the entry away meanwhile, the key is one that has no name any more. */
+/* Key of an entry with this task, which is on the CPU now; 0: another task's. If another CPU
+ * replaces the entry meanwhile, the key loses its name. */
 static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struct kd_culprit *is,
 					 u32 ours)
 {
@@ -146,7 +145,7 @@ static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struc
 	return key;
 }
 
-/* The entry of a set that has had no CPU for longest, or is free. */
+/* Entry of a set that has been off the CPU longest, or is free. */
 static __always_inline u32 culprit_oldest(u32 home)
 {
 	u64 oldest = KD_NEVER >> 1;
@@ -154,15 +153,15 @@ static __always_inline u32 culprit_oldest(u32 home)
 	for (u32 way = 0; way < KD_CULPRIT_WAYS; way++) {
 		struct kd_culprit *culprit = culprit_at(home + way);
 
-		/* Times are below KD_FAR: the way fits behind them. */
+		/* Times are below KD_FAR, so the way fits in the low bits. */
 		if (culprit)
 			oldest = lesser(culprit->used * KD_CULPRIT_WAYS | way, oldest);
 	}
 	return home + BOUNDED(oldest, KD_CULPRIT_WAYS);
 }
 
-/* The key of a task that is not the one that its home entry had last. Global, so that it is
- * verified once: the task is an address. */
+/* Key of a task that is not the last one in its home entry. Global, to be verified once, so the
+ * task is an address. */
 __noinline u32 culprit_find(u64 address, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
@@ -188,8 +187,8 @@ __noinline u32 culprit_find(u64 address, u64 t)
 	return culprit_fill(culprit_oldest(home), address, &is);
 }
 
-/* Another thread of the process that the entry has ran last. Not claimed: if another task is just
- * getting the entry, that one is told by its process alone (tid 0) until it runs again. */
+/* Another thread of the entry's process ran last. Not claimed: if another task is just taking
+ * the entry, it shows only as a process (tid 0) until it runs again. */
 static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task_struct *task)
 {
 	culprit->tid = 0;
@@ -199,8 +198,8 @@ static __always_inline void culprit_turn(struct kd_culprit *culprit, struct task
 	((u64 *)culprit->comm)[1] = ((u64 *)task->comm)[1];
 }
 
-/* Whether the entry has this task, of which plain loads tell: as culprit_is(), but what that finds
- * in rare cases, this does not. Of a key, too: a process may have become the target's since. */
+/* True if the entry has this task, by plain loads. As culprit_is(), but misses rare cases.
+ * Checks the key too: a process may have joined the target since. */
 static __always_inline bool culprit_has(const struct kd_culprit *culprit, u32 key,
 					struct task_struct *task, u32 ours)
 {
@@ -216,9 +215,9 @@ static __always_inline bool culprit_has(const struct kd_culprit *culprit, u32 ke
 	return key && !differs;
 }
 
-/* The key of the task that is being switched out, which is still the current one (the
- * verifier takes no pointer of a tracepoint for an address). By plain loads, which cost next to
- * nothing: most often its home entry has it, or another thread of its process. */
+/* Key of the task being switched out, which is still current (the verifier does not accept a
+ * tracepoint's pointer as an address). Uses plain loads, which cost almost nothing: most often
+ * the home entry has the task, or another thread of its process. */
 static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
 {
 	struct kd_culprit *culprit;
@@ -249,8 +248,8 @@ static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_blames, &index);
 }
 
-/* What a thread lost in a state of waiting, and all that it has lost to the same one since it began
- * to wait. As an index, or the verifier would follow each of both. */
+/* Adds what a thread lost in a waiting state, and what it lost to the same culprit in this wait.
+ * Uses an index, because the verifier would follow both alternatives. */
 static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 ns, u64 in_wait)
 {
 	u64 *sums = &charge->woken;
@@ -262,7 +261,7 @@ static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 
 
 _Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
 
-/* Makes room: what has least goes to the rest. Global, as the next. */
+/* Makes space: the smallest cell goes to the rest. Global, like the next one. */
 __noinline u32 blame_evict(u32 slot, u32 bank)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);
@@ -275,7 +274,7 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	for (u32 i = 0; i < KD_BLAMED; i++) {
 		u64 ns = blame->tasks[i].woken + blame->tasks[i].preempted;
 
-		/* Times are below KD_FAR: the index fits behind them. */
+		/* Times are below KD_FAR, so the index fits in the low bits. */
 		least = lesser(ns * KD_BLAMED_ROOM | i, least);
 	}
 	index = BOUNDED(least, KD_BLAMED_ROOM);
@@ -294,8 +293,8 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	return index;
 }
 
-/* The entry of a task among those that are charged. Global: so the verifier goes on with one
- * unknown number instead of with each of them. */
+/* Index of a task among the charged ones. Global, so that the verifier continues with one
+ * unknown number instead of each of them. */
 __noinline u32 blame_index(u32 slot, u32 bank, u32 key)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);
@@ -317,7 +316,7 @@ __noinline u32 blame_index(u32 slot, u32 bank, u32 key)
 	return index;
 }
 
-/* What a key has taken in a thread's present wait. Global, to be verified once. */
+/* Time a key has taken in a thread's current wait. Global, to be verified once. */
 __noinline u64 taker_ns(u32 slot, u32 key)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -328,7 +327,7 @@ __noinline u64 taker_ns(u32 slot, u32 key)
 	return 0;
 }
 
-/* Charges a key with what it took from a thread. Global, to be verified once. */
+/* Charges a key with time taken from a thread. Global, to be verified once. */
 __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);
@@ -338,8 +337,8 @@ __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 
 	if (!blame || !thread)
 		return 0;
-	/* If it runs, the one in which it waited: see waiting_end_late(). Without a branch, of
-	 * which the verifier would follow both. */
+	/* If it runs, the state in which it waited: see waiting_end_late(). Branchless, because
+	 * the verifier would follow both sides. */
 	state = state_now(thread);
 	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	if (key < KD_WHO_TASK) {
@@ -354,9 +353,9 @@ __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 	return 0;
 }
 
-/* Books the segment of a wait that is in the thread's kd_waiting.part_*, of which so much
- * lies in the window of a bank. Edges are rare: there its parts are taken to be spread
- * evenly. Global, to be verified once. */
+/* Charges the segment of a wait in the thread's kd_waiting.part_*, inside of which lies in a
+ * bank's window. Edges are rare: assumes the parts are spread evenly. Global, to be verified
+ * once. */
 __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);

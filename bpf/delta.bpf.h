@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How long windows of triggers must be. Where that depends on the name of the thread that ends
- * them, it is asked for only of those that are not shorter than the least of all deltas. */
+/* Shortest window of triggers. If it depends on the name of the thread that ends a window, the
+ * name is only read for windows not shorter than the smallest delta. */
 #ifndef DELTA_BPF_H
 #define DELTA_BPF_H
 
 #include "compat.bpf.h"
 #include "maps.bpf.h"
 
-/* The first that matches counts. */
+/* The first match counts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KD_NAMED_DELTAS);
@@ -15,7 +15,7 @@ struct {
 	__type(value, struct kd_delta);
 } kd_deltas SEC(".maps");
 
-/* Whether a delta is for the thread of a name, in two words. */
+/* True if a delta matches a thread name, given in two words. */
 static __noinline bool delta_is_of(const struct kd_delta *delta, u64 first, u64 second)
 {
 	u64 words[2] = { first, second }, states = delta->names.starts;
@@ -31,7 +31,7 @@ static __noinline bool delta_is_of(const struct kd_delta *delta, u64 first, u64 
 	return states & delta->names.ends;
 }
 
-/* Global, to be verified once, in all runs with triggers: that of the current thread. */
+/* Global, to be verified once, in all runs with triggers: delta of the current thread. */
 __noinline u64 delta_of_current(void)
 {
 	u64 name[KD_COMM_LEN / sizeof(u64)] = {};
@@ -49,7 +49,7 @@ __noinline u64 delta_of_current(void)
 	return kd_delta_others;
 }
 
-/* Whether a window that ends here and now is to be skipped. */
+/* True if a window that ends here and now is to be skipped. */
 static __always_inline bool is_short(u64 ns)
 {
 	if (ns < kd_delta)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* At which descriptors threads wait, and what those stand for.
+/* Descriptors that threads wait at, and what they stand for.
  *
- * Who wakes a thread that has slept for long counts the wait, and looks at the file: that cannot go
- * away while the call sleeps, though another thread may have closed the descriptor. */
+ * The waker of a thread that slept long counts the wait and looks at the file: the sleeping call
+ * holds it, though another thread may have closed the descriptor. */
 #ifndef DESCRIPTOR_BPF_H
 #define DESCRIPTOR_BPF_H
 
@@ -18,14 +18,14 @@
 #define AF_NETLINK 16
 #define AF_ALG 38
 
-/* Where its length ends in struct sockaddr_un. */
+/* End of its length in struct sockaddr_un. */
 #define UNIX_PATH_MAX 108
 #define UNIX_PATH_AT 2
 
-/* What waits begin as: too large for the stack. */
+/* Initial value of waits: too large for the stack. */
 static const struct kd_file_waits no_waits = {};
 
-/* Of a socket that has a path; returns whether it has. */
+/* For a socket with a path; returns whether it has one. */
 static __always_inline bool unix_name(struct kd_file *into, struct unix_sock *socket)
 {
 	struct unix_address *address = BPF_CORE_READ(socket, addr);
@@ -82,7 +82,7 @@ static __always_inline void socket_describe(struct kd_file *into, struct file *f
 	}
 }
 
-/* Into a value of a map that is all zeros but for its number. */
+/* Fills a map value that is zero except for its number. */
 static __noinline void file_describe(struct kd_file *into, u64 address)
 {
 	struct file *file = (struct file *)address;
@@ -103,12 +103,12 @@ static __noinline void file_describe(struct kd_file *into, u64 address)
 					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
 
-/* Data from this machine: it is the current thread that sends it, or what interrupts that. */
+/* Data from this machine: sent by the current thread, or by what interrupted it. */
 static __always_inline bool is_loopback(const struct kd_file *file)
 {
 	const u64 *local = (const u64 *)file->local, *peer = (const u64 *)file->peer;
 
-	/* All zeros: a socket that has no peer. */
+	/* All zeros: a socket without a peer. */
 	return file->protocol && (local[0] | local[1]) && local[0] == peer[0] &&
 	       local[1] == peer[1];
 }
@@ -132,7 +132,7 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* The waits of a key; with those of all others of its thread if there is no room for it. */
+/* Waits of a key; without space, those of all others of its thread. */
 static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 {
 	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
@@ -151,7 +151,7 @@ static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 	return waits;
 }
 
-/* A request to a disk is complete, which wakes who waits for it, on this CPU and at once. */
+/* A disk request completes, which wakes its waiters at once, on this CPU. */
 static __always_inline void request_completed(struct request *request)
 {
 	u32 zero = 0;
@@ -168,8 +168,7 @@ static __always_inline void request_completed(struct request *request)
 		last->disk = request_disk(request);
 }
 
-/* The request that ended a wait at t, NULL if none did; the wake-up is on the CPU that completed
- * it. */
+/* Request that ended a wait at t, NULL if none; the wakeup is on the CPU that completed it. */
 static __always_inline const struct kd_completion *request_at(u64 t)
 {
 	u32 zero = 0;
@@ -180,7 +179,7 @@ static __always_inline const struct kd_completion *request_at(u64 t)
 	return last;
 }
 
-/* Adds the request that ended a wait at t, if one did. */
+/* Adds the request that ended a wait at t, if any. */
 static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 {
 	const struct kd_completion *last = request_at(t);
@@ -193,8 +192,8 @@ static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 		waits->request_max = last->ns;
 }
 
-/* Adds a wait that ends at t to those in the window of this generation. in_progress: it is the
- * window that ends then. Of that wait both the iterator and who ends it may tell. */
+/* Adds a wait that ends at t to the window of this generation. in_progress: it is the window
+ * that ends. Both the iterator and the waker may report such a wait. */
 __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -215,7 +214,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	key.fd = at->fd;
 	file = at->file == KD_FILE_UNSEEN ? descriptor_file(thread->task, at->fd) : at->file;
 	key.inode = BPF_CORE_READ((struct file *)file, f_inode, i_ino);
-	/* Of another sleep, which has begun while the iterator looked. */
+	/* Belongs to another sleep, which began while the iterator looked. */
 	if (in_progress && since != READ_ONCE(thread->since))
 		return 0;
 	waits = file_row(&key);
@@ -246,8 +245,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	return 0;
 }
 
-/* The same in each window that is open at t, and in those that ended meanwhile and have yet to
- * be read. */
+/* Adds the wait to each window open at t, and to ended windows that are still unread. */
 __noinline int file_across(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -263,7 +261,7 @@ __noinline int file_across(u32 slot, u32 by, u64 t)
 	return 0;
 }
 
-/* For the iterator: a thread slept at a descriptor when a window ended, and does still. */
+/* Iterator: a thread slept at a descriptor when a window ended, and still does. */
 static __always_inline void file_visit(struct kd_thread *thread, u32 slot)
 {
 	const struct kd_at *at = thread->state == KD_UNSEEN ? &thread->seed_at : &thread->at;

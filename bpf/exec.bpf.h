@@ -6,9 +6,8 @@
 #include "compat.bpf.h"
 #include "maps.bpf.h"
 
-/* The distance of the run queues' clock from CLOCK_MONOTONIC: the least ever
- * seen, as that clock is read only now and then. User space has just slept, so
- * its CPU's clock is fresh. */
+/* Distance of the run queues' clock from CLOCK_MONOTONIC: the smallest ever seen, since that
+ * clock is only updated at times. User space has just slept, so the clock of its CPU is fresh. */
 static __always_inline void exec_clock_read(void)
 {
 	struct rq *rq = task_rq((struct task_struct *)bpf_get_current_task());
@@ -21,9 +20,9 @@ static __always_inline void exec_clock_read(void)
 		kd_clock_skew = skew;
 }
 
-/* sum_exec_runtime is brought up to date at ticks and switches only. What a
- * running thread has run since then follows from its run queue's clock. Returns
- * 0 if unknown. Global, to be verified once: so the task is an address. */
+/* sum_exec_runtime is only updated at ticks and switches. A running thread's time since then
+ * follows from its run queue's clock. Returns 0 if unknown. Global, to be verified once, so the
+ * task is an address. */
 __noinline u64 exec_ns_now(u64 address)
 {
 	struct task_struct *task = (struct task_struct *)address;

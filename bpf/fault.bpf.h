@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Page faults, and looking for memory to free (reclaim): states of a running thread that
- * is in no system call, or in one. What happens off the CPU meanwhile is booked as ever;
- * the thread's record says where it goes on.
+/* Page faults and reclaim: states of a running thread, outside or inside a system call. Time off
+ * the CPU is accounted as usual; the thread's record says which state it returns to.
  *
- * A fault begins at exceptions:page_fault_user. It ends where the kernel counts it as a
- * minor or major one (mm_account_fault()), at the end of each that succeeds. One that fails
- * ends with a signal, or, at the latest, where the thread does something that it cannot do
- * inside one: then nobody knows how long it took, and its time is left with user mode. */
+ * A fault begins at exceptions:page_fault_user. It ends where the kernel counts it as minor or
+ * major (mm_account_fault()), at the end of each successful one. A failed fault ends with a
+ * signal or, at the latest, where the thread does something impossible inside a fault. Its
+ * length is then unknown, and its time stays with user mode. */
 #ifndef FAULT_BPF_H
 #define FAULT_BPF_H
 
@@ -24,7 +23,7 @@ static __always_inline struct kd_fault_cpu *fault_cpu(void)
 	return bpf_map_lookup_elem(&kd_fault_cpus, &cpu);
 }
 
-/* The thread was in the given state and is in the one that its record says now. */
+/* The thread was in the given state and enters the one in its record. */
 static __always_inline void running_turn(struct event event, u32 state)
 {
 	state_book(event, state);
@@ -32,8 +31,8 @@ static __always_inline void running_turn(struct event event, u32 state)
 			    KD_RECORDED_STATE, 0);
 }
 
-/* A switch that was not reported is left to the events that resynchronize, as their code
- * is long: such a fault is not timed. */
+/* Unreported switches are left to the events that resynchronize, whose code is long: such a
+ * fault is not timed. */
 static __always_inline void fault_begin(void)
 {
 	struct target target = target_running();
@@ -54,11 +53,11 @@ static __always_inline void fault_begin(void)
 	event = event_at(target, t);
 	thread->fault_began_ran = run_so_far(thread, event.t);
 	thread->fault_began_asleep = thread->asleep_ns;
-	/* A fault whose end was not seen: how long it took nobody knows. */
+	/* The previous fault's end was missed, so its length is unknown. */
 	running_turn(event, KD_USER);
 }
 
-/* What the thread has run since its last fault, of which timing it may take a part. */
+/* Run time since the last fault, a share of which timing may take. */
 static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
 {
 	u64 ran = run_so_far(thread, t);
@@ -68,8 +67,7 @@ static __always_inline u64 fault_earned(struct kd_thread *thread, u64 t)
 	return earned;
 }
 
-/* A major fault ends. What lies in the window is so much of it as of its time; the longest is a
- * whole one. */
+/* A major fault ends. The window gets its share of the time; the longest has full length. */
 static __always_inline void major_add(struct event event, u64 since)
 {
 	struct kd_thread *thread = event.thread;
@@ -89,7 +87,7 @@ static __always_inline void major_add(struct event event, u64 since)
 	majors->asleep += asleep;
 }
 
-/* Of user mode, or of a system call, to which its time belongs. */
+/* From user mode, or from a system call, which its time belongs to. */
 static __always_inline void fault_end(bool major)
 {
 	struct target target = target_running();
@@ -127,7 +125,7 @@ static __always_inline void fault_end(bool major)
 		major_add(event, since);
 }
 
-/* Whether a signal that nobody handles ends the process. */
+/* True if an unhandled signal of this number kills the process. */
 static __always_inline bool signal_kills(u32 signal)
 {
 	const u32 spared = 1U << SIGCHLD | 1U << SIGCONT | 1U << SIGSTOP | 1U << SIGTSTP |
@@ -136,9 +134,10 @@ static __always_inline bool signal_kills(u32 signal)
 	return signal >= 32 || !(spared >> signal & 1);
 }
 
-/* The current thread is about to leave the kernel, where it was since its last call returned or
- * its fault failed. Only its registers tell that it was in no user mode since a call; SIGSYS
- * is for one that was never entered. Then it runs its handler, or ends, still in the kernel. */
+/* The current thread is about to leave the kernel, where it has been since its last call
+ * returned or its fault failed. Only its registers tell that it was not in user mode since a
+ * call; SIGSYS is for a call that was never entered. The thread then runs its handler, or ends,
+ * still in the kernel. */
 static __always_inline void signal_delivered(u32 signal, struct k_sigaction *action)
 {
 	struct target target = target_running();
@@ -171,7 +170,7 @@ static __always_inline void reclaim_begin(void)
 	struct kd_thread *thread = target.thread;
 	u32 state;
 
-	/* What a thread is in that has had no event is not known yet. */
+	/* A thread without events is in an unknown state. */
 	if (!thread || !kd_is_running(thread->state) || thread->reclaim)
 		return;
 	state = thread->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the flight recorder has of tasks that are not the target's: of those that have to do with
- * it, see struct kd_followed, when they are switched and woken. Others cost a look at a table. */
+/* Flight recorder for tasks outside the target: records switches and wakeups of tasks that
+ * interact with it, see struct kd_followed. Other tasks cost a table lookup. */
 #ifndef FOLLOWED_BPF_H
 #define FOLLOWED_BPF_H
 
@@ -13,14 +13,14 @@ static __always_inline struct kd_followed *followed_at(u32 tid)
 	return bpf_map_lookup_elem(&kd_followed, &index);
 }
 
-/* The table is large, and most tasks are not in it: a small filter, in a few hot lines, spares the
- * look. Its entries stay, as others may share them. */
+/* The table is large, and most tasks are not in it: a small filter in a few hot cache lines
+ * saves the lookup. Filter entries stay, since they may be shared. */
 static __always_inline bool *followed_filter(u32 tid)
 {
 	return &kd_followed_filter[tid % KD_FOLLOWED_FILTER];
 }
 
-/* Global, as the next: verified once; the verifier hands no task to them. */
+/* Global, like the next one, to be verified once; so it gets no task pointer. */
 TRACES_GLOBAL int is_followed(u32 tid, u64 start)
 {
 	struct kd_followed *followed = followed_at(tid);
@@ -34,7 +34,7 @@ static __always_inline bool task_is_followed(struct task_struct *task)
 	return *followed_filter(task->pid) && is_followed(task->pid, task->start_time);
 }
 
-/* pid_tgid: as bpf_get_current_pid_tgid() has them. Returns 1 if it was not followed. */
+/* pid_tgid: from bpf_get_current_pid_tgid(). Returns 1 if it was not followed. */
 TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64 comm_rest)
 {
 	u32 tid = (u32)pid_tgid;
@@ -42,7 +42,7 @@ TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64
 
 	if (!tid || !followed || (followed->tid == tid && followed->start == start))
 		return 0;
-	if (followed->tid) /* it loses its entry: what it does from now on is not known */
+	if (followed->tid) /* the old task loses its entry: from now on it is unknown */
 		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, KD_UNSEEN, followed->tid, 0,
 			       clock_now());
 	WRITE_ONCE(followed->tid, 0);
@@ -69,7 +69,7 @@ static __always_inline u32 followed_running_state(u32 flags)
 	return flags & PF_KTHREAD ? KD_KERNEL : KD_USER;
 }
 
-/* What it does is known from now on: it runs. */
+/* Follows the current task, which is running. */
 static __always_inline void current_follow(void)
 {
 	struct task_struct *task = current_task();
@@ -92,8 +92,8 @@ static __always_inline void current_follow(void)
 			       (u32)pid_tgid, 0, clock_now());
 }
 
-/* Who is waking a task: a word as struct kd_recorded has it. If that is a task of others, it is
- * followed from now on. */
+/* Waker of a task: a word as in struct kd_recorded. If it is a task outside the target, follows
+ * it from now on. */
 static __always_inline u32 recorder_waker(void *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -108,7 +108,7 @@ static __always_inline u32 recorder_waker(void *ctx)
 	return waking.tid | waking.from << KD_RECORDED_FROM;
 }
 
-/* A task of another process is woken from its sleep. address: the task's. */
+/* A task of another process is woken. address: of the task. */
 static __always_inline void followed_wake(void *ctx, struct task_struct *task)
 {
 	bool ours = current_is_ours(bpf_get_current_pid_tgid());
@@ -129,13 +129,13 @@ static __always_inline void followed_wake(void *ctx, struct task_struct *task)
 		       recorder_waker(ctx), clock_now());
 }
 
-/* False: neither is. Without a branch, as each doubles what the verifier goes through. */
+/* False: neither is. Branchless, because a branch doubles the verifier's work. */
 static __always_inline bool followed_may_be(struct task_struct *prev, struct task_struct *next)
 {
 	return (u32)*followed_filter(prev->pid) | (u32)*followed_filter(next->pid);
 }
 
-/* state: that it is in from now on. Global as is_followed(). */
+/* state: its new state. Global like is_followed(). */
 TRACES_GLOBAL int followed_out(u32 tid, u32 flags, u32 state, bool disk)
 {
 	bool ready = state == KD_READY_PREEMPTED || state == KD_DEAD;

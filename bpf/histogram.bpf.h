@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* How durations are distributed, if that is asked for (--histogram). */
+/* Distributions of durations, if requested (--histogram). */
 #ifndef HISTOGRAM_BPF_H
 #define HISTOGRAM_BPF_H
 
 #include "maps.bpf.h"
 
-/* Logarithms of bytes. A search by halves is mispredicted wherever durations vary. */
+/* Logarithms of bytes. Binary search would mispredict on varying durations. */
 #define TWO(n) n, n
 #define FOUR(n) TWO(n), TWO(n)
 #define EIGHT(n) FOUR(n), FOUR(n)
@@ -16,7 +16,7 @@ const volatile __u8 kd_log2[256] = {
 	SIXTEEN(5), SIXTEEN(5), SIXTY_FOUR(6), SIXTY_FOUR(7), SIXTY_FOUR(7),
 };
 
-/* The bucket of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
+/* Bucket of a duration in a log-linear histogram, see KD_WINDOW_BITS. */
 static __always_inline u64 duration_bucket(u64 ns, u32 bits)
 {
 	u64 rest = ns, log = 0;
@@ -34,7 +34,7 @@ static __always_inline u64 duration_bucket(u64 ns, u32 bits)
 	return (log << bits) + (ns >> log);
 }
 
-/* A thread's first duration of a kind. If there is no telling, the next one asks again. */
+/* Handles a thread's first duration of a kind. If it cannot decide, the next one tries again. */
 __noinline int histogram_take(u32 slot, u32 kind)
 {
 	struct kd_histogram_set *set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
@@ -49,7 +49,7 @@ __noinline int histogram_take(u32 slot, u32 kind)
 	return 0;
 }
 
-/* A window's first one. */
+/* Resets a histogram at its first use in a window. */
 __noinline int histogram_reset(u32 index, u64 gen)
 {
 	struct kd_histogram *histogram = bpf_map_lookup_elem(&kd_histograms, &index);
@@ -62,15 +62,15 @@ __noinline int histogram_reset(u32 index, u64 gen)
 	return 0;
 }
 
-/* What was counted in a record: a kind (see struct kd_histogram_set), or that it has no
- * histogram; and whether it was the window's first one, which spares this its own look. */
+/* Result of counting in a record: a kind (see struct kd_histogram_set), or no histogram; and
+ * whether it was the first in the window, which saves a check. */
 enum counted {
 	COUNTED_NO_DURATION = KD_HISTOGRAMS,
 	COUNTED_FIRST = 2 * KD_HISTOGRAMS,
 };
 
-/* Adds its duration in the window whose word is gen. Only the CPU that runs the thread, or
- * is about to, comes here for it. Inline: a call would take as long as all this. */
+/* Adds the duration in the window with word gen. Only called on the CPU that runs the thread, or
+ * is about to. Inline: a call would take as long as all this. */
 static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns)
 {
 	u32 kind = BOUNDED(counted, KD_HISTOGRAMS), index;
@@ -87,7 +87,7 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 	if (unlikely(index == KD_HISTOGRAM_NONE)) {
 		histogram_take(slot, kind);
 		index = set->of[kind] ?: KD_HISTOGRAM_REFUSED;
-		counted |= COUNTED_FIRST; /* in it, whatever was lost before */
+		counted |= COUNTED_FIRST; /* first in it, whatever was lost before */
 	}
 	if (unlikely(index == KD_HISTOGRAM_REFUSED)) {
 		loss_count(KD_LOSS_DURATIONS);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the hits of triggers have in common: their time, the counts of what became
- * of them, and what is needed to set an edge. */
+/* Shared by hits of triggers: time, outcome counts, and setting of edges. */
 #ifndef HIT_BPF_H
 #define HIT_BPF_H
 
@@ -12,17 +11,17 @@
 #define TOKEN_TRIES 64
 
 struct hit {
-	u64 t; /* of the edge; 0: not read yet */
+	u64 t; /* of the edge; 0: not yet read */
 	u32 tid, tgid;
-	s32 by;      /* whom a window was closed by: the TID, or KD_BY_EXIT */
-	bool atomic; /* there is a compare-and-swap */
-	u64 kept;    /* start of the window that it closed and that is to be read; 0: none */
+	s32 by;      /* TID that closed a window, or KD_BY_EXIT */
+	bool atomic; /* compare-and-swap is available */
+	u64 kept;    /* start of the window it closed, to be read; 0: none */
 	struct kd_tally *tally;
-	struct kd_thread *thread; /* NULL: of another process, or not known */
+	struct kd_thread *thread; /* NULL: another process's, or unknown */
 	u32 slot;                 /* of the thread, else 0 */
 };
 
-/* As late as possible, and once: what ends a window may begin the next one. */
+/* Reads the clock as late as possible, and once: the end of a window may begin the next. */
 static __always_inline u64 hit_time(struct hit *hit)
 {
 	if (!hit->t)
@@ -45,8 +44,8 @@ static __always_inline bool swap(u64 *word, u64 old, u64 new, bool atomic)
 	return true;
 }
 
-/* A tally is its CPU's own, but a program may be interrupted, and since 6.0 those
- * of user-space probes may be preempted, by another that counts there. */
+/* Tallies are per CPU, but a program may be interrupted, and since 6.0 those of uprobes may be
+ * preempted, by another one that counts there. */
 static __always_inline void count_up(u64 *count)
 {
 	__sync_fetch_and_add(count, 1);
@@ -58,7 +57,7 @@ static __always_inline void tally_outcome(struct hit *hit, enum kd_role role,
 	count_up(&hit->tally->outcome[role][outcome]);
 }
 
-/* Of a pair: the start is decided with its stop. */
+/* For a pair: the start is decided with its stop. */
 static __always_inline void tally_pair(struct hit *hit, enum kd_outcome outcome)
 {
 	tally_outcome(hit, KD_START, outcome);
@@ -78,7 +77,7 @@ static __always_inline void tally_duration(struct hit *hit, u64 ns)
 		&tally->durations[BOUNDED(duration_bucket(ns, KD_WINDOW_BITS), KD_WINDOW_BUCKETS)]);
 }
 
-/* Out of line: rare, and its stack is not the hot path's. */
+/* Out of line: rare, and keeps its stack off the hot path. */
 __noinline int event_send(u32 type, u32 tid, u64 start, u64 end)
 {
 	struct kd_event event = { .type = type, .tid = tid, .start = start, .end = end };
@@ -96,8 +95,7 @@ __noinline int event_send(u32 type, u32 tid, u64 start, u64 end)
 	return 0;
 }
 
-/* A bank for the next window, preferably the one that was used last: a window
- * too short has just left it. */
+/* Takes a bank for the next window, preferably the last one: a skipped window has just left it. */
 static __always_inline u32 bank_take(u32 last, bool atomic)
 {
 	u32 bank = last < kd_banks ? last : 0;
@@ -137,7 +135,7 @@ static __always_inline void token_give(void)
 	bpf_map_push_elem(&kd_edge_token, &token, BPF_ANY);
 }
 
-/* The hit counts, and may set edges until hit_end(). */
+/* Counts the hit, which may set edges until hit_end(). */
 static __always_inline bool hit_begin(struct hit *hit)
 {
 	u32 zero = 0;

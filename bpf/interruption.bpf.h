@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Sends what kept a thread from its code to user space, which puts together what the thread
- * felt as one interruption. */
+/* Sends what kept a thread from its code to user space, which joins the pieces into
+ * interruptions as the thread felt them. */
 #ifndef INTERRUPTION_BPF_H
 #define INTERRUPTION_BPF_H
 
@@ -12,16 +12,16 @@ static __always_inline u64 interrupted_by(enum kd_interrupted_by by, u32 who)
 	return (u64)by << 32 | who;
 }
 
-/* In user mode interrupts are not off, and its CPU is not idle: ticks come. */
+/* In user mode interrupts are on and the CPU is not idle: ticks arrive. */
 static __always_inline u64 unticked_since(const struct kd_thread *thread)
 {
-	/* A thread that has had no event yet has its seed's state. */
+	/* A thread without events is in its seed state. */
 	if ((thread->state ?: thread->seed_state) != KD_USER || thread->softirq.since)
 		return KD_NEVER;
 	return thread->ticked > thread->since ? thread->ticked : thread->since;
 }
 
-/* Global: verified once. Nobody is woken up: user space looks every 20 ms. */
+/* Global, to be verified once. Wakes no reader: user space polls every 20 ms. */
 __noinline int interruption_send(u32 slot, u64 by_who, u64 since, u64 t, u64 taken)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -56,7 +56,7 @@ static __always_inline void interruption_add(u32 slot, u64 by_who, u64 since, u6
 		interruption_send(slot, by_who, since, t, 0);
 }
 
-/* The thread loses its CPU although it could run, or in the middle of a page fault. */
+/* The thread loses its CPU although runnable, or in the middle of a page fault. */
 static __always_inline void interruption_out(struct kd_thread *thread, bool runnable, u64 t)
 {
 	bool in_fault;
@@ -69,8 +69,8 @@ static __always_inline void interruption_out(struct kd_thread *thread, bool runn
 	thread->lost_limited = 0;
 }
 
-/* It has its CPU again, or another one. Global, too. Sent first: who finds that it has not lost its
- * CPU finds this in the ring. */
+/* The thread is back on a CPU. Global as well. Sends first: a program that sees it on its CPU
+ * then finds this in the ring. */
 __noinline int interruption_over(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);

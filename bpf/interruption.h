@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What keeps a thread that runs, or could, from its code (--interruptions). Part of
+/* What keeps a running or runnable thread from its code (--interruptions). Included by
  * kernel_delay.h. */
 #ifndef KERNEL_DELAY_INTERRUPTION_H
 #define KERNEL_DELAY_INTERRUPTION_H
@@ -7,13 +7,13 @@
 enum kd_interrupted_by {
 	KD_BY_HARDIRQ,
 	KD_BY_SOFTIRQ,
-	KD_BY_TASK,       /* another task got its CPU, or nobody */
-	KD_BY_FAULT,      /* a page fault from user mode, also what it slept in it */
-	KD_BY_HYPERVISOR, /* at some time between two looks at its clock, see steal.bpf.h */
+	KD_BY_TASK,       /* another task got its CPU, or none */
+	KD_BY_FAULT,      /* a page fault from user mode, including sleeps in it */
+	KD_BY_HYPERVISOR, /* some time between two looks at steal time, see steal.bpf.h */
 	KD_INTERRUPTED_BY,
 };
 
-/* Interrupts are interruptions of their own, and limits are in what was taken. */
+/* Excludes interrupts, which are pieces of their own, and limits, which are in taken. */
 static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 key)
 {
 	return key >= KD_WHO_TASK ? !(key & KD_WHO_LIMIT)
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 k
 					    key != KD_WHO_THROTTLED && key != KD_WHO_HYPERVISOR;
 }
 
-/* The key of who had the CPU longest; *others: how many tasks there are beside it. */
+/* Key of the culprit with the most CPU time; *others: number of other tasks. */
 static inline __attribute__((always_inline, unused)) __u32
 kd_taker_longest(const struct kd_takers *takers, __u32 *others)
 {
@@ -43,21 +43,21 @@ kd_taker_longest(const struct kd_takers *takers, __u32 *others)
 	return key;
 }
 
-/* One part of an interruption, sent when it is over. Those that it contains, such as a hard
- * interrupt in a soft one, have been sent before. */
+/* A piece of an interruption, sent when it ends. Nested ones, such as a hardirq in a softirq,
+ * were sent before. */
 struct kd_interruption {
 	__u64 since, until;
-	__u64 taken; /* KD_BY_TASK: by the quota; KD_BY_HYPERVISOR: by that */
+	__u64 taken; /* KD_BY_TASK: by the quota; KD_BY_HYPERVISOR: stolen time */
 	__u32 slot, tid;
 	__u32 from, cpu; /* the thread's CPU before and after */
 	__u32 by;
-	/* Which interrupt, by its index in struct kd_record; the key of the task that had the
-	 * CPU longest; 1: a major fault. */
+	/* Interrupt, by its index in struct kd_record; key of the task with the most CPU time;
+	 * 1: a major fault. */
 	__u32 who;
-	__u32 others; /* KD_BY_TASK: how many other tasks had the CPU */
+	__u32 others; /* KD_BY_TASK: number of other tasks that had the CPU */
 	__u32 lost;   /* 1: the thread was off its CPU, from since to until */
-	/* An interrupt of the local timer: since when the thread had been in user mode on this CPU,
-	 * without such an interrupt, when it came; KD_NEVER: it was not. */
+	/* Local timer interrupt: since when the thread had been in user mode on this CPU,
+	 * without such an interrupt; KD_NEVER: it was not. */
 	__u64 unticked;
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Interrupts: an overlay on the running states. The frames of interrupts in
- * progress live in the interrupted thread's slot, as current cannot change
- * inside one; where softirqs run in preemptible threads (PREEMPT_RT) the frame
- * goes with its thread. */
+/* Interrupts: an overlay on the running states. Frames of interrupts in progress are in the
+ * interrupted thread's slot, since current cannot change inside an interrupt. Where softirqs run
+ * in preemptible threads (PREEMPT_RT), the frame moves with its thread. */
 #ifndef IRQ_BPF_H
 #define IRQ_BPF_H
 
@@ -19,7 +18,7 @@ static __always_inline struct kd_overlay *record_overlay(struct kd_record *recor
 
 static const struct kd_count no_hardirqs[KD_HARDIRQS], no_softirqs[KD_SOFTIRQS];
 
-/* The first of its class in a window. By calls, as record_reset(). */
+/* Resets a class at its first interrupt in a window. By calls, like record_reset(). */
 __noinline int irqs_reset(u32 slot, u32 bank, u64 gen, bool hard)
 {
 	struct kd_record *record = record_raw(slot, bank);
@@ -37,28 +36,27 @@ __noinline int irqs_reset(u32 slot, u32 bank, u64 gen, bool hard)
 	return 0;
 }
 
-/* Which interrupt, and where it is booked, in one word. */
+/* Interrupt, and where to account it, in one word. */
 enum irq_flag {
 	IRQ_HARD = 1,
-	IRQ_STATE_SHIFT = 1, /* that of the thread, from KD_USER on */
+	IRQ_STATE_SHIFT = 1, /* state of the thread, from KD_USER on */
 	IRQ_INDEX_SHIFT = 3,
 	IRQ_BANK_SHIFT = 16,
 };
 
-/* Of a kind that has no count of its own it is the last one. */
+/* Counters of an interrupt; kinds without one use the last. */
 static __always_inline struct kd_count *record_irq(struct kd_record *record, bool hard, u32 index)
 {
 	u64 at = BOUNDED(index, KD_IRQ_ROOM);
 
-	barrier_var(at); /* compared and used in one form, for the verifier */
+	barrier_var(at); /* compared and used in the same form, for the verifier */
 	if (hard)
 		return &record->hardirqs[at < KD_HARDIRQS ? at : KD_HARDIRQ_OTHER];
 	return &record->softirqs[at < KD_SOFTIRQS ? at : KD_SOFTIRQS - 1];
 }
 
-/* The part of an interrupt that lies in the window of a bank. Only what has a generation of its own
- * is written: the rest of the record may be in the hands of a program that this interrupt has hit.
- */
+/* Adds the part of an interrupt in a bank's window. Only writes what has its own generation: the
+ * interrupt may have hit a program that is changing the rest of the record. */
 __noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 {
 	u32 bank = irq >> IRQ_BANK_SHIFT, index = (irq & 0xffff) >> IRQ_INDEX_SHIFT;
@@ -93,8 +91,7 @@ __noinline int irq_across(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 	return 0;
 }
 
-/* The running state that the thread's interrupt takes its time from. One that has had no event yet
- * has its seed's. */
+/* Running state that loses the interrupt's time. Without events, the thread's seed state. */
 static __always_inline u32 irq_state(const struct kd_thread *thread)
 {
 	u32 state = thread->state ?: thread->seed_state;
@@ -110,8 +107,7 @@ static __always_inline void irq_record(bool hard, u32 index, const struct kd_thr
 		     recorder_ns(ns), t);
 }
 
-/* The thread lost [since, t] to an interrupt, but for what was stolen from the
- * interrupt itself. */
+/* The thread lost [since, t] to an interrupt, except what was stolen from the interrupt itself. */
 static __always_inline void irq_book(struct target target, bool hard, u32 index, u64 since, u64 t,
 				     u64 stolen)
 {
@@ -139,10 +135,10 @@ static __always_inline void irq_book(struct target target, bool hard, u32 index,
 	count_add(record_irq(record, hard, index), t - since - stolen);
 }
 
-/* Interrupts without a line have the first entries of the table. Their tracepoints tell the
- * vector, so one program is at all their entries and one at all their exits: each more would
- * take its time to load. The numbers are those of arch/x86/include/asm/irq_vectors.h. Global: what
- * follows is not verified for each of them. */
+/* Interrupts without a line use the first entries of the table. Their tracepoints pass the
+ * vector, so one program serves all entries and one all exits: each further program takes time
+ * to load. Numbers are from arch/x86/include/asm/irq_vectors.h. Global, so that what follows is
+ * not verified for each vector. */
 __noinline u32 vector_index(u32 vector)
 {
 	switch (vector) {
@@ -163,7 +159,7 @@ __noinline u32 vector_index(u32 vector)
 	}
 }
 
-/* index: which it is, as its exit will need it. */
+/* index: needed by its exit. */
 static __always_inline void irq_enter(bool hard, u32 index)
 {
 	struct target target = target_running();
@@ -180,14 +176,14 @@ static __always_inline void irq_enter(bool hard, u32 index)
 	frame->since = t;
 }
 
-/* t: when, if the clock has been read, else 0. */
+/* t: current time, if already read, else 0. */
 static __always_inline void irq_exit(struct target target, bool hard, u32 index, u64 t)
 {
 	struct kd_thread *thread = target.thread;
 	struct kd_irq_frame *frame = hard ? &thread->hardirq : &thread->softirq;
 	u64 since = frame->since, stolen = frame->stolen;
 
-	if (!since) /* we have not seen it begin */
+	if (!since) /* its start was missed */
 		return;
 	frame->since = 0;
 	t = t ?: clock_now();
@@ -203,8 +199,8 @@ static __always_inline void irq_exit(struct target target, bool hard, u32 index,
 			 since, t);
 }
 
-/* The same where somebody waits for the CPU, and the current task is not the target's. Its length
- * is what the run queue's sum has got. */
+/* For a CPU with waiting threads, while the current task is not the target's. Its length is the
+ * increase of the run queue's sum. */
 static __always_inline void irq_record_other(bool hard, u32 index, struct irq_end end)
 {
 	if (end.t)
@@ -224,7 +220,7 @@ static __always_inline void vector_exit(void)
 		irq_record_other(true, runqueue->context.hard, end);
 }
 
-/* The entry of an interrupt line's action. */
+/* Entry of an interrupt line's action. */
 static __noinline u32 line_index(struct kd_thread *thread, u64 key)
 {
 	u32 home = (key ^ key >> KD_IRQ_NAME_SHIFT) % KD_LINES;
@@ -240,7 +236,7 @@ static __noinline u32 line_index(struct kd_thread *thread, u64 key)
 	return KD_HARDIRQ_OTHER;
 }
 
-/* The name of an interrupt line's action, once per action. */
+/* Stores the name of an interrupt line's action, once per action. */
 static __always_inline void line_name(u64 key, const char *text)
 {
 	struct kd_irq_name name = {};
@@ -271,7 +267,7 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	irq_exit(target, true, line_index(target.thread, key), end.t);
 }
 
-/* An NMI tells its duration after the fact. */
+/* An NMI reports its duration afterwards. */
 static __always_inline void nmi_handled(s64 ns)
 {
 	struct target target = target_running();

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Threads that are followed from some moment of their life on, or no longer. */
+/* Threads that become followed during their life, or stop being followed. */
 #ifndef JOIN_BPF_H
 #define JOIN_BPF_H
 
 #include "seed.bpf.h"
 
-/* What it is doing is what the iterator would find. */
+/* Its state is found as by the iterator. */
 static __always_inline void thread_join(struct task_struct *task)
 {
 	struct kd_thread *thread;
 	u32 slot;
 
-	if (tid_slot_rarely(task->pid) == KD_SLOT_REFUSED) /* which has been counted */
+	if (tid_slot_rarely(task->pid) == KD_SLOT_REFUSED) /* already counted */
 		return;
 	slot_abandon(task);
-	/* The iterator's, which is giving it a slot right now, or has yet to come. */
+	/* Left to the iterator, which is just giving it a slot, or will visit it later. */
 	if (!kd_seeded && task->start_time < kd_attached_at)
 		return;
 	slot = slot_join(task);
@@ -27,10 +27,10 @@ static __always_inline void thread_join(struct task_struct *task)
 	thread_read_comm(thread, task);
 }
 
-/* The current thread: as if it had ended, but for the report, which leaves it out. */
+/* Ends the current thread's slot as if it had ended, but leaves it out of the report. */
 static __always_inline void thread_leave(struct target target, struct task_struct *task)
 {
-	u32 tid = target.thread->tid; /* in an execve that is not its own any more */
+	u32 tid = target.thread->tid; /* after an execve, no longer its own */
 	struct event event = event_at(target, clock_now());
 
 	state_book(event, thread_state(target.thread));
@@ -41,9 +41,9 @@ static __always_inline void thread_leave(struct target target, struct task_struc
 	thread_enter_rarely(target.thread, KD_DEAD, event.t, KD_RECORDED_STATE, 0);
 }
 
-/* A thread gets another name, by itself or by another one of its process. One that has lost the
- * name that was asked for by another one's doing stays: nobody but itself can say that nothing
- * uses its slot any more. */
+/* A thread is renamed, by itself or by another thread of its process. A thread that another one
+ * renames away from the wanted names stays: only it can tell that nothing uses its slot any
+ * more. */
 static __always_inline void thread_rename(struct task_struct *task, const char *comm)
 {
 	u64 name[KD_COMM_LEN / sizeof(u64)] = {};

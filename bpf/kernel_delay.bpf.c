@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-/* The programs: a table of contents. What they do is in the headers. */
+/* The programs: a table of contents. Their code is in the headers. */
 #include "kernel_types.h"
 
 #include <bpf/bpf_helpers.h>
@@ -18,15 +18,13 @@
 #include "trigger.bpf.h"
 #include "upcall.bpf.h"
 
-/* The kernel knows no name for "Apache-2.0 or GPL-2.0": to it they are the
- * latter's. */
+/* The kernel has no name for "Apache-2.0 or GPL-2.0": it takes them as GPL. */
 char LICENSE[] SEC("license") = "GPL";
 
-/* Tracepoints are raw ones: with BTF (tp_btf) where a program follows pointers that it
- * is given, without where it does not, which spares libbpf and the verifier a search
- * for the type of each.
+/* Tracepoints are raw: with BTF (tp_btf) where a program follows pointers in its arguments,
+ * otherwise without, which saves libbpf and the verifier a type lookup for each.
  *
- * System calls: the classic ones where the kernel lets the raw ones be preempted. */
+ * System calls: classic tracepoints where the kernel lets the raw ones be preempted. */
 SEC("?tp_btf/sys_enter") int BPF_PROG(kd_sys_enter, struct pt_regs *regs, long id)
 {
 	call_enter(regs, id);
@@ -102,7 +100,7 @@ int BPF_PROG(kd_sched_process_exec, struct task_struct *task, u32 old_tid)
 	return 0;
 }
 
-/* Where threads are chosen by name. */
+/* Threads chosen by name. */
 SEC("?tp_btf/task_rename")
 int BPF_PROG(kd_task_rename, struct task_struct *task, const char *comm)
 {
@@ -194,7 +192,7 @@ int BPF_PROG(kd_signal_deliver, int signal, void *info, struct k_sigaction *acti
 	return 0;
 }
 
-/* Of a signal's sender. */
+/* Senders of signals. */
 SEC("?raw_tp/signal_generate")
 int BPF_PROG(kd_signal_generate, int signal, void *info, struct task_struct *task)
 {
@@ -202,7 +200,8 @@ int BPF_PROG(kd_signal_generate, int signal, void *info, struct task_struct *tas
 	return 0;
 }
 
-/* At those that vmscan and compaction have for the current thread, see session_faults.c. */
+/* At the reclaim tracepoints of vmscan and compaction for the current thread, see
+ * session_faults.c. */
 SEC("?raw_tp") int kd_reclaim_begin(void *ctx)
 {
 	reclaim_begin();
@@ -234,13 +233,13 @@ SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
 }
 
 /* Triggers: fifteen programs, of which a run loads one or two. They differ in
- * - what a hit is: a start, a stop, or both at once;
- * - what they are attached to: probes in functions and USDT probes (_probe), tracepoints
- *   (_tracepoint), or the tracepoint of all system calls for those of single calls (_call),
- *   where programs at the latter may be preempted;
- * - what sets an edge: a compare-and-swap, or a token (_token), as the verifier refuses the
- *   former before 5.12 even where it is never reached. Kernels that need _call have it.
- * So these are constants when the programs are compiled, not only when they are loaded. */
+ * - the meaning of a hit: a start, a stop, or both;
+ * - the attach point: probes in functions and USDT probes (_probe), tracepoints (_tracepoint), or
+ *   the tracepoint of all system calls in place of those of single calls (_call), where programs
+ *   at the latter may be preempted;
+ * - how edges are set: by compare-and-swap, or with a token (_token), because the verifier rejects
+ *   the former before 5.12 even in dead code. Kernels that need _call have it.
+ * So these are constants at compile time, not just at load time. */
 #define TRIGGER(name, start, stop)                                                                 \
 	SEC("?kprobe") int kd_##name##_probe(void *ctx)                                            \
 	{                                                                                          \
@@ -273,8 +272,8 @@ TRIGGER(start, true, false)
 TRIGGER(stop, false, true)
 TRIGGER(both, true, true)
 
-/* Only runs with triggers have them looked up in the BTF, which takes its time: at
- * sched_process_exit and sched_process_exec. */
+/* Only looked up in BTF for runs with triggers, because this takes time: sched_process_exit and
+ * sched_process_exec. */
 #define TRIGGER_ENDS(suffix, atomic)                                                               \
 	SEC("?tp_btf") int BPF_PROG(kd_trigger_exit##suffix, struct task_struct *task)             \
 	{                                                                                          \
@@ -296,7 +295,7 @@ SEC("?kretprobe/ovs_dp_upcall") int kd_upcall(struct pt_regs *regs)
 	return 0;
 }
 
-/* Who ends waits: what kind of interrupt it is. With --off-cpu only. */
+/* Kinds of interrupts that end waits. Only with --off-cpu. */
 SEC("?raw_tp") int kd_timer_begin(void *ctx)
 {
 	if (KD_TRACES)

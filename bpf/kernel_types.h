@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The few kernel structures and constants that the programs use, relocated
- * against the running kernel (CO-RE), in place of a generated vmlinux.h.
+/* The few kernel structures and constants used by the programs, relocated against the running
+ * kernel (CO-RE), in place of a generated vmlinux.h.
  *
- * Integers are declared unsigned whatever the kernel says: libbpf can adapt the
- * size of an unsigned load to the running kernel's field (on_cpu became u8 in
- * 7.2), not that of a signed one. */
+ * All integers are unsigned: libbpf can adapt the size of an unsigned load to the running
+ * kernel's field (on_cpu became u8 in 7.2), but not that of a signed load. */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 
-#define __VMLINUX_H__ /* libbpf's headers and ours ask for no others */
+#define __VMLINUX_H__ /* libbpf's headers and ours need no others */
 
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -30,11 +29,11 @@ typedef _Bool bool;
 #define false 0
 #define NULL ((void *)0)
 
-/* What needs no relocation, as its layout never changes, is not relocated. */
+/* Structures with a fixed layout are not relocated. */
 
-/* Registers of a user's context as programs of perf events and other processes
- * see them (arch/ARCH/include/uapi/asm/ptrace.h), which those that the kernel keeps
- * begin with; x86 has no more of them. */
+/* User registers as seen by perf event programs and other processes
+ * (arch/ARCH/include/uapi/asm/ptrace.h). The kernel's own structures start with them; on x86
+ * they are the same. */
 #if defined(__TARGET_ARCH_x86)
 #define user_regs pt_regs
 #endif
@@ -47,8 +46,8 @@ struct user_regs {
 #endif
 };
 
-/* kernel/bpf/task_iter.c: as the programs of all iterators, it has pointers to what
- * is told of the iteration, and to what it has come to. */
+/* kernel/bpf/task_iter.c: like all iterator programs, it gets pointers to the iteration's
+ * metadata and to the current element. */
 struct bpf_iter__task {
 	u64 meta;
 	struct task_struct *task;
@@ -181,12 +180,12 @@ struct cfs_bandwidth {
 
 struct task_group;
 
-/* Throttling: those that a kernel has, see quota_clock(). */
+/* Throttling, depending on the kernel; see quota_clock(). */
 struct cfs_rq {
 	struct rq *rq;
 	struct task_group *tg;
 	u32 runtime_enabled;
-	u32 throttled : 1; /* a word before 6.18 */
+	u32 throttled : 1; /* a full word before 6.18 */
 	u64 throttled_clock_self;
 	u64 throttled_clock_self_time;
 	u64 throttled_clock_pelt;
@@ -334,7 +333,7 @@ typedef struct {
 } possible_net_t;
 
 struct in6_addr {
-	u8 bytes[16]; /* read as a whole */
+	u8 bytes[16]; /* read as a unit */
 };
 
 struct sock_common {
@@ -507,7 +506,7 @@ struct request {
 	u32 cmd_flags;
 	u32 __data_len;
 	u64 start_time_ns;
-	u64 io_start_time_ns; /* 0: nobody asked for statistics */
+	u64 io_start_time_ns; /* 0: statistics are off */
 	struct gendisk *rq_disk;
 	struct request_queue *q;
 };
@@ -529,7 +528,7 @@ struct pt_regs {
 #error "this architecture's pt_regs is not known yet"
 #endif
 
-/* Only the enumerators asked about; their values are the running kernel's. */
+/* Only enumerators that are tested; their values are the running kernel's. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
 	BPF_FUNC_get_attach_cookie = 174,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* User stacks that are known already, and need not be copied again.
+/* User stacks that user space knows, and that need no new copy.
  *
- * Unwinding a stack reads a few registers and words of it, mostly return addresses: its
- * shape, which user space tells. As long as their values and the mapped code are the same,
- * so is the stack. */
+ * Unwinding a stack reads a few registers and words of it, mostly return addresses: its shape,
+ * which user space provides. While their values and the mapped code are unchanged, so is the
+ * stack. */
 #ifndef KNOWN_BPF_H
 #define KNOWN_BPF_H
 
 #include "stack.bpf.h"
 #include "target.bpf.h"
 
-/* Both are written by user space at any time: what is read is right if the hash is. */
+/* User space writes both at any time: data read is right if the hash matches. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* KD_SHAPES */
@@ -27,8 +27,9 @@ struct {
 
 #define KNOWN_PART 8
 
-/* For known_try(): mixes KNOWN_PART words of the stack at most, from the shape's word first on,
- * into the hash in trace->known. Returns false if one cannot be read. Global: verified once. */
+/* For known_try(): mixes up to KNOWN_PART words of the stack, from the shape's word first on,
+ * into the hash in trace->known. Returns false if one is unreadable. Global, to be verified
+ * once. */
 TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -40,7 +41,7 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 	start = trace->user_sp - KD_RED_ZONE;
 	for (u32 part = 0; part < KNOWN_PART; part++) {
 		i = first + part;
-		barrier_var(i); /* it is this register that has to be in bounds */
+		barrier_var(i); /* this register must be in bounds */
 		if (i >= KD_SHAPE_WORDS || i >= shape->n)
 			break;
 		at = shape->words[i];
@@ -51,8 +52,8 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 	return 1;
 }
 
-/* Says in a trace which stack the current thread has, whose registers have been taken, if
- * it has that shape and is known. Global, to be verified once. */
+/* Notes in a trace which stack the current thread has, whose registers were taken, if it has
+ * that shape and is known. Global, to be verified once. */
 TRACES_GLOBAL int known_try(u32 key, u32 index)
 {
 	struct kd_trace *trace = scratch_trace(key);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What limits take from a thread that waits for a CPU: the quotas of its own control group and of
- * those above that, as they are at that time; and the runtime that a thread of SCHED_DEADLINE
- * has asked for. A limit has a key as tasks have.
+/* What limits take from a thread that waits for a CPU: current quotas of its cgroup and the
+ * ancestors; and the runtime that a SCHED_DEADLINE thread has reserved. A limit has a key like a
+ * task.
  *
- * Nothing tells when a limit begins and ends. So a thread notes how it stands, and looks again
- * when it is charged: always if a limit kept it from running then. Else most kernels need no
- * look, as only a thread that runs can reach its limit. Where a group's run queue is taken as a
- * whole, that may begin in the middle of a wait: a look from time to time. */
+ * No event tells when a limit takes or loses effect. So a thread notes the state of its limits,
+ * and looks again when it is charged: always if a limit was in effect then. Otherwise most
+ * kernels need no look, because only a running thread can reach its limit. Where a quota takes a
+ * group's entire run queue, this can happen in the middle of a wait: look from time to time. */
 #ifndef LIMIT_BPF_H
 #define LIMIT_BPF_H
 
@@ -14,10 +14,10 @@
 #include "culprit.bpf.h"
 
 #define LIMIT_LOOK_NS 100000
-#define LIMIT_LEVELS 10 /* of control groups */
+#define LIMIT_LEVELS 10 /* of cgroups */
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
 
-/* The key of an entry that has a limit; 0: it has something else. */
+/* Key of an entry with a limit; 0: it has something else. */
 static __always_inline u32 limit_key(const struct kd_culprit *culprit, u64 id, u32 tid)
 {
 	u32 key = READ_ONCE(culprit->key);
@@ -26,7 +26,7 @@ static __always_inline u32 limit_key(const struct kd_culprit *culprit, u64 id, u
 	return key & KD_WHO_LIMIT && culprit->start == id && culprit->tid == tid ? key : 0;
 }
 
-/* The entry that has a limit, or is to have it. Global, to be verified once. */
+/* Finds the entry of a limit, or one for it. Global, to be verified once. */
 __noinline u32 limit_index(u64 id, u32 tid)
 {
 	u32 home = culprit_home((u32)id, (u32)id, tid, false);
@@ -43,10 +43,10 @@ __noinline u32 limit_index(u64 id, u32 tid)
 enum { QUOTA_LEFT = 1, QUOTA_USED_UP = 2 };
 #define QUOTA_STATES 3ULL
 
-/* What keeps a task from running, going up from its group: the nearest one that is throttled now,
- * else the nearest that has a quota. found: that of the groups below; the address of a run queue,
- * and one of the above in its lowest bits, or 0. Returns the same with the group of this entity of
- * the scheduler. Global, as the next: verified once, and not for each level. */
+/* Finds what keeps a task from running, upwards from its group: the nearest throttled one, or
+ * else the nearest with a quota. found: result for the groups below; address of a run queue with
+ * one of the above in its low bits, or 0. Returns the result including the group of this
+ * scheduling entity. Global, like the next one, to be verified once, not per level. */
 __noinline u64 quota_nearest(u64 address, u64 found)
 {
 	struct sched_entity *entity = (struct sched_entity *)address;
@@ -64,8 +64,8 @@ __noinline u64 entity_above(u64 address)
 	return (u64)BPF_CORE_READ((struct sched_entity *)address, parent);
 }
 
-/* The group whose quota keeps a task from running. Returns the address of its run queue. Global,
- * too. */
+/* Group whose quota keeps a task from running. Returns the address of its run queue. Global as
+ * well. */
 __noinline u64 limit_group(u64 address)
 {
 	u64 entity = (u64) & ((struct task_struct *)address)->se, found = 0;
@@ -77,7 +77,7 @@ __noinline u64 limit_group(u64 address)
 	return found & ~QUOTA_STATES;
 }
 
-/* A claimed entry has this limit from now on, as soon as it has the key that this returns. */
+/* Gives a claimed entry to this limit, effective once it has the returned key. */
 static __always_inline u32 limit_name(struct kd_culprit *culprit, u32 index, u64 id, u32 tid,
 				      struct task_group *group)
 {
@@ -85,15 +85,15 @@ static __always_inline u32 limit_name(struct kd_culprit *culprit, u32 index, u64
 
 	culprit->start = id;
 	culprit->tid = tid;
-	culprit->tgid = 0; /* no task is of this */
+	culprit->tgid = 0; /* no task belongs to it */
 	if (group)
 		bpf_probe_read_kernel_str(culprit->comm, KD_LIMIT_NAME_LEN,
 					  BPF_CORE_READ(group, css.cgroup, kn, name));
 	return key;
 }
 
-/* The key of what keeps a task from running, by the run queue of limit_group(); its entry has what
- * that is now. Global, to be verified once. */
+/* Key of what keeps a task from running, by the run queue from limit_group(); updates its entry.
+ * Global, to be verified once. */
 __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
@@ -108,8 +108,7 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 	culprit = culprit_at(index);
 	if (!culprit || (!id && !tid))
 		return KD_WHO_THROTTLED;
-	/* All CPUs on which a group is throttled look at the same time: its name is there for each.
-	 */
+	/* All CPUs where a group is throttled look at the same time: each needs its name. */
 	key = limit_key(culprit, id, tid);
 	if (culprit_claim(culprit)) {
 		key = limit_key(culprit, id, tid) ?: limit_name(culprit, index, id, tid, group);
@@ -125,8 +124,8 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 	return key ?: KD_WHO_THROTTLED;
 }
 
-/* How a thread's limits stand at t: into its kd_waiting.limited of that index. Returns whether one
- * keeps it from running. Global, as the next: frames are small. */
+/* Reads a thread's limits at t into its kd_waiting.limited of that index. Returns whether one is
+ * in effect. Global, like the next one: frames are small. */
 __noinline int limit_read(u32 slot, u32 index, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -155,10 +154,10 @@ __noinline int limit_read(u32 slot, u32 index, u64 t)
 	return BPF_CORE_READ(group, throttle_count) != 0;
 }
 
-/* A task of SCHED_DEADLINE whose runtime is not used up now. If it was, it has had to wait since
- * then only if another of them ran. The runtime is given back at the beginning of a period, which
- * the kernel counts from the deadline. How much of a wait that went on for ns until now was before
- * that. key: who had the CPU. */
+/* A SCHED_DEADLINE task whose runtime is not used up now. If it was, the task has had to wait
+ * since only if another deadline task ran. Runtime is replenished at the start of a period,
+ * which the kernel counts from the deadline. Returns how much of a wait of ns up to now was
+ * before that. key: what had the CPU. */
 __noinline u64 limit_of_deadline(u64 address, u32 was_limited, u32 key, u64 ns)
 {
 	struct task_struct *task = (struct task_struct *)address;
@@ -167,7 +166,7 @@ __noinline u64 limit_of_deadline(u64 address, u32 was_limited, u32 key, u64 ns)
 	u64 began, now;
 
 	if ((s32)BPF_CORE_READ(task, prio) >= 0)
-		return 0; /* of other real-time classes */
+		return 0; /* another real-time class */
 	if (was_limited && (key < KD_WHO_TASK || (culprit && (s32)culprit->prio >= 0)))
 		return ns;
 	rq = task_rq(task);
@@ -182,9 +181,9 @@ __noinline u64 limit_of_deadline(u64 address, u32 was_limited, u32 key, u64 ns)
 
 enum limit_look { LIMIT_BEGIN, LIMIT_CHARGE, LIMIT_VISIT };
 
-/* Looks at the limits of a thread that waits: when it begins to, is charged up to t, or is visited
- * by the iterator; key: who had the CPU. How much of the time since the mark a limit took follows
- * from how they stood then, and stand now. Global, to be verified once. */
+/* Looks at the limits of a waiting thread: when it begins to wait, is charged up to t, or is
+ * visited by the iterator; key: what had the CPU. The part of the time since the mark taken by a
+ * limit follows from their states then and now. Global, to be verified once. */
 __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -204,7 +203,7 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
 			     ? limit_find(thread->task, limit_group(thread->task), t)
 			     : 0;
-	/* From memory, here and below: the verifier goes on with one unknown number. */
+	/* From memory, here and below: the verifier continues with one unknown number. */
 	limit_now = READ_ONCE(now->limit);
 	if (limit_now)
 		now->look_at = 0;
@@ -213,13 +212,13 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	ns = t - waiting->mark;
 	if (limit && limit_now &&
 	    (quotas_take_tasks() || !now->group || (group == now->group && before == now->before)))
-		taken = ns; /* all the time: it has not run */
+		taken = ns; /* all the time: it did not run */
 	else if (!now->group)
 		taken = limit_of_deadline(thread->task, limit, key, ns);
 	else if (group == now->group && !(quotas_take_tasks() && !limit))
 		taken = now->ns > then ? now->ns - then : 0;
 	else if (limit_now)
-		taken = now->ns - now->before; /* of this group and CPU only that is known */
+		taken = now->ns - now->before; /* only known for this group and CPU */
 	taken = lesser(taken, ns);
 	if (!limit)
 		limit = limit_now
@@ -235,7 +234,7 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	return 0;
 }
 
-/* By plain loads: it is nearly always so that nothing limits the thread. */
+/* By plain loads: nearly always nothing limits the thread. */
 static __always_inline u64 limit_before(struct cfs_rq *group)
 {
 	if (bpf_core_field_exists(group->throttled_clock_self))
@@ -247,8 +246,8 @@ static __always_inline u64 limit_before(struct cfs_rq *group)
 	return 0;
 }
 
-/* The thread begins to wait at t. woken: what has slept was not taken off its run queue, which
- * happens on the way to user mode only; to ask for it costs a miss in the cache, some 20 ns. */
+/* The thread begins to wait at t. woken: no quota has taken a sleeper off its run queue, because
+ * that only happens on the way to user mode; checking would cost a cache miss, about 20 ns. */
 static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 					struct task_struct *task, bool woken, u64 t)
 {
@@ -274,8 +273,8 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 	}
 }
 
-/* A thread that waits has been put on the run queue that was chosen when it was woken. Its group
- * may have no CPU time left there. */
+/* A waiting thread was put on the run queue chosen at its wakeup. Its group may have no runtime
+ * left there. */
 static __always_inline void limit_queued(struct kd_waiting *waiting, u32 slot,
 					 struct task_struct *task)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Who has the lock that a thread sleeps for in futex, and what that thread does meanwhile.
+/* Holders of futexes that threads sleep for, and what they do meanwhile.
  *
- * The kernel does not know who has a futex. But the memory around it says so where it is one of
- * the C library's locks that keep their owner. It is read when the thread is switched out, so
- * only waits that block pay. The memory may be anything: what it names has to be a live thread
- * of the target, or nobody is named. */
+ * The kernel does not know who holds a futex. But C library locks that store their owner have it
+ * in nearby memory, which is read at switch-out, so that only blocking waits pay. The memory may
+ * contain anything: the named TID must be a live target thread, or else there is no holder. */
 #ifndef LOCK_BPF_H
 #define LOCK_BPF_H
 
@@ -22,18 +21,18 @@
 #define FUTEX_TID_MASK 0x3fffffff
 #define FUTEX_WAITERS 0x80000000
 
-/* What glibc (2.25 and later) keeps near the word that it waits at, in words of 32 bits. */
+/* Layout near the futex word in glibc (2.25 and later), in 32-bit words. */
 #define MUTEX_HELD_WITH_WAITERS 2
 #define MUTEX_OWNER 2
 #define RWLOCK_HELD_WITH_WAITERS 3
-#define RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer behind __wrphase_futex */
-#define RWLOCK_WRITER_OF_WRITERS 3 /* behind __writers_futex */
+#define RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer after __wrphase_futex */
+#define RWLOCK_WRITER_OF_WRITERS 3 /* after __writers_futex */
 #define WORDS 8
 
 #define DOING_TRIES 3
 
-/* What the holder of a thread's lock has done until t, into the thread's locked.now. Returns false
- * if another CPU was just changing that. Global: verified once, not for each try. */
+/* Reads the holder's times until t into the thread's locked.now. Returns false if another CPU
+ * was just changing them. Global, to be verified once, not per try. */
 __noinline bool doing_read(u32 slot, u32 holder, u64 t)
 {
 	struct kd_thread *waiter = slot_thread(slot), *thread = slot_thread(holder);
@@ -75,7 +74,7 @@ static __always_inline void doing_begin(u32 slot, struct kd_locked *locked, u64 
 	locked->before = locked->now;
 }
 
-/* The slot of another live thread of the target, KD_SLOT_FREE if that is none. */
+/* Slot of another live target thread, KD_SLOT_FREE if it is not one. */
 static __always_inline u32 slot_of_holder(u32 tid, struct kd_thread *waiter)
 {
 	u32 slot = tid && tid != waiter->tid ? tid_slot(tid) : KD_SLOT_FREE;
@@ -85,14 +84,14 @@ static __always_inline u32 slot_of_holder(u32 tid, struct kd_thread *waiter)
 	return holder && holder->tid == tid && !holder->died ? slot : KD_SLOT_FREE;
 }
 
-/* Whether it is a thread of the target that is not followed. */
+/* True if it is a target thread that is not followed. */
 static __always_inline bool holder_is_unwanted(u32 tid)
 {
 	return kd_filter != KD_FILTER_NONE && tid && tid_slot(tid) == KD_SLOT_UNWANTED;
 }
 
-/* Whether the memory may name somebody. Most values that threads wait at do not, as those of
- * condition variables, and reading the memory takes longer than all else here. */
+/* True if the memory may name a holder. Most futex values do not, such as those of condition
+ * variables, and reading the memory takes longer than the rest of this. */
 static __always_inline bool holder_may_be_named(u32 command, u32 value, struct kd_thread *waiter)
 {
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
@@ -104,7 +103,7 @@ static __always_inline bool holder_may_be_named(u32 command, u32 value, struct k
 	       holder_is_unwanted(value);
 }
 
-/* Who might have it: the TID that the memory names. */
+/* Possible holder: the TID in memory. */
 static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32 value,
 					struct kd_thread *waiter, u32 *kind)
 {
@@ -151,7 +150,7 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	tid = holder_named(words, operation & FUTEX_CMD_MASK, value, thread, &kind);
 	locked->slot = slot_of_holder(tid, thread);
 	holder = slot_thread(locked->slot);
-	/* Of a private one the process's own threads know. */
+	/* A private futex is only known to threads of its own process. */
 	if (kd_many && operation & FUTEX_PRIVATE && holder && holder->tgid != thread->tgid)
 		return 0;
 	if ((!locked->slot || !holder) && !holder_is_unwanted(tid))
@@ -163,7 +162,7 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	return 0;
 }
 
-/* What was done between two moments, as far as there is room for it in the wait. */
+/* Difference between two moments, as far as it fits the wait. */
 static __always_inline u64 doing_part(u64 now, u64 before, u64 *left)
 {
 	u64 ns = now > before ? now - before : 0;
@@ -174,8 +173,8 @@ static __always_inline u64 doing_part(u64 now, u64 before, u64 *left)
 	return ns;
 }
 
-/* left: how long the wait was. Running comes last: switch_lead() makes running of what was another
- * state when the wait began. */
+/* left: length of the wait. Running comes last: switch_lead() turns into running what was
+ * another state when the wait began. */
 static __always_inline void holder_add(struct kd_lock_waits *waits, u32 slot,
 				       const struct kd_locked *locked, u64 left, u64 t)
 {
@@ -194,8 +193,8 @@ static __always_inline void holder_add(struct kd_lock_waits *waits, u32 slot,
 		waits->slept_in = holder->state == KD_UNSEEN ? holder->seed_call : holder->slept_in;
 }
 
-/* Adds a wait that ends at t to those in the window of this generation. in_progress: it is the
- * window that ends then. */
+/* Adds a wait that ends at t to the window of this generation. in_progress: it is the window
+ * that ends. */
 __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progress)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -233,8 +232,7 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	return 0;
 }
 
-/* The same in each window that is open at t, and in those that ended meanwhile and have yet to
- * be read. */
+/* Adds the wait to each window open at t, and to ended windows that are still unread. */
 __noinline int lock_across(u32 slot, u32 released_by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -250,8 +248,8 @@ __noinline int lock_across(u32 slot, u32 released_by, u64 t)
 	return 0;
 }
 
-/* The current thread, 0 if it is one that an interrupt hit: a time-out. Interrupts on top of
- * the target's own threads are known. */
+/* The current thread, or 0 if an interrupt hit it: a timeout. Interrupts on the target's own
+ * threads are tracked. */
 static __always_inline u32 released_by(void *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();

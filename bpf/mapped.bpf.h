@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Records of code that the target maps, by which user space knows what is where in
- * user stacks. */
+/* Records of code that the target maps, which user space needs to unwind user stacks. */
 #ifndef MAPPED_BPF_H
 #define MAPPED_BPF_H
 
@@ -10,17 +9,17 @@ _Static_assert(__builtin_offsetof(struct kd_trace, kernel) + sizeof(struct kd_ma
 		       sizeof(struct kd_scratch),
 	       "what was mapped fits into a scratch record");
 
-/* Of a record without names. */
+/* Size of a record without names. */
 #define MAPPED_SIZE                                                                                \
 	(__builtin_offsetof(struct kd_trace, kernel) + __builtin_offsetof(struct kd_mapped, names))
 
-/* It may go on behind the trace. */
+/* It may extend beyond the trace. */
 static __always_inline struct kd_mapped *trace_mapped(struct kd_trace *trace)
 {
 	return (struct kd_mapped *)trace->kernel;
 }
 
-/* The path of a file in its file system. Global, to be verified once. */
+/* Reads the path of a file in its file system. Global, to be verified once. */
 TRACES_GLOBAL int mapped_path(u32 key, u64 file)
 {
 	struct dentry *dentry = BPF_CORE_READ((struct file *)file, f_path.dentry), *parent;
@@ -41,7 +40,7 @@ TRACES_GLOBAL int mapped_path(u32 key, u64 file)
 		}
 		name = BPF_CORE_READ(dentry, d_name.name);
 		size = bpf_probe_read_kernel_str(mapped->names[n], KD_PATH_NAME, name);
-		if (size <= 1 || size == KD_PATH_NAME) /* it may have been cut */
+		if (size <= 1 || size == KD_PATH_NAME) /* it may have been truncated */
 			break;
 		dentry = parent;
 	}
@@ -60,7 +59,7 @@ static __always_inline void mapped_file(struct kd_mapped *mapped, u32 key, u32 f
 	mapped_path(key, (u64)file);
 }
 
-/* What the current system call, which is about to return, has mapped. */
+/* Reads what the current system call, about to return, has mapped. */
 static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 {
 	struct pt_regs *from = current_user_regs();
@@ -68,7 +67,7 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 
 	if (!from || bpf_probe_read_kernel(&regs, sizeof(regs), from))
 		return false;
-	if (current_call_is_compat(NULL)) /* other registers: all is looked at again */
+	if (current_call_is_compat(NULL)) /* other registers: read all mappings again */
 		return true;
 	mapped->kind = KD_MAPPED_CHANGED;
 #if defined(__TARGET_ARCH_x86)
@@ -97,7 +96,7 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 
 #define KD_MAPS_NS 1000000ULL
 
-/* User space should look soon, but not be woken up by each of many. */
+/* User space should look soon, but not be woken for each of many. */
 static __always_inline u64 maps_wakeup(u64 t)
 {
 	u64 before = READ_ONCE(kd_maps_told);
@@ -108,9 +107,8 @@ static __always_inline u64 maps_wakeup(u64 t)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Code may have been mapped: all of it, or by the current system call. User space is
- * woken up, and told which file that was: it may have gone again before it is looked
- * for. Global, to be verified once. */
+/* Code may have been mapped: all of it, or by the current system call. Wakes user space and
+ * names the file, which may be unmapped before user space looks. Global, to be verified once. */
 TRACES_GLOBAL int maps_trace(u32 tgid, u32 tid, u64 t, bool all)
 {
 	u32 key = scratch_key(SCRATCH_THREAD);
@@ -140,8 +138,8 @@ TRACES_GLOBAL int maps_trace(u32 tgid, u32 tid, u64 t, bool all)
 	return 0;
 }
 
-/* Of several processes one begins, which has mapped what its parent has, or it ends. There is no
- * hurry: what its stacks mean is asked later. */
+/* With several processes: a process begins, with its parent's mappings, or ends. Not urgent: its
+ * stacks are resolved later. */
 static __noinline void maps_process(u32 tgid, u32 kind, u32 parent)
 {
 	u32 key = scratch_key(SCRATCH_THREAD);

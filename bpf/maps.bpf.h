@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the programs are told, and where they keep what they find. */
+/* Parameters of the programs, and the maps for their results. */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
 
@@ -11,16 +11,16 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* An index that the verifier sees to be in bounds (room is a power of two); the
- * compiler must not find out that it is anyway, and drop the mask. */
+/* An index with bounds that the verifier can see (room is a power of two). The compiler must not
+ * learn that the index is in bounds anyway, and drop the mask. */
 #define BOUNDED(index, room)                                                                       \
 	({                                                                                         \
 		u32 bounded = (index);                                                             \
 		barrier_var(bounded);                                                              \
 		bounded % (room);                                                                  \
 	})
-/* The lesser of two numbers below 2^63. Without a branch: in a loop that looks for the least, the
- * verifier would follow each order of all. */
+/* Lesser of two numbers below 2^63. Branchless: in a search for the minimum, the verifier would
+ * follow each order. */
 static __always_inline u64 lesser(u64 one, u64 other)
 {
 	u64 less = one - other;
@@ -32,11 +32,11 @@ static __always_inline u64 lesser(u64 one, u64 other)
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 
-/* Whether this object has the code for traces, see kernel_delay_traces.bpf.c. */
+/* Set if this object contains the code for traces, see kernel_delay_traces.bpf.c. */
 #ifndef KD_TRACES
 #define KD_TRACES 0
 #endif
-/* A function that is verified once, not for each caller, and that only traces call. */
+/* A function that is verified once, not per caller, and only called for traces. */
 #if KD_TRACES
 #define TRACES_GLOBAL __noinline
 #else
@@ -48,122 +48,123 @@ static __always_inline u64 lesser(u64 one, u64 other)
  *
  * Set before loading; the verifier sees them as constants. */
 const volatile __u64 kd_epoch = 0;
-const volatile __u64 kd_stack_size = 0; /* of the kernel's stacks, bytes */
+const volatile __u64 kd_stack_size = 0; /* of kernel stacks, bytes */
 const volatile __u32 kd_slots = 0;
 const volatile __u32 kd_tid_room = 1U << KD_TID_BITS; /* of kd_tid_fronts; a power of two */
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;
 const volatile __u8 kd_class[KD_CLASSES] = {};
 const volatile __u8 kd_compat_class[KD_CLASSES] = {}; /* of 32-bit calls */
-/* What a thread that sleeps in a call waits for: enum kd_awaited, or KD_AWAITED_BY_FILE; with
+/* What a thread sleeping in a call waits for: enum kd_awaited, or KD_AWAITED_BY_FILE; with
  * KD_AWAITED_AT_FILE. */
 const volatile __u8 kd_call_awaits[KD_CLASSES] = {};
 const volatile __u8 kd_compat_call_awaits[KD_CLASSES] = {};
-/* Which path a call is given: enum kd_path. */
+/* Path argument of a call: enum kd_path. */
 const volatile __u8 kd_call_paths[KD_CLASSES] = {};
 const volatile __u8 kd_compat_call_paths[KD_CLASSES] = {};
 const volatile __u16 kd_call_timeouts[KD_CLASSES] = {}; /* enum kd_timeout; native calls only */
-const volatile __u8 kd_clocks_are_ours = 0; /* the target's; no time namespace between */
+const volatile __u8 kd_clocks_are_ours = 0; /* the target's clocks are ours: no time namespace in
+					     * between */
 const volatile __s32 kd_affinity_call = KD_CALL_UNKNOWN; /* the native one */
 const volatile __s32 kd_futex_call = KD_CALL_UNKNOWN;    /* the native one */
-/* TIDs in the target's memory are those that the kernel side knows: no PID namespace between. */
+/* TIDs in the target's memory are those of the kernel side: no PID namespace in between. */
 const volatile __u8 kd_tids_are_ours = 0;
 
-/* Which tasks are the target's, see target.bpf.h. */
-const volatile __u8 kd_many = 0;        /* several processes: those in kd_processes, not kd_tgid */
-const volatile __u8 kd_by_thread = 0;   /* the tasks that have a slot, not all of the process */
-const volatile __u8 kd_follow_fork = 0; /* children of its processes are of it, too */
-const volatile __u64 kd_group = 0;      /* all in this control group or below are; 0: none */
-const volatile __u32 kd_hierarchy = 0;  /* of control groups that it is in; 0: version 2 */
+/* Membership of tasks in the target, see target.bpf.h. */
+const volatile __u8 kd_many = 0;        /* several processes: kd_processes instead of kd_tgid */
+const volatile __u8 kd_by_thread = 0;   /* tasks with a slot, not all of the process */
+const volatile __u8 kd_follow_fork = 0; /* includes children of its processes */
+const volatile __u64 kd_group = 0;      /* includes all in this cgroup or below; 0: none */
+const volatile __u32 kd_hierarchy = 0;  /* its cgroup hierarchy; 0: v2 */
 const volatile __u32 kd_self = 0;       /* our TGID */
 const volatile __u32 kd_filter = KD_FILTER_NONE;
 const volatile struct kd_names kd_names = {};
 
 /* Triggers. */
-const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes mean nothing, */
+const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes do not count, */
 const volatile __u8 kd_everywhere[KD_ROLES] = {};  /* but cost them as much as the target */
-const volatile __u8 kd_conditional[KD_ROLES] = {}; /* not all hits count, see condition.bpf.h */
+const volatile __u8 kd_conditional[KD_ROLES] = {}; /* only some hits count, see condition.bpf.h */
 const volatile __u8 kd_same_thread = 0;            /* a stop counts on the thread that started */
 const volatile __u8 kd_stop_in_program = 0;        /* the stop is in the target's own code */
 const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what a trigger opened */
 const volatile __u8 kd_list_skipped = 0;
-/* Where triggers are at the entry or exit of system calls, see KD_AT(). */
+/* System calls with triggers at their entry or exit, see KD_AT(). */
 const volatile __u8 kd_trigger_calls[KD_CLASSES] = {};
 const volatile __u64 kd_delta = 0;        /* shorter windows are skipped, see delta.bpf.h */
-const volatile __u64 kd_delta_others = 0; /* of threads that no pattern names */
-const volatile __u32 kd_named_deltas = 0; /* how many there are by name */
+const volatile __u64 kd_delta_others = 0; /* for threads without a pattern */
+const volatile __u32 kd_named_deltas = 0; /* number of deltas by name */
 const volatile __u64 kd_interval = 0;     /* after each window kept */
 
-/* At which descriptor and for which lock a thread waited is looked at after waits of so many ns;
- * the shorter ones have their sums. */
+/* Descriptors and locks are looked up after waits of this length; shorter waits are only summed
+ * up. */
 const volatile __u64 kd_detail_ns = 0;
-const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and says so */
+const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and reports it */
 const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
-const volatile __u32 kd_histogram_room = 0;      /* --histogram: of a bank; 0: none are wanted */
+const volatile __u32 kd_histogram_room = 0;      /* --histogram: per bank; 0: not wanted */
 
 /* Traces. KD_UNWANTED: none. */
-const volatile __u64 kd_call_ns = KD_UNWANTED; /* of system calls that take at least this long */
+const volatile __u64 kd_call_ns = KD_UNWANTED; /* for system calls of at least this length */
 const volatile __u64 kd_wait_ns = KD_UNWANTED; /* of waits */
-/* Waits of this length in a call are noted: shorter than the call has to be, as some
- * of its time passes before and after. */
+/* Noted length of waits in a call: shorter than that of calls, because some time passes before
+ * and after the wait. */
 const volatile __u64 kd_call_wait_ns = KD_UNWANTED;
-const volatile __u64 kd_note_ns = KD_UNWANTED; /* the smaller of the last two */
-const volatile __u8 kd_tracing = 0;            /* any, or samples of running code */
-const volatile __u8 kd_all_wakers = 0;         /* tasks of other processes are followed, too */
+const volatile __u64 kd_note_ns = KD_UNWANTED; /* minimum of the previous two */
+const volatile __u8 kd_tracing = 0;            /* any of these, or samples of running code */
+const volatile __u8 kd_all_wakers = 0;         /* also follow tasks of other processes */
 const volatile bool kd_recorder_wanted = false;
 const volatile __u8 kd_kernel_stacks = 0;
-const volatile __u32 kd_user_bytes = 0; /* copied of a user stack at most; 0: none are */
+const volatile __u32 kd_user_bytes = 0; /* most bytes copied of a user stack; 0: none */
 const volatile __u64 kd_ring_half = 0;  /* bytes */
-/* What copies of user stacks may take of each CPU's time, in millionths of it, 0: all; and
- * how far ahead of that they may be, in ns. See stack_is_allowed(). */
+/* Limit on copies of user stacks: share of each CPU's time in millionths, 0: none; and burst,
+ * how far ahead of the share they may be, in ns. See stack_is_allowed(). */
 const volatile __u64 kd_stack_share = 0, kd_stack_burst = 0;
 
-/* The window word, see kd_word_compose(). It is
- * read by every event, as is the target's TGID: they are alone in their cache line. The
- * latter is set when the programs are attached, see session_entry.c. */
+/* The window word, see kd_word_compose(). Every event reads it and the target's TGID, so they
+ * have their own cache line. The TGID is set at attach time, see session_entry.c. */
 __u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
 __u32 kd_tgid SEC(".data.word") = 0;
 struct kd_window kd_windows[KD_BANKS] SEC(".data.word") __attribute__((aligned(64)));
 
-/* What triggers may do now. Changed where a window is kept only. */
+/* What triggers may do now. Only changed where a window is kept. */
 __u64 kd_armed SEC(".data.word") __attribute__((aligned(64))) = 0; /* hits count */
-__u64 kd_wanted SEC(".data.word") = 0;                             /* windows still to be taken */
-__u64 kd_not_before SEC(".data.word") = 0;                         /* the next window may begin */
-__u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need not be recorded */
+__u64 kd_wanted SEC(".data.word") = 0;                             /* windows still wanted */
+__u64 kd_not_before SEC(".data.word") = 0;                         /* earliest start of the next
+								    * window */
+__u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need no recording */
 
-/* Faults that begin are timed if they end in the same generation, which changes when they
- * are no longer to be timed, see session_faults.c. */
+/* A fault is timed if it ends in the generation it began in. The generation changes when timing
+ * stops, see session_faults.c. */
 __u32 kd_fault_gen SEC(".data.word") = 2;
 
 __u64 kd_losses[KD_LOSSES] = {};
-/* Threads that started at or after this time, in ns of CLOCK_MONOTONIC, are the
- * fork handler's, older ones the task iterator's: no thread gets two slots. */
+/* Threads started at or after this time, ns of CLOCK_MONOTONIC, belong to the fork handler,
+ * older ones to the task iterator: no thread gets two slots. */
 __u64 kd_attached_at = KD_NEVER;
-__u32 kd_seeded = 0;       /* the iterator has seen all threads that were there before */
-__u32 kd_visit = 0;        /* enum kd_visit: what the iterator is to do */
-__u64 kd_resynced = 0;     /* switches that the kernel did not report, see switch_in_unreported() */
+__u32 kd_seeded = 0;       /* the iterator has seen all older threads */
+__u32 kd_visit = 0;        /* enum kd_visit: task of the iterator */
+__u64 kd_resynced = 0;     /* unreported switches, see switch_in_unreported() */
 __u32 kd_overflowed = 0;   /* kd_overflow has been used */
 __u64 kd_real_time = 0;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 __u32 kd_locks_used = 0;   /* kd_locks has been used */
 __u32 kd_callers_used = 0; /* kd_callers has been used */
-__u32 kd_files_used = 0;   /* about how many there are in kd_files */
-/* KD_VISIT_WAITING: the window that has ended; and when, also of KD_VISIT_CLOSE. */
+__u32 kd_files_used = 0;   /* approximate number of entries in kd_files */
+/* KD_VISIT_WAITING: the window that has ended; and its end, also for KD_VISIT_CLOSE. */
 __u64 kd_visit_gen = 0, kd_visit_end = 0;
 __u32 kd_stops_used = 0; /* kd_stops has been used */
 __u32 kd_moves_used = 0; /* kd_moves has been used */
-/* Who sent the target a signal that stops it last, from KD_SIGSTOP on. */
+/* Last senders of stop signals to the target, from KD_SIGSTOP on. */
 struct kd_stopper kd_stop_senders[KD_STOP_SIGNALS] = {};
-__u32 kd_processes_changed = 0;  /* how often one has begun or ended, */
-__u32 kd_processes_joined = 0;   /* or been moved into the control group */
-__u64 kd_maps_lost = 0;          /* mappings of code that found no room in the ring of traces */
-__u64 kd_traces_from = KD_NEVER; /* what began before is not known */
-__u64 kd_maps_told = 0;          /* when user space was last woken up for a mapping */
-__u64 kd_mapped_at = 1;          /* when the target mapped code last */
-__u32 kd_exec_slot = 0;          /* the last thread that entered execve */
-bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: one of those has been followed */
-__u32 kd_frozen_seen = 0;                         /* a thread has been frozen */
-__u32 kd_steal_readable = 0;                      /* the kernel reads the clock of the hypervisor */
-__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: not known */
+__u32 kd_processes_changed = 0;  /* number of processes that began or ended, */
+__u32 kd_processes_joined = 0;   /* or were moved into the cgroup */
+__u64 kd_maps_lost = 0;          /* mappings of code that did not fit the ring of traces */
+__u64 kd_traces_from = KD_NEVER; /* earlier calls and waits are unknown */
+__u64 kd_maps_told = 0;          /* last wakeup of user space for a mapping */
+__u64 kd_mapped_at = 1;          /* last time the target mapped code */
+__u32 kd_exec_slot = 0;          /* last thread that entered execve */
+bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was followed at some time */
+__u32 kd_frozen_seen = 0;                         /* a thread was frozen */
+__u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
+__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: unknown */
 
 /* See target.bpf.h. */
 struct {
@@ -188,10 +189,10 @@ struct {
 	__type(value, struct kd_process);
 } kd_processes SEC(".maps");
 
-/* What kd_processes had of those whose TGID another one has. */
+/* Entries of kd_processes whose TGID was reused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* KD_REPLACED, if there are several */
+	__uint(max_entries, 1); /* KD_REPLACED, for several processes */
 	__uint(key_size, 0);
 	__uint(value_size, sizeof(struct kd_process));
 } kd_replaced SEC(".maps");
@@ -212,7 +213,7 @@ struct {
 	__type(value, struct kd_record);
 } kd_records SEC(".maps");
 
-/* --histogram: by slot; a bank's kd_histogram_room of them after the other's. */
+/* --histogram: by slot; banks have kd_histogram_room entries each, one after the other. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -229,14 +230,14 @@ struct {
 	__type(value, struct kd_histogram);
 } kd_histograms SEC(".maps");
 
-/* Those that no thread has, from 1 on; filled by user space. */
+/* Free histograms, from 1 on; filled by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1); /* kd_histogram_room */
 	__uint(value_size, sizeof(u32));
 } kd_free_histograms SEC(".maps");
 
-/* Who had the CPU: by CPU, by slot and bank as kd_records, and who that is. */
+/* What had the CPU: by CPU, by slot and bank like kd_records, and the culprits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -261,11 +262,11 @@ struct {
 	__type(value, struct kd_culprit);
 } kd_culprits SEC(".maps");
 
-/* --record: the rings, by CPU what is in them, and who is followed. */
+/* --record: the rings, their state per CPU, and followed tasks. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* of all CPUs' rings */
+	__uint(max_entries, 1); /* rings of all CPUs */
 	__type(key, u32);
 	__type(value, struct kd_recorded);
 } kd_recorded SEC(".maps");
@@ -286,7 +287,7 @@ struct {
 	__type(value, struct kd_followed);
 } kd_followed SEC(".maps");
 
-/* Traces: notes of waits, by slot. */
+/* Traces: notes on waits, by slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -294,7 +295,7 @@ struct {
 	__type(value, struct kd_wait);
 } kd_waits SEC(".maps");
 
-/* Traces: who woke a thread, by slot; behind them those of others, if they are followed. */
+/* Traces: wakers of threads, by slot; then those of other tasks, if followed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -302,7 +303,7 @@ struct {
 	__type(value, struct kd_wakers);
 } kd_wakers SEC(".maps");
 
-/* kd_sched_waking alone. */
+/* Only kd_sched_waking. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -310,7 +311,7 @@ struct {
 	__type(value, u32);
 } kd_wakeups SEC(".maps");
 
-/* Slots that no thread has; filled by user space. */
+/* Free slots; filled by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1); /* kd_slots */
@@ -318,7 +319,7 @@ struct {
 	__uint(value_size, sizeof(u32));
 } kd_free_slots SEC(".maps");
 
-/* System calls that found no entry in their thread's own table. */
+/* System calls without an entry in their thread's own table. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -349,7 +350,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* with those of each slot */
+	__uint(max_entries, 1); /* including those of each slot */
 	__type(key, struct kd_file_key);
 	__type(value, struct kd_file_waits);
 } kd_files SEC(".maps");
@@ -368,7 +369,7 @@ struct {
 	__type(value, struct kd_irq_name);
 } kd_irq_names SEC(".maps");
 
-/* Of triggers only; the first of them and the ring are made only with those. */
+/* Triggers only; the first one and the ring only exist with triggers. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -381,13 +382,13 @@ struct {
 	__uint(max_entries, 256 * 1024);
 } kd_ring SEC(".maps");
 
-/* --interruptions; without it the smallest there is. */
+/* --interruptions; otherwise minimal. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } kd_interruptions SEC(".maps");
 
-/* Starts on threads of other processes, by TID (and CPU, for the idle ones). */
+/* Starts on threads of other processes, by TID (and CPU, for idle threads). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
@@ -395,7 +396,7 @@ struct {
 	__type(value, u64);
 } kd_pairs SEC(".maps");
 
-/* One token: who has it may set edges, on kernels without compare-and-swap. */
+/* One token: its holder may set edges, on kernels without compare-and-swap. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1);
@@ -425,7 +426,7 @@ struct {
 	__type(value, struct kd_upcalls);
 } kd_upcalls SEC(".maps");
 
-/* Whether it is to be known from what context tasks are woken. */
+/* True if contexts of wakeups are wanted. */
 static __always_inline bool contexts_are_wanted(void)
 {
 	return KD_TRACES && (kd_wait_ns != KD_UNWANTED || kd_recorder_wanted);
@@ -436,8 +437,8 @@ static __always_inline u64 clock_now(void)
 	return bpf_ktime_get_ns() - kd_epoch;
 }
 
-/* Whether a number is not 0, or is: 0 or 1, without a branch, of which the verifier would follow
- * both sides. The compiler makes one where it sees a comparison, or one of two values. */
+/* Tests a number for nonzero, or zero: 0 or 1, branchless, because the verifier would follow
+ * both sides. The compiler makes a branch of a comparison, or of a choice between two values. */
 static __always_inline u64 is_set(u64 number)
 {
 	u64 negative = -number, sign;
@@ -453,24 +454,24 @@ static __always_inline u64 is_zero(u64 number)
 	return is_set(number) ^ 1;
 }
 
-/* What has passed since, 0 if t is the earlier one: the clock may go back a little
- * (ktime_get_mono_fast_ns()), another CPU's may be behind, and of late (7.x) a program at a
- * tracepoint may be preempted between reading it and booking. Without a branch, of which the
- * verifier would follow both. */
+/* Time since, 0 if t is earlier: the clock may go back a little (ktime_get_mono_fast_ns()), and
+ * another CPU's may be behind. Recently (7.x) a program at a tracepoint may also be preempted
+ * between reading the clock and using it. Branchless, because the verifier would follow both
+ * sides. */
 static __always_inline u64 elapsed(u64 since, u64 t)
 {
 	s64 ns = t - since, is_less = ns >> 63;
 
-	barrier_var(is_less); /* or the compiler makes a branch of it */
+	barrier_var(is_less); /* or the compiler makes a branch */
 	return ns & ~is_less;
 }
 
-/* Takes a number from a queue. Only -ENOENT says that it is empty: the lock of a map may be
- * refused, too, where it is a resilient one (rqspinlock, since 6.15). Then it is tried again. */
+/* Takes a number from a queue. Only -ENOENT means empty: a map's lock may be refused as well, if
+ * it is a resilient one (rqspinlock, since 6.15). Then tries again. */
 #define QUEUE_TRIES 4
 static __always_inline int queue_take(void *queue, u32 *number)
 {
-	int error = 0; /* all that is told by kernels where the call is made inline (before 6.4) */
+	int error = 0; /* all that kernels return where the call is inlined (before 6.4) */
 
 	for (u32 i = 0; i < QUEUE_TRIES; i++) {
 		error = (int)bpf_map_pop_elem(queue, number);
@@ -485,8 +486,8 @@ static __always_inline void loss_count(enum kd_loss reason)
 	__sync_fetch_and_add(&kd_losses[reason], 1);
 }
 
-/* The row of a key in a table, which is made of none if there was no such row. NULL: no room. Only
- * tables that have been used are read. */
+/* Row of a key in a table, copied from none if new. NULL: no space. Only tables marked as used
+ * are read. */
 static __always_inline void *table_row(void *table, __u32 *used, const void *key, const void *none)
 {
 	void *row = bpf_map_lookup_elem(table, key);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Who moves threads to other CPUs: whoever called sched_setaffinity for them before they had to
- * leave one. There is no event that says it: a thread that runs is moved by the kernel's own
- * thread, one that sleeps when it is woken. */
+/* Who moves threads to other CPUs: the last caller of sched_setaffinity before a thread had to
+ * leave its CPU. No event reports this: a kernel thread moves a running thread, and a sleeping
+ * one moves at its wakeup. */
 #ifndef MOVER_BPF_H
 #define MOVER_BPF_H
 
 #include "thread.bpf.h"
 #include "window.bpf.h"
 
-/* A thread that runs elsewhere for the first time so much later has been moved by somebody else:
- * by a cpuset, which has no caller. */
+/* A thread that first runs elsewhere later than this was moved otherwise: by a cpuset, which has
+ * no caller. */
 #define MOVER_KEPT_NS 100000000
 
-/* The current thread, which may be anybody's, makes the native call sched_setaffinity. TIDs are
- * those of its own PID namespace: only those of the first one are known. */
+/* The current thread, of any process, makes the native call sched_setaffinity. TIDs are of its
+ * own PID namespace: only those of the initial one are usable. */
 static __noinline void affinity_asked(void)
 {
 	struct pt_regs *regs = current_user_regs();
@@ -51,7 +51,7 @@ static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 		loss_count(KD_LOSS_MOVES);
 }
 
-/* A thread for which that was called runs again at t. */
+/* A thread that was the target of such a call runs again at t. */
 __noinline int mover_ran(u32 slot, bool moved, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Pairs: with kd_same_thread a stop counts on the thread that hit the start.
+/* Pairs: with kd_same_thread a stop only counts on the thread that hit the start.
  *
- * Threads may have windows open at the same time, each in a bank of its own. The
- * word then says KD_WORD_PAIRS for all of the run: every event looks at the banks,
- * and nobody has to wait for anybody. A bank belongs to who took it; what several
- * may want to end (its thread, user space) is whose who makes it KD_BANK_CLOSING.
+ * Threads may have windows open at the same time, each in its own bank. The word is then
+ * KD_WORD_PAIRS for the entire run: every event looks at the banks, and nothing ever waits. A
+ * bank belongs to the thread that took it; if several may end it (the thread, user space), the
+ * first to set KD_BANK_CLOSING does.
  *
- * A start that waits for its stop is in the thread's slot, or in kd_pairs. It is the
- * generation of the window that it opened, or the same of no window, with the kind
- * of it in bits that a word does not use. */
+ * A start without stop is in the thread's slot, or in kd_pairs. It is the generation of its
+ * window, or a similar word without a window, with the kind in bits unused by words. */
 #ifndef PAIR_BPF_H
 #define PAIR_BPF_H
 
@@ -16,9 +15,9 @@
 
 enum pair {
 	PAIR_OPENED,     /* a window */
-	PAIR_MISSED,     /* none: all banks wait to be read */
-	PAIR_OVERLAPPED, /* none: open windows have banks */
-	PAIR_IDLE,       /* none was wanted */
+	PAIR_MISSED,     /* no window: all banks wait to be read */
+	PAIR_OVERLAPPED, /* no window: open ones have all banks */
+	PAIR_IDLE,       /* no window was wanted */
 };
 #define PAIR_SHIFT 5
 #define PAIR_MASK 3
@@ -70,7 +69,7 @@ static __always_inline u64 pair_open(struct hit *hit)
 	return gen;
 }
 
-/* One of the windows that are still wanted. */
+/* Takes one of the windows still wanted. */
 static __always_inline bool wanted_take(struct hit *hit)
 {
 	for (u32 i = 0; i < WANTED_TRIES; i++) {
@@ -84,7 +83,7 @@ static __always_inline bool wanted_take(struct hit *hit)
 	return false;
 }
 
-/* The window of a pair is this one's to end. */
+/* Claims the pair's window to end it. */
 static __always_inline struct kd_window *pair_window(struct hit *hit, u64 pair)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(kd_word_bank(pair), KD_BANKS)];
@@ -128,7 +127,7 @@ static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64
 	return outcome;
 }
 
-/* What becomes of a pair that opened no window. */
+/* Outcome of a pair without a window. */
 static __always_inline enum kd_outcome pair_apart(struct hit *hit, enum pair kind, u64 since,
 						  u64 ns)
 {
@@ -172,19 +171,19 @@ static __always_inline void pair_stop(struct hit *hit, u64 *entry)
 
 static __always_inline void pair_start(struct hit *hit, u64 *entry)
 {
-	if (*entry) /* the function calls itself, or a stop was not seen */
+	if (*entry) /* recursion, or a missed stop */
 		tally_outcome(hit, KD_START, KD_HIT_OVERLAPPED);
 	else
 		*entry = pair_open(hit);
 }
 
-/* Where a thread of another process keeps its start; the idle threads by CPU. */
+/* Key for the start of a thread in another process; by CPU for idle threads. */
 static __always_inline u64 foreign_key(u32 tid)
 {
 	return tid ?: (u64)bpf_get_smp_processor_id() << 32;
 }
 
-/* NULL: there is none, or no room. */
+/* NULL: none, or no space. */
 static __noinline u64 *pair_foreign(u32 tid, bool create)
 {
 	u64 key = foreign_key(tid), zero = 0;
@@ -197,8 +196,8 @@ static __noinline u64 *pair_foreign(u32 tid, bool create)
 	return bpf_map_lookup_elem(&kd_pairs, &key);
 }
 
-/* Where a thread keeps its start, or may (create). It may have had no slot when it hit the start,
- * and have one now: most often as it has got a name that is asked for. */
+/* Entry for a thread's start, made if create is set. The thread may have had no slot at the
+ * start, and have one now: usually because it got a wanted name. */
 static __always_inline u64 *pair_entry(struct hit *hit, bool create)
 {
 	u64 *foreign;
@@ -233,7 +232,7 @@ static __always_inline void pair_hit(struct hit *hit, bool start, bool stop)
 		pair_forget(hit, entry);
 }
 
-/* The end of its thread would have ended a window, had there been a bank for one. */
+/* The end of its thread would have ended a window, had there been a bank. */
 static __always_inline bool pair_is_missed(struct hit *hit, u64 pair)
 {
 	u64 ns = hit_since(hit, pair >> KD_WORD_SHIFT);
@@ -242,8 +241,8 @@ static __always_inline bool pair_is_missed(struct hit *hit, u64 pair)
 	       READ_ONCE(kd_wanted);
 }
 
-/* The thread is at its end, or that of its program: the stop cannot come any more. Its window ends
- * here (keep), or as if it had not begun. */
+/* The thread or its program ends, so the stop can no longer come. Its window ends here (keep),
+ * or is dropped. */
 static __always_inline void pair_leave(struct hit *hit, bool keep)
 {
 	u64 *entry = pair_entry(hit, false);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The paths that system calls were given: for traces only. Of two, the first. */
+/* Path arguments of system calls: for traces only. If there are two, the first one. */
 #ifndef PATH_BPF_H
 #define PATH_BPF_H
 
 #include "trace.bpf.h"
 
-/* enum kd_path; 0: the call is given none. */
+/* enum kd_path; 0: no path. */
 static __always_inline u32 call_path(s32 call)
 {
 	u64 number = (u32)call;
@@ -18,7 +18,7 @@ static __always_inline u32 call_path(s32 call)
 	return number < KD_CLASSES ? kd_compat_call_paths[number] : 0;
 }
 
-/* Where the path of a thread's call lies, and the directory that it begins in. */
+/* Finds the path argument of a thread's call, and its starting directory. */
 static __always_inline void trace_path_find(struct kd_trace *trace, u32 key, struct pt_regs *regs,
 					    u64 task)
 {
@@ -34,8 +34,8 @@ static __always_inline void trace_path_find(struct kd_trace *trace, u32 key, str
 	trace_file(key, fd, descriptor_file(task, fd));
 }
 
-/* The path of the call from which the current thread returns, as its memory has it now; an
- * execve that succeeded has taken that away. */
+/* Reads the path of the call from which the current thread returns, as it is now in memory; a
+ * successful execve has discarded that. */
 static __always_inline void trace_path(struct kd_trace *trace, u32 key)
 {
 	if (!trace->result && call_class(trace->call) & KD_CLASS_EXEC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Several processes as one target: who becomes one of them, and their ends. */
+/* Several processes as one target: which ones belong to it, and their ends. */
 #ifndef PROCESS_BPF_H
 #define PROCESS_BPF_H
 
@@ -8,12 +8,12 @@
 
 static const struct kd_process no_process;
 
-/* parent: that it is a child of; 0: it has been one before. */
+/* parent: target process that forked it; 0: moved into the target's cgroup. */
 static __always_inline void process_begin(u32 tgid, u32 parent)
 {
 	struct kd_process *process = bpf_map_lookup_elem(&kd_processes, &tgid);
 
-	/* It is that of one that has ended, whose TGID this one got. */
+	/* Entry of an ended process whose TGID was reused. */
 	if (process) {
 		if (!process->ended)
 			process->ended = clock_now();
@@ -42,7 +42,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	if (child->pid != tgid)
 		return;
 	if (!kd_many) {
-		/* The target has ended, and this has its TGID. */
+		/* The target has ended, and its TGID was reused. */
 		if (unlikely(tgid == READ_ONCE(kd_tgid)))
 			WRITE_ONCE(kd_tgid, KD_TGID_NONE);
 		return;
@@ -54,7 +54,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 		process_begin(tgid, parent->tgid);
 }
 
-/* A leader that had no slot, and which other threads outlive: see tid_leave(). */
+/* A leader without a slot that ends before other threads: see tid_leave(). */
 static __always_inline void leader_exit(u32 tgid)
 {
 	u32 slot = tid_slot_rarely(tgid);
@@ -63,14 +63,14 @@ static __always_inline void leader_exit(u32 tgid)
 		tid_set(tgid, KD_SLOT_EXEC);
 }
 
-/* A thread ends; with the last one the process. */
+/* A thread ends; the last one ends the process. */
 static __always_inline void process_exit(struct task_struct *task)
 {
 	struct target target = target_find(task->pid, (u64)task);
 	u32 tgid = task->tgid;
 	struct kd_process *process;
 
-	/* Its last switch may come after the window's end, or that of its TID. */
+	/* Its last switch may come after the end of the window, or of its TID. */
 	if (target.thread)
 		thread_read_comm(target.thread, task);
 	else if (kd_by_thread)
@@ -103,13 +103,13 @@ static __always_inline void process_exec(u32 tgid)
 	__sync_fetch_and_add(&kd_processes_changed, 1);
 }
 
-/* A process, or a thread of one, is moved to another control group. Its other threads are the
- * iterator's. */
+/* A process, or one of its threads, is moved to another cgroup. The iterator handles its other
+ * threads. */
 static __always_inline void process_move(struct cgroup *group, struct task_struct *leader)
 {
 	u32 tgid = leader->tgid;
 
-	/* This program and its children are not in it. */
+	/* Excludes this program and its children. */
 	if (leader->pid != tgid || tgid == kd_self || leader->flags & PF_KTHREAD ||
 	    BPF_CORE_READ(leader, real_parent, tgid) == kd_self ||
 	    (u32)BPF_CORE_READ(group, root, hierarchy_id) != kd_hierarchy ||

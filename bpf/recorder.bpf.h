@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The flight recorder: each CPU writes into a ring of its own, which nobody reads until a window is
+/* Flight recorder: each CPU writes to its own ring, which is only read when a window is
  * reported. */
 #ifndef RECORDER_BPF_H
 #define RECORDER_BPF_H
 
 #include "maps.bpf.h"
 
-/* Only programs with the code for traces know who wakes whom. */
+/* Only programs with the code for traces know wakers. */
 static __always_inline bool recorder_is_on(void)
 {
 	return KD_TRACES && kd_recorder_wanted;
@@ -29,15 +29,15 @@ static __always_inline void ring_write(struct kd_recorder_ring *ring, u64 word, 
 		entry->tid = tid;
 		entry->what = what;
 	}
-	barrier(); /* user space takes what lies before the position */
+	barrier(); /* user space reads what precedes the position */
 	index++;
 	ring->next = index < ring->end ? index : ring->first;
 	WRITE_ONCE(ring->position, ring->position + 1);
 }
 
-/* Only the CPU itself writes here, but an interrupt may come at any time. It finds busy set, and
- * takes the other ring; one that interrupts that finds none. Whoever is interrupted goes on when it
- * has ended. Global, to be verified once, as what follows. */
+/* Only this CPU writes here, but an interrupt may come at any time. It finds busy set and uses
+ * the other ring; an interrupt on top of it finds none. The interrupted writer continues
+ * afterwards. Global, to be verified once, like the following. */
 TRACES_GLOBAL int recorder_put_spare(u64 word, u32 tid, u32 what)
 {
 	struct kd_recorder *recorder = recorder_here();
@@ -61,19 +61,19 @@ static __always_inline u64 recorder_word(enum kd_recorded_kind kind, u32 detail,
 	return t << KD_RECORDED_WHEN | detail << KD_RECORDED_DETAIL | kind;
 }
 
-/* Of something that has lasted for a while: ns, as far as 32 bits have room for them. */
+/* A duration: ns, saturating at 32 bits. */
 static __always_inline u32 recorder_ns(u64 ns)
 {
 	return ns < ~0U ? ns : ~0U;
 }
 
-/* Of "enters". */
+/* For state entries. */
 static __always_inline u32 recorder_detail(u32 before, u32 state)
 {
 	return state | before << KD_RECORDED_BEFORE;
 }
 
-/* One event. In the hottest paths it is worth its size: a call takes as long as all of this. */
+/* Writes one event. Inlined in the hottest paths: a call takes as long as all of this. */
 static __always_inline int recorder_put_here(u64 word, u32 tid, u32 what)
 {
 	struct kd_recorder *recorder = recorder_here();
@@ -93,7 +93,7 @@ TRACES_GLOBAL int recorder_put(u64 word, u32 tid, u32 what)
 	return recorder_put_here(word, tid, what);
 }
 
-/* Another task had the CPU for which threads of the target waited. Two events with one call. */
+/* Another task had the CPU while target threads waited. Two events in one call. */
 TRACES_GLOBAL int recorder_had_cpu(u32 tid, u32 key, u64 ns, u64 t)
 {
 	recorder_put_here(recorder_word(KD_RECORDED_HAD_CPU, 0, t), tid, recorder_ns(ns));

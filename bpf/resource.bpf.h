@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What threads read and write, their requests to disks, and what TCP sends again. Programs and maps
- * of their own, which only --resources loads. */
+/* I/O of threads, disk requests, and TCP retransmissions. These programs and maps are only
+ * loaded with --resources. */
 #ifndef RESOURCE_BPF_H
 #define RESOURCE_BPF_H
 
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct kd_io_record);
 } kd_io_records SEC(".maps");
 
-/* In flight, by their address. */
+/* In flight, by address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KD_REQUESTS);
@@ -46,9 +46,9 @@ struct {
 	__type(value, struct kd_resent);
 } kd_resent SEC(".maps");
 
-#define MESSAGES 32 /* of sendmmsg and recvmmsg, in one part */
+#define MESSAGES 32 /* of sendmmsg and recvmmsg, per part */
 
-/* What values begin as: too large for the stack. */
+/* Initial values: too large for the stack. */
 static const struct kd_block no_block = {};
 static const struct kd_resent none_resent = {};
 
@@ -75,8 +75,8 @@ static __always_inline u32 socket_io_kind(struct file *file)
 									      : KD_IO_NETWORK;
 }
 
-/* Of files that share one inode, which is of no type before 6.17 (cfd86ef7e8e7) and a regular
- * file since, only the file system tells. */
+/* Files that share an inode, which had no type before 6.17 (cfd86ef7e8e7) and is a regular file
+ * since, are only recognized by their file system. */
 static __always_inline u32 inode_io_kind(struct inode *inode, u32 mode)
 {
 	u32 device;
@@ -93,8 +93,8 @@ static __always_inline u32 inode_io_kind(struct inode *inode, u32 mode)
 										  : KD_IO_OTHER;
 }
 
-/* What the current thread's descriptor is. Another thread may have put another file there since
- * the call began. This function and those below are global, to be verified once. */
+/* Kind of the current thread's descriptor. Another thread may have replaced the file since the
+ * call began. This and the functions below are global, to be verified once. */
 __noinline u32 descriptor_io_kind(u32 fd)
 {
 	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
@@ -104,8 +104,8 @@ __noinline u32 descriptor_io_kind(u32 fd)
 	return mode == S_IFSOCK ? socket_io_kind(file) : inode_io_kind(inode, mode);
 }
 
-/* vmsplice maps the caller's memory into the end of a pipe that is written to, and copies from the
- * other. */
+/* vmsplice maps the caller's memory into a pipe opened for writing, and copies from one opened
+ * for reading. */
 static __always_inline bool descriptor_is_written(u32 fd)
 {
 	struct file *file = (struct file *)descriptor_file(bpf_get_current_task(), fd);
@@ -113,8 +113,8 @@ static __always_inline bool descriptor_is_written(u32 fd)
 	return BPF_CORE_READ(file, f_mode) & FMODE_WRITE;
 }
 
-/* Of struct mmsghdr in the target's memory, which are a struct msghdr each and the length of what
- * was sent or received: the first MESSAGES, at most n. */
+/* Sums up lengths in an array of struct mmsghdr in the target's memory: a struct msghdr each,
+ * and the length sent or received. The first MESSAGES, at most n. */
 __noinline u64 messages_part(u64 address, u32 n, bool is_compat)
 {
 	u32 size = is_compat ? 32 : 64, at = is_compat ? 28 : 56, length;
@@ -142,7 +142,7 @@ __noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
 	return bytes;
 }
 
-/* kinds: what was read from, and written to << 8: enum kd_io_kind, or KD_IO_KINDS if nothing. */
+/* kinds: source, and destination << 8: enum kd_io_kind, or KD_IO_KINDS for none. */
 __noinline int io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 {
 	u32 index = bank * kd_slots + slot, read = kinds & 0xff, written = kinds >> 8;
@@ -157,7 +157,7 @@ __noinline int io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 	}
 	if (read == KD_IO_KINDS && written == KD_IO_KINDS)
 		record->rings++;
-	/* That of KD_IO_KINDS is nobody's. */
+	/* Index KD_IO_KINDS is ignored. */
 	io = &record->read[BOUNDED(read, KD_IO_ROOM)];
 	io->calls++;
 	io->bytes += bytes;
@@ -190,7 +190,7 @@ static __always_inline u32 io_kinds(u32 read, u32 written)
 	return read | written << 8;
 }
 
-/* A call of the target returns that moves bytes. */
+/* A call of the target that moves bytes returns. */
 static __always_inline void io_end(u32 slot, u32 how, struct pt_regs *regs, s32 call, s64 result)
 {
 	u32 first = call_argument(regs, call, 0), kind = descriptor_io_kind(first);
@@ -246,7 +246,7 @@ static __always_inline void io_exit(s64 result)
 		io_end(target.slot, how, regs, call, result);
 }
 
-/* A task begins another one: a process if that leads itself. */
+/* A task creates another one: a process if the new task leads itself. */
 static __always_inline void fork_count(struct task_struct *child)
 {
 	struct target target = target_running();
@@ -255,8 +255,8 @@ static __always_inline void fork_count(struct task_struct *child)
 		io_book(target.slot, io_kinds(KD_IO_FORKS, KD_IO_KINDS), 0);
 }
 
-/* A process has become another program. The thread that made it so leads it now; it may still have
- * the slot of the one that led before, see thread_exec(). */
+/* A process executed another program. The thread that did so is now the leader; it may still
+ * have the slot of the former leader, see thread_exec(). */
 static __always_inline void exec_count(void)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -266,8 +266,8 @@ static __always_inline void exec_count(void)
 		io_book(slot, io_kinds(KD_IO_EXECS, KD_IO_KINDS), 0);
 }
 
-/* --- Requests to disks: whose they are is known when they are made, by the first of these events
- * that the kernel has. --- */
+/* --- Disk requests: their thread is known at creation, from the first of these events that the
+ * kernel has --- */
 
 static __always_inline void request_keep(u64 address, const struct target *target, u64 flags)
 {
@@ -281,7 +281,7 @@ static __always_inline void request_keep(u64 address, const struct target *targe
 		loss_count(KD_LOSS_REQUESTS);
 }
 
-/* It goes without completing: it was merged into another. Returns whether there was one. */
+/* Removed without completing: merged into another. Returns whether it was known. */
 static __always_inline bool request_forget(struct request *request)
 {
 	u64 address = (u64)request;
@@ -289,7 +289,7 @@ static __always_inline bool request_forget(struct request *request)
 	return !bpf_map_delete_elem(&kd_requests, &address);
 }
 
-/* It is made: whatever was at its address is gone, by an event that the kernel did not report. */
+/* Created: an earlier request at its address is gone, by an event that was not reported. */
 static __always_inline void request_start(struct request *request)
 {
 	struct target target = target_running();
@@ -300,7 +300,7 @@ static __always_inline void request_start(struct request *request)
 		request_keep((u64)request, &target, BPF_ANY);
 }
 
-/* It is passed on, by its own thread or by another: it may have begun before. */
+/* Passed on, by its own thread or another: may have begun earlier. */
 static __always_inline void request_begin(struct request *request)
 {
 	struct target target = target_running();
@@ -356,7 +356,7 @@ static __always_inline u32 request_kind(struct request *request)
 					   : KD_BLOCK_OTHER;
 }
 
-/* A part of the request, or all that is left of it, is complete. */
+/* A part of the request, or its rest, completes. */
 static __always_inline void request_end(struct request *request, u32 bytes)
 {
 	u64 address = (u64)request, t;
@@ -388,7 +388,7 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 	}
 }
 
-/* --- TCP: this runs in whatever was interrupted. --- */
+/* --- TCP: runs on top of whatever was interrupted --- */
 
 static __always_inline void resent_add(struct kd_resent_key *key, struct file *file)
 {
@@ -414,7 +414,7 @@ static __always_inline void segment_resent(struct sock *sk)
 	u64 t = clock_now();
 	struct part part;
 
-	if (!file) /* it is closed: nobody's */
+	if (!file) /* closed: no owner */
 		return;
 	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
 	FOR_EACH_BANK(bank)

@@ -1,61 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Part of kernel_delay.h: what threads read and write, and their requests to disks. */
+/* Included by kernel_delay.h: I/O of threads, and disk requests. */
 #ifndef KERNEL_DELAY_RESOURCE_H
 #define KERNEL_DELAY_RESOURCE_H
 
 #include "blocker.h"
 #include "descriptor.h"
 
-/* What a descriptor is of whose bytes are counted. */
+/* Kinds of descriptors with counted bytes. */
 enum kd_io_kind {
-	KD_IO_NETWORK, /* sockets but those below, and /dev/net/tun */
+	KD_IO_NETWORK, /* other sockets, and /dev/net/tun */
 	KD_IO_FILE,    /* files and block devices */
 	KD_IO_PIPE,    /* pipes and unix sockets */
 	KD_IO_TTY,
 	KD_IO_OTHER,
 	KD_IO_KINDS,
-	/* Calls only, which move no bytes: */
-	KD_IO_FORKS, /* a process that it began */
-	KD_IO_EXECS, /* a program that it became */
+	/* Only calls, without bytes: */
+	KD_IO_FORKS, /* created processes */
+	KD_IO_EXECS, /* executed programs */
 };
 #define KD_IO_ROOM 8 /* a power of two */
 
-/* What a system call does with bytes; its result is their number, but for the _MANY: */
+/* How a system call moves bytes; the result is their number, except for _MANY: */
 enum kd_io_call {
 	KD_IO_NONE,
 	KD_IO_READS,       /* from its first argument */
 	KD_IO_WRITES,      /* to it */
-	KD_IO_READS_MANY,  /* recvmmsg: that of messages, which say their lengths, */
+	KD_IO_READS_MANY,  /* recvmmsg: number of messages, which have lengths, */
 	KD_IO_WRITES_MANY, /* and sendmmsg */
-	KD_IO_SENDS_FILE,  /* to its first argument from the second */
+	KD_IO_SENDS_FILE,  /* to its first argument, from the second */
 	KD_IO_COPIES,      /* from its first argument to the third: splice, copy_file_range */
 	KD_IO_TEES,        /* to the second */
-	KD_IO_MAPS,        /* vmsplice: as its first argument was opened */
-	KD_IO_RING,        /* io_uring_enter, which does not say how many */
+	KD_IO_MAPS,        /* vmsplice: by the mode of its first argument */
+	KD_IO_RING,        /* io_uring_enter, which does not tell */
 };
 
 struct kd_io {
 	__u64 calls, bytes;
 };
 
-/* Of a thread in one window; a call counts when it returns, and if it does not fail. */
+/* Of a thread in a window; a call counts when it succeeds. */
 struct kd_io_record {
 	__u64 gen;
 	__u64 rings; /* calls of io_uring_enter */
 	struct kd_io read[KD_IO_ROOM], written[KD_IO_ROOM];
 };
 
-/* A request that a thread of the target has made, by its address. */
+/* A request by a target thread, by its address. */
 struct kd_request {
 	__u64 at;
-	__u64 bytes; /* completed until now */
+	__u64 bytes; /* completed so far */
 	__u32 slot, tid;
 };
 #define KD_REQUESTS 4096
 
 enum kd_block_kind { KD_BLOCK_READ, KD_BLOCK_WRITE, KD_BLOCK_OTHER, KD_BLOCK_KINDS };
 
-/* Requests of a thread to one disk that were completed in a window. */
+/* Requests of a thread to a disk, completed in a window. */
 struct kd_block_key {
 	__u64 gen; /* as struct kd_row_key */
 	__u32 slot;
@@ -64,14 +64,14 @@ struct kd_block_key {
 };
 
 struct kd_block {
-	__u64 count, total, max; /* from the request to its completion, ns */
+	__u64 count, total, max; /* from creation to completion, ns */
 	__u64 bytes;
 	char device[KD_DISK_NAME];
 	__u32 times[KD_HISTOGRAM_BUCKETS];
 };
-#define KD_BLOCKS 512 /* of all threads and windows that have not been read */
+#define KD_BLOCKS 512 /* in all threads and unread windows */
 
-/* Segments that TCP sent again in a window, whoever's socket it is. */
+/* TCP retransmissions in a window, of any socket. */
 struct kd_resent_key {
 	__u64 gen;
 	__u64 inode; /* of the socket */

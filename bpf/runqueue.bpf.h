@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Threads of the target that wait for a CPU. Each run queue has a list of them; at each
- * switch there the time since the one before is charged to the task that had the CPU, less
- * what interrupts and limits took.
+/* Target threads that wait for a CPU. Each run queue has a list of them; each switch there
+ * charges the time since the previous one to the task that had the CPU, without what interrupts
+ * and limits took.
  *
- * Where the list is full, a wait is charged at its end: the run queue has sums of what its
- * own threads had, interrupts, and nobody, of which the thread notes where they stood when it
- * began. The rest of it others had, but it is not known who.
+ * If the list is full, a wait is charged at its end. The run queue has sums of the time of
+ * target threads, interrupts and idle, which the thread records at its start. The rest belongs
+ * to unknown other tasks.
  *
- * Wakers write to the list of another CPU, without a compare-and-swap, which 5.10 lacks: an
- * entry may be overwritten. So a thread looks whether it is still listed when its wait ends,
- * and what has not been charged is unknown then; and an entry whose thread does not wait
- * there is dropped. */
+ * Wakers write to the lists of other CPUs without a compare-and-swap, which 5.10 lacks: an entry
+ * may be overwritten. So a thread checks if it is still listed when its wait ends; time not
+ * charged by then is unexplained. An entry whose thread no longer waits there is dropped. */
 #ifndef RUNQUEUE_BPF_H
 #define RUNQUEUE_BPF_H
 
@@ -25,7 +24,7 @@ static __always_inline struct kd_runqueue *runqueue_of(u32 cpu)
 	return bpf_map_lookup_elem(&kd_runqueues, &cpu);
 }
 
-/* 0: nobody. */
+/* 0: none. */
 static __always_inline u64 runqueue_waits(struct kd_runqueue *runqueue)
 {
 	const u64 *words = (const u64 *)runqueue->waiters;
@@ -39,8 +38,8 @@ static __always_inline bool state_waits(u32 state)
 	return kd_is_ready(state);
 }
 
-/* Interrupts' time until t, that of one which goes on included. An interrupt that found
- * nobody waiting is counted from now on. */
+/* Interrupt time until t, including one in progress. An interrupt that began while no thread
+ * waited counts from now on. */
 static __always_inline u64 irq_ns(u64 sum, u64 *since, u64 t)
 {
 	if (!*since)
@@ -58,7 +57,7 @@ static __always_inline u64 runqueue_soft_ns(struct kd_runqueue *runqueue, u64 t)
 							      : runqueue->soft_ns;
 }
 
-/* How long the present run has lasted, without interrupts. */
+/* Length of the current run, without interrupts. */
 static __always_inline u64 runqueue_run_ns(struct kd_runqueue *runqueue, u64 t)
 {
 	u64 irqs = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t) +
@@ -67,7 +66,7 @@ static __always_inline u64 runqueue_run_ns(struct kd_runqueue *runqueue, u64 t)
 	return elapsed(runqueue->since + irqs, t);
 }
 
-/* A task has been switched in, at t. */
+/* A task was switched in at t. */
 static __always_inline void runqueue_run(struct kd_runqueue *runqueue, enum kd_runs runs, u64 t)
 {
 	runqueue->since = t;
@@ -75,8 +74,7 @@ static __always_inline void runqueue_run(struct kd_runqueue *runqueue, enum kd_r
 	runqueue->runs = runs;
 }
 
-/* There is no entry for a thread: where the sums stand when its wait begins. Global, to be
- * verified once. */
+/* A thread got no entry: records the sums when its wait begins. Global, to be verified once. */
 __noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
@@ -93,7 +91,7 @@ __noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 	return 0;
 }
 
-/* Another entry than its first one for a thread that has none. Global, to be verified once. */
+/* Finds another entry for a thread whose first one is taken. Global, to be verified once. */
 __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
@@ -109,7 +107,7 @@ __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 			break;
 		}
 	}
-	/* From memory: what follows is verified once, and not for each that it may be. */
+	/* From memory: what follows is verified once, not for each possible value. */
 	index = READ_ONCE(thread->waiting.index);
 	if (index < KD_WAITERS)
 		WRITE_ONCE(runqueue->waiters[BOUNDED(index, KD_WAITERS)], slot);
@@ -118,8 +116,8 @@ __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 	return 0;
 }
 
-/* Puts a thread, whose wait may have begun earlier, on the list of a CPU. Its first entry is not
- * the same for all: wakers do not exclude each other. */
+/* Adds a thread to the list of a CPU; its wait may have begun earlier. First entries differ
+ * between threads: wakers do not exclude each other. */
 static __always_inline void waiting_list(struct kd_thread *thread, u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
@@ -130,7 +128,7 @@ static __always_inline void waiting_list(struct kd_thread *thread, u32 slot, u32
 	waiting->index = KD_WAITERS;
 	if (!runqueue)
 		return;
-	/* Runs in which nobody waited were not looked at, but for our own. */
+	/* Runs without waiting threads were not tracked, except those of target threads. */
 	if (!runqueue_waits(runqueue) && runqueue->runs != KD_RUNS_OWN)
 		runqueue_run(runqueue, KD_RUNS_OTHER, t);
 	waiting->hard_ns = irq_ns(runqueue->hard_ns, &runqueue->hard_since, t);
@@ -143,7 +141,7 @@ static __always_inline void waiting_list(struct kd_thread *thread, u32 slot, u32
 	WRITE_ONCE(runqueue->waiters[index], slot);
 }
 
-/* Takes it off the list. Returns whether it was on it: all up to now has been charged. */
+/* Removes it from the list. Returns whether it was listed: then everything so far was charged. */
 static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
 {
 	struct kd_runqueue *runqueue = runqueue_of(thread->waiting.cpu);
@@ -162,7 +160,7 @@ static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
 	return true;
 }
 
-/* The thread's state has just become a ready one, at t. woken: it has slept, or is new. */
+/* The thread's state has just become a ready one, at t. woken: it slept, or is new. */
 static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 					  struct task_struct *task, u32 cpu, bool woken, u64 t)
 {
@@ -176,13 +174,13 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 	waiting_list(thread, slot, cpu, t);
 }
 
-/* What has been added to a sum since the mark. */
+/* Growth of a sum since the mark. */
 static __always_inline u64 sum_part(u64 before, u64 now, u64 most)
 {
 	return lesser(elapsed(before, now), most);
 }
 
-/* Returns what it has taken by now. Global: the loop is verified once. */
+/* Returns the total of this key so far. Global, so that the loop is verified once. */
 __noinline u64 taker_add(u32 slot, u32 key, u64 ns)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -190,7 +188,7 @@ __noinline u64 taker_add(u32 slot, u32 key, u64 ns)
 	return thread ? kd_taker_add(&thread->waiting.takers, key, ns) : 0;
 }
 
-/* The same: most often one has all of it. */
+/* Fast path: most often one key has everything. */
 static __always_inline u64 taker_add_again(struct kd_takers *takers, u32 slot, u32 key, u64 ns)
 {
 	if (likely(takers->n && takers->of->key == key))
@@ -204,8 +202,8 @@ static __always_inline void taker_part(u32 slot, u32 key, u64 ns)
 		taker_add(slot, key, ns);
 }
 
-/* Charges a thread's time from its mark to t. key: who had the CPU but for interrupts; of one
- * that is not listed the run queue's sums say it. */
+/* Charges a thread's time from its mark to t. key: what had the CPU apart from interrupts; if
+ * the thread is not listed, the run queue's sums tell. */
 __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -274,8 +272,8 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	return 0;
 }
 
-/* The same where the task had all of it, and that lies in the open window and has a cell: so
- * it is at nearly each switch, for all who wait. Returns false if it is not so simple. */
+/* Fast path: the task had all the time, which lies in the open window, and has a cell. True at
+ * nearly each switch, for all waiting threads. Returns false otherwise. */
 static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u64 steal,
 						struct kd_thread *thread, u32 slot, u32 key, u64 t)
 {
@@ -293,8 +291,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u6
 	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
 	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
 		return false;
-	/* Now, as older verifiers forget what was compared with where the number is kept meanwhile.
-	 */
+	/* Now, because older verifiers forget bounds when the number is moved. */
 	charge = &blame->tasks[cell];
 	barrier_var(charge);
 	charge_add(charge, state_now(thread), t - since,
@@ -303,7 +300,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u6
 	return true;
 }
 
-/* Charges one of those who wait, or drops it if it no longer does. */
+/* Charges a waiting thread, or drops it if it no longer waits. */
 static __always_inline void waiter_charge(struct kd_runqueue *runqueue, u64 steal, u32 cpu, u32 i,
 					  u32 key, u64 t)
 {
@@ -319,8 +316,7 @@ static __always_inline void waiter_charge(struct kd_runqueue *runqueue, u64 stea
 		waiting_charge(slot, key, t);
 }
 
-/* The same of four, whose entries are one word. Global: who calls it goes on with nothing of what
- * is known here. */
+/* Charges four, whose entries are one word. Global: callers continue without what is known here. */
 __noinline int waiters_charge(u32 cpu, u32 first, u32 key, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
@@ -336,8 +332,8 @@ __noinline int waiters_charge(u32 cpu, u32 first, u32 key, u64 t)
 	return 0;
 }
 
-/* The thread that gets the CPU, if it has an entry there: charged, and taken off the list. Most
- * often nobody else waits, and no function has to be called. */
+/* Charges the thread that gets the CPU, if listed there, and removes it. Most often no other
+ * thread waits, and no function is called. */
 static __always_inline void waiting_end_listed(struct kd_runqueue *runqueue, struct target target,
 					       u32 cpu, u32 key, u64 t)
 {
@@ -356,8 +352,8 @@ static __always_inline void waiting_end_listed(struct kd_runqueue *runqueue, str
 /* A task leaves the CPU. */
 static __always_inline void runqueue_account(struct kd_runqueue *runqueue, u32 key, u64 t)
 {
-	/* No interrupt lasts beyond a switch; but for soft ones in threads (PREEMPT_RT), whose
-	 * time is that of their thread. */
+	/* No interrupt lasts beyond a switch, except softirqs in threads (PREEMPT_RT), whose
+	 * time is their thread's. */
 	runqueue->hard_since = runqueue->soft_since = 0;
 	if (key & KD_WHO_OF_TARGET)
 		runqueue->own_ns += runqueue_run_ns(runqueue, t);
@@ -366,7 +362,7 @@ static __always_inline void runqueue_account(struct kd_runqueue *runqueue, u32 k
 	runqueue_run(runqueue, KD_RUNS_OTHER, t);
 }
 
-/* All who wait there are charged for it. */
+/* Charges all threads waiting there. */
 static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cpu, u32 key, u64 t)
 {
 	for (u32 i = 0; i < KD_WAITERS / 4; i++)
@@ -374,7 +370,7 @@ static __always_inline void runqueue_charge(struct kd_runqueue *runqueue, u32 cp
 			waiters_charge(cpu, i * 4, key, t);
 }
 
-/* The thread has been switched in on this CPU, at t. */
+/* The thread was switched in on this CPU at t. */
 static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 cpu, u64 t)
 {
 	bool listed;
@@ -388,14 +384,14 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
 	if (likely(listed && thread->waiting.cpu == cpu))
 		return;
 	if (!thread->waiting.mark)
-		return; /* it waited before we looked */
+		return; /* its wait began before tracing */
 	loss_count(KD_LOSS_WAITERS);
 	waiting_charge(slot, KD_WHO_UNKNOWN, t);
 }
 
-/* It has been running on this CPU since t, although its last event left it waiting. Since the last
- * charge nobody knows: that is what user space makes of a wait that is not charged. Of a thread
- * that is not listed the sums know, which stay as they are until it is switched out. */
+/* It has been running on this CPU since t, although its last event left it waiting. The time
+ * since the last charge is unexplained: user space assumes this for uncharged waits. For an
+ * unlisted thread, the sums tell, and stay unchanged until it is switched out. */
 static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
 	if (!state_waits(state_now(thread)) || !thread->waiting.mark)
@@ -407,8 +403,8 @@ static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64
 		waiting_unlist(thread, slot);
 }
 
-/* The thread, which has been running, is about to be switched out: charges a wait whose end was not
- * reported. Here and not where that was found, as this is verified for fewer programs. */
+/* A running thread is about to be switched out: charges a wait whose end was not reported. Done
+ * here rather than where this was found, because fewer programs need to verify it. */
 static __always_inline void waiting_end_late(struct kd_thread *thread, u32 slot)
 {
 	if (likely(thread->waiting.index != KD_UNLISTED))
@@ -417,7 +413,7 @@ static __always_inline void waiting_end_late(struct kd_thread *thread, u32 slot)
 	waiting_unlist(thread, slot);
 }
 
-/* A thread that waits is about to be moved to another CPU. */
+/* A waiting thread is about to be moved to another CPU. */
 static __always_inline void waiting_move(struct target target, struct task_struct *task, u32 cpu)
 {
 	struct rq *rq;
@@ -426,7 +422,7 @@ static __always_inline void waiting_move(struct target target, struct task_struc
 	if (!state_waits(state_now(target.thread)))
 		return;
 	t = clock_now();
-	/* One that is being woken has not been on any run queue. */
+	/* A thread being woken was not on any run queue. */
 	if (task->on_rq) {
 		rq = task_rq(task);
 		waiting_charge(target.slot,
@@ -438,7 +434,7 @@ static __always_inline void waiting_move(struct target target, struct task_struc
 	waiting_list(target.thread, target.slot, cpu, t);
 }
 
-/* The iterator: a thread that was waiting before we looked; and who has the CPU. */
+/* Iterator: a thread that waited before tracing began; and what has the CPU. */
 static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 					  struct task_struct *task)
 {
@@ -465,15 +461,15 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 	WRITE_ONCE(thread->waiting.seen_mark, mark);
 }
 
-/* --- Interrupts on a CPU where somebody waits --- */
+/* --- Interrupts on a CPU with waiting threads --- */
 
 static __always_inline struct kd_runqueue *runqueue_here(void)
 {
 	return runqueue_of(bpf_get_smp_processor_id());
 }
 
-/* An interrupt begins; t: when, if the clock has been read, else 0. Returns the time if
- * it has been read by now. */
+/* An interrupt begins; t: current time, if already read, else 0. Returns the time if it was
+ * read. */
 static __always_inline u64 runqueue_irq_enter(bool hard, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
@@ -491,7 +487,7 @@ static __always_inline u64 runqueue_irq_enter(bool hard, u64 t)
 	return t;
 }
 
-/* When an interrupt ended, and how long it had lasted; 0: the clock has not been read. */
+/* End of an interrupt, and its length; 0: the clock was not read. */
 struct irq_end {
 	u64 t, ns;
 };

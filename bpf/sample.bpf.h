@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Records of where threads are running. */
+/* Records of running code. */
 #ifndef SAMPLE_BPF_H
 #define SAMPLE_BPF_H
 
 #include "trace.bpf.h"
 
-/* A sample of what is running on this CPU. */
+/* Samples what runs on this CPU. */
 static __always_inline void sample_trace(void *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), t = clock_now();
@@ -22,7 +22,7 @@ static __always_inline void sample_trace(void *ctx)
 	bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	trace->state = bytes > 0 ? KD_KERNEL : KD_USER;
-	/* Not what the thread's record says: this may be before it knows of the call. */
+	/* Not from the thread's record, which may not know of the call yet. */
 	trace->call = bytes > 0 ? regs_call(current_user_regs()) : KD_CALL_NONE;
 	if (trace->call < 0)
 		trace->call = KD_CALL_NONE;

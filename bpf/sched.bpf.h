@@ -28,9 +28,9 @@ static __always_inline u32 state_of_sleep(struct task_struct *task, u32 task_sta
 	return KD_BLOCKED;
 }
 
-/* A thread that slept for a lock or at a descriptor is woken; gen: of the one window that is open
- * now, or 0. The wait may have begun before that. Its state is still that in which it slept.
- * Global, to be verified once. */
+/* A thread that slept for a lock or at a descriptor is woken; gen: of the only open window, or
+ * 0. The wait may have begun before that. Its state is still the sleeping one. Global, to be
+ * verified once. */
 __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -52,7 +52,7 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 	return 0;
 }
 
-/* The same, unless it was short and lies in the open window: that has the sum. */
+/* Skips waits that are short and lie in the open window, which has their sum. */
 static __always_inline void sleep_count(void *ctx, struct event event, u32 state)
 {
 	struct kd_thread *thread = event.thread;
@@ -69,8 +69,7 @@ static __always_inline void sleep_count(void *ctx, struct event event, u32 state
 		count_add(&event.record->short_files, ns);
 }
 
-/* Where in the kernel a task sleeps: the innermost function that is not the scheduler's. 0: not
- * known. */
+/* Where a task sleeps in the kernel: the innermost function outside the scheduler. 0: unknown. */
 static __always_inline u64 task_sleeps_at(struct task_struct *task)
 {
 	u64 at = 0;
@@ -90,20 +89,19 @@ static __always_inline void kernel_sleep_end(struct event event, struct task_str
 	event.record->kernel_at = task_sleeps_at(task);
 }
 
-/* Gives a thread its slot of whose birth no fork event told. */
+/* Gives a slot to a thread whose birth no fork event reported. */
 static __always_inline bool thread_adopt(struct task_struct *task)
 {
 	return !task->se.sum_exec_runtime && process_is_ours(task->tgid) &&
 	       thread_is_wanted(task) && slot_adopt(task, clock_now());
 }
 
-/* Called for sched_waking (by the waker) and sched_wakeup (on the CPU where the
- * thread was put on the run queue): the first that finds the thread asleep
- * counts, so that the time of an interprocessor interrupt between the two is
- * ready time. Wakeups of threads that are not asleep happen and mean nothing.
+/* Called for sched_waking (by the waker) and sched_wakeup (on the CPU where the thread was
+ * queued). The first one that finds the thread asleep counts, so that the time of an IPI in
+ * between is ready time. Wakeups of threads that are not asleep are normal and ignored.
  *
- * And for sched_wakeup_new: the fork handler gave the thread its slot, but for those of which it is
- * not told. Until now it was on no run queue, and has no mark. */
+ * Also for sched_wakeup_new: the fork handler gave the thread its slot, except for unreported
+ * births. Until now it was on no run queue, and has no mark. */
 static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 {
 	struct target target;
@@ -146,7 +144,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		kernel_sleep_end(event, task);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
 		blocker_wake(event.slot, event.t);
-	/* Both at once, as far as possible: doing_until() adds the sleep that goes on. */
+	/* As atomically as possible: doing_until() adds the sleep in progress. */
 	if (state < KD_STOPPED)
 		event.thread->asleep_ns += event.t - event.thread->since;
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
@@ -156,23 +154,23 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		wait_woken(ctx, target, task, event.t);
 }
 
-/* Whether it matters that a task is woken; is_new: for the first time. */
+/* True if the wakeup of a task matters; is_new: its first one. */
 static __always_inline bool wakeup_matters(struct task_struct *task, bool is_new)
 {
 	return unlikely(task_is_ours(task->pid, task->tgid)) || (is_new && kd_by_thread) ||
 	       (!is_new && KD_TRACES && (kd_all_wakers || kd_recorder_wanted));
 }
 
-/* A task has been woken: goes on in kd_sched_waking if that matters. These tracepoints have the
- * same arguments, so the program that does all the work is verified once and not for each. */
+/* Handles a wakeup that matters in kd_sched_waking. These tracepoints have equal arguments, so
+ * the program with all the work is verified once, not for each. */
 static __always_inline void wakeup_pass(void *ctx, struct task_struct *task, bool is_new)
 {
 	if (wakeup_matters(task, is_new))
 		bpf_tail_call(ctx, &kd_wakeups, 0);
 }
 
-/* A thread is about to be put on another CPU, on which it has not run yet. What the last
- * event of several says counts, unless it had to leave: a wake-up may choose again. */
+/* A thread is about to be put on another CPU, where it has not run yet. The last of several
+ * events counts, unless it had to leave: a wakeup may choose again. */
 static __always_inline void thread_move(struct task_struct *task, u32 cpu)
 {
 	struct target target;
@@ -191,7 +189,7 @@ static __always_inline void thread_move(struct task_struct *task, u32 cpu)
 	waiting_move(target, task, cpu);
 }
 
-/* Why a thread comes to this CPU. Whose move was not seen may still have had to leave. */
+/* Why a thread comes to this CPU. Without a reported move it may still have had to leave. */
 static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
 {
 	if (unlikely(cpu != thread->cpu && thread->moved == KD_MOVE_OTHER) &&
@@ -233,9 +231,9 @@ static __always_inline void switch_in(struct target target, u64 steal, u64 t)
 	thread_enter(thread, thread_running_state(thread), t, KD_RECORDED_RUN, 0);
 }
 
-/* The thread is running at t although its last event says otherwise: a switch
- * was not reported, as seen on kernels that hide some of their tasks from
- * tracing. When it came follows from the kernel's own count of the run time. */
+/* The thread is running at t, although its last event says otherwise: a switch was not reported,
+ * as on kernels that hide some tasks from tracing. Its time follows from the kernel's own count
+ * of run time. */
 __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 {
 	struct target target = { .slot = slot, .thread = slot_thread(slot) };
@@ -270,7 +268,8 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 		    thread->restart_at);
 }
 
-/* What a thread did in the lead of its run, see below: it came from a call, or from user mode. */
+/* State of a thread in the lead of its run, see below: it came from a system call, or from user
+ * mode. */
 static __always_inline u32 lead_state(struct kd_thread *thread)
 {
 	if (thread->ready_state == KD_READY_WOKEN)
@@ -279,10 +278,10 @@ static __always_inline u32 lead_state(struct kd_thread *thread)
 										      : KD_USER;
 }
 
-/* The scheduler's clock may have begun the run before the switch: a wakeup that
- * preempts (the idle thread, too) reads that clock and spares the switch the
- * reading (rq_clock_skip_update() in wakeup_preempt()). That part of the wait is
- * CPU time to the kernel, and so it is to us. Returns how much it was. */
+/* The scheduler's clock may have started the run before the switch: a preempting wakeup (also of
+ * idle) reads that clock and saves the switch from reading it (rq_clock_skip_update() in
+ * wakeup_preempt()). The kernel counts that part of the wait as CPU time, and so do we. Returns
+ * its length. */
 static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 {
 	struct kd_thread *thread = event.thread;
@@ -303,7 +302,7 @@ static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
 	return lead;
 }
 
-/* A thread that goes to sleep. */
+/* A thread goes to sleep. */
 static __always_inline void sleep_begin(struct target target, u64 t, struct task_struct *task,
 					u32 task_state)
 {
@@ -325,7 +324,7 @@ static __always_inline void sleep_begin(struct target target, u64 t, struct task
 			     thread->locked.holder, t);
 }
 
-/* The thread's run ends at t. exec_ns: what it has run by the kernel's count. */
+/* The thread's run ends at t. exec_ns: its run time by the kernel's count. */
 static __always_inline void run_end(struct target target, u32 runnable, u64 exec_ns, u64 steal,
 				    u64 t)
 {
@@ -337,11 +336,11 @@ static __always_inline void run_end(struct target target, u32 runnable, u64 exec
 	steal_look(slot, thread, steal, t);
 	event = event_at(target, t);
 	t = event.t;
-	/* What it was doing is certain: it ran. */
+	/* It was certainly running. */
 	state_book(event, thread_running_state(thread));
 	if (kd_interruptions_wanted && thread_running_state(thread) == KD_FAULT)
 		interruption_add(slot, interrupted_by(KD_BY_FAULT, 0), thread->since, t);
-	/* In a softirq in its thread (PREEMPT_RT): what follows until switch_in() is none of it. */
+	/* In a threaded softirq (PREEMPT_RT): time until switch_in() is not part of it. */
 	if (unlikely(thread->softirq.since))
 		thread->softirq.stolen -= t;
 	interruption_out(thread, runnable, t);
@@ -357,8 +356,8 @@ static __always_inline void run_end(struct target target, u32 runnable, u64 exec
 	thread->on_cpu = 0;
 }
 
-/* Of a thread that is switched out nothing was reported since it came, or since we look. What has
- * made no call since then may be in one. */
+/* A thread is switched out that had no event since it was switched in, or since tracing began.
+ * Without a call since then, it may be in one. */
 static __noinline void run_unreported(u32 slot, struct task_struct *task, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -425,7 +424,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 	u64 t = clock_now(), steal = steal_switch(cpu, t);
 	struct target target, to = {};
 
-	/* In memory the verifier knows nothing of it, and does not try each case to the end. */
+	/* Through memory: otherwise the verifier follows each case to the end. */
 	WRITE_ONCE(runqueue->waited, runqueue_waits(runqueue) != 0);
 	WRITE_ONCE(runqueue->others, !out);
 	if (!READ_ONCE(runqueue->others)) {
@@ -450,7 +449,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		runqueue_charge(runqueue, cpu, key, t);
 	}
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
-	/* Nobody waits here. What still counts is of threads that the kernel's tracing hid. */
+	/* No thread waits here. The remaining count is of threads hidden from tracing. */
 	if (!next->pid && unlikely(READ_ONCE(runqueue->unlisted)))
 		WRITE_ONCE(runqueue->unlisted, 0);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
@@ -468,7 +467,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 	}
 }
 
-/* What a task is that is switched out. */
+/* State of a task at its switch-out. */
 static __always_inline u32 state_of_switch(struct task_struct *task, u32 task_state)
 {
 	if (!task_state)
@@ -476,13 +475,13 @@ static __always_inline u32 state_of_switch(struct task_struct *task, u32 task_st
 	return task_state & TASK_DEAD ? KD_DEAD : state_of_sleep(task, task_state);
 }
 
-/* A task leaves a CPU for which one that the recorder follows waits. */
+/* A task leaves a CPU that a followed task waits for. */
 static __always_inline void client_waited(struct kd_runqueue *runqueue, struct task_struct *prev)
 {
 	struct rq *rq = task_rq(prev);
 	u64 t;
 
-	/* Where threads of the target wait, too, it is noted anyway. */
+	/* Where target threads wait, too, it is recorded anyway. */
 	if (!bpf_core_field_exists(prev->sched_info) || !rq || runqueue_waits(runqueue))
 		return;
 	t = clock_now();
@@ -490,8 +489,7 @@ static __always_inline void client_waited(struct kd_runqueue *runqueue, struct t
 			 elapsed(prev->sched_info.last_arrival, BPF_CORE_READ(rq, clock)), t);
 }
 
-/* What the recorder has of tasks of others. A function of its own, as most switches need nothing of
- * it. */
+/* Records tasks outside the target. A separate function, because most switches do not need it. */
 static __noinline int others_switch(struct task_struct *prev, struct task_struct *next,
 				    u32 prev_state)
 {
@@ -517,8 +515,8 @@ static __noinline int others_switch(struct task_struct *prev, struct task_struct
 	return 0;
 }
 
-/* One that is preempted could run on, whatever its state. preempt: 0 or 1, as a number, or the
- * verifier would follow what comes for both. */
+/* A preempted task could continue, whatever its state. preempt: 0 or 1, as a number, because the
+ * verifier would follow both cases. */
 static __always_inline void thread_switch(u32 preempt, struct task_struct *prev,
 					  struct task_struct *next, u32 prev_state)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The task iterator: gives slots to the threads that were there before us,
- * seeds their state, and reads the kernel's count of their run time. It runs at
- * the start and at every edge. Live events win over it: it writes only fields
- * that they do not write, and they adopt its seed at their first event. */
+/* Task iterator: gives slots to threads that existed before tracing, seeds their state, and
+ * reads the kernel's count of their run time. It runs at the start and at every edge. Live
+ * events have precedence: the iterator only writes fields that they do not write, and they adopt
+ * its seed at their first event. */
 #ifndef SEED_BPF_H
 #define SEED_BPF_H
 
 #include "sched.bpf.h"
 
 #define SEED_TRIES 4
-/* A thread this old that nobody has given a slot was missed. */
+/* A thread this old without a slot was missed. */
 #define SEED_AGE_NS 10000000ULL
 
 static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struct task_struct *task)
@@ -19,7 +19,7 @@ static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struc
 	if (thread->state != KD_UNSEEN)
 		return;
 	if (task->on_cpu) {
-		/* Or in a call: its exit will tell, or its registers when it is switched out. */
+		/* Or in a call: shown by its exit, or by its registers at switch-out. */
 		thread->seed_call = task_is_kernels(task) ? KD_CALL_UNKNOWN : KD_CALL_NONE;
 		thread->seed_state = thread->seed_call == KD_CALL_NONE ? KD_USER : KD_KERNEL;
 		return;
@@ -40,8 +40,8 @@ static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struc
 						   &thread->seed_at);
 }
 
-/* Both counts of the run time at one moment, into the reading of that index. Returns false if a
- * switch came between. Global: verified once, not for each try. */
+/* Reads both counts of run time at the same moment, into the reading of that index. Returns
+ * false if a switch intervened. Global, to be verified once, not per try. */
 __noinline bool seed_reading_try(u32 slot, u32 index)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -89,7 +89,7 @@ static __always_inline void seed_reading(struct kd_thread *thread, u32 slot,
 	thread_read_counts(reading, task);
 }
 
-/* A slot for a thread that is followed from now on. */
+/* Slot for a thread followed from now on. */
 static __noinline u32 slot_join(struct task_struct *task)
 {
 	u64 t = clock_now();
@@ -99,35 +99,36 @@ static __noinline u32 slot_join(struct task_struct *task)
 	if (!thread)
 		return KD_SLOT_FREE;
 	thread->born = t;
-	thread->call_since = t; /* of the call that it is in */
+	thread->call_since = t; /* start of its current call */
 	return slot;
 }
 
-/* A slot for a thread that has none, if nobody else may be giving it one right now: this
- * program can be preempted by that very thread. See slot_adopt(). */
+/* Slot for a thread without one, unless something else may be assigning it right now: that very
+ * thread can preempt this program. See slot_adopt(). */
 static __always_inline u32 seed_slot(struct task_struct *task)
 {
 	u64 started = task->start_time, t = bpf_ktime_get_ns();
 	u32 slot = tid_slot_rarely(task->pid);
 
-	/* Those that user space has named are refused one until now. One that was refused it for
-	 * lack of room may have got another name. */
+	/* Threads named by user space are marked as refused until now. A thread refused for lack
+	 * of space may have been renamed. */
 	if (!thread_is_wanted(task) && !(kd_filter == KD_FILTER_TIDS && slot == KD_SLOT_REFUSED)) {
 		if (slot == KD_SLOT_FREE || slot == KD_SLOT_REFUSED)
 			tid_set(task->pid, KD_SLOT_UNWANTED);
 		return KD_SLOT_FREE;
 	}
-	if (kd_visit == KD_VISIT_CLOSE || kd_visit == KD_VISIT_WAITING) { /* it is too late */
-		if (slot != KD_SLOT_REFUSED && /* a process that came after the window lacks none */
+	if (kd_visit == KD_VISIT_CLOSE || kd_visit == KD_VISIT_WAITING) { /* too late */
+		if (slot != KD_SLOT_REFUSED && /* a process that came after the window does not
+						* need one */
 		    process_began(task->tgid) < kd_visit_end &&
 		    (started < kd_attached_at || started + SEED_AGE_NS <= t))
 			loss_count(KD_LOSS_THREADS);
 		return KD_SLOT_FREE;
 	}
-	if (kd_visit == KD_VISIT_JOIN) /* those that were refused a slot wait for the next window */
+	if (kd_visit == KD_VISIT_JOIN) /* threads refused a slot wait for the next window */
 		return slot == KD_SLOT_FREE && started + SEED_AGE_NS <= t ? slot_join(task)
 									  : KD_SLOT_FREE;
-	/* There may be room for it by now. */
+	/* There may be space by now. */
 	if (slot == KD_SLOT_REFUSED)
 		return slot_take(task, KD_UNSEEN, clock_now());
 	if (kd_seeded || started >= kd_attached_at)
@@ -135,7 +136,7 @@ static __always_inline u32 seed_slot(struct task_struct *task)
 	return slot_take(task, KD_UNSEEN, clock_now());
 }
 
-/* Where one sleeps that goes on. */
+/* Where an open sleep is in the kernel. */
 static __always_inline void kernel_sleep_visit(struct kd_thread *thread, struct task_struct *task)
 {
 	u64 since = thread->since;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Records of slow system calls: of those that end, and of those that go on when a window
- * closes. */
+/* Records of slow system calls: those that end, and those still open when a window closes. */
 #ifndef SLOW_CALL_BPF_H
 #define SLOW_CALL_BPF_H
 
@@ -23,14 +22,14 @@ static __always_inline void trace_take_wait(struct kd_trace *trace, u32 slot)
 	wait->ns = 0;
 }
 
-/* When a system call began, or since when we know of it. */
+/* When a system call began, or else when tracing began. */
 static __always_inline u64 call_began(struct kd_thread *thread)
 {
 	return thread->call_since ?: kd_traces_from;
 }
 
-/* A call ends that was slow, or whose waits were. If it goes on as another, or was
- * not slow itself, its stack is sent alone. */
+/* A call ends that was slow, or whose waits were. If it continues as another, or was not slow
+ * itself, only its stack is sent. */
 static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u32 slow)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -69,7 +68,7 @@ static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u
 	trace_send(key, false);
 }
 
-/* A call in no window: its wait is not the next one's. */
+/* A call outside windows: drops its wait, which is not the next call's. */
 static __noinline void call_trace_drop(u32 slot)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -81,8 +80,8 @@ static __noinline void call_trace_drop(u32 slot)
 	thread->noted = 0;
 }
 
-/* To be called when a system call ends, before its thread forgets it. One that was
- * going on when the last window ended is that window's. */
+/* Called at the end of a system call, before its thread forgets it. A call that was open when
+ * the last window ended belongs to that window. */
 static __always_inline void call_trace(void *ctx, struct event event, u8 class, s64 result)
 {
 	struct kd_thread *thread = event.thread;
@@ -99,7 +98,7 @@ static __always_inline void call_trace(void *ctx, struct event event, u8 class, 
 		call_trace_drop(event.slot);
 }
 
-/* A call that could have gone on has ended; its stack was sent when that was open. */
+/* A call that could have continued has ended; its stack was sent while it was open. */
 TRACES_GLOBAL int call_trace_dropped(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -125,7 +124,7 @@ TRACES_GLOBAL int call_trace_dropped(u32 slot)
 	return trace_send(key, false);
 }
 
-/* For the iterator: a slow call that has not ended. User space copies the stack. */
+/* Iterator: a slow call that has not ended. User space copies the stack. */
 static __always_inline void open_call_trace(struct task_struct *task)
 {
 	struct target target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Stacks: of the kernel by its own unwinder, of the user by a copy of registers
- * and memory, which user space unwinds. */
+/* Stacks: kernel stacks by the kernel's own unwinder, user stacks as a copy of registers and
+ * memory, which user space unwinds. */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
 
@@ -8,16 +8,15 @@
 #include "maps.bpf.h"
 #include "target.bpf.h"
 
-/* Where a stack's end is not known, it is taken to be behind so many pages that
- * could not be read. */
+/* If the end of a stack is unknown, it is assumed after this many unreadable pages. */
 #define HOLE_PAGES 16
 
-/* Who is using a scratch record: programs that may interrupt each other, one of
- * each kind per CPU, and the iterator. */
+/* Users of scratch records: programs that may interrupt each other, one of each kind per CPU,
+ * and the iterator. */
 enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
-#define SCRATCH_ITERATOR 0 /* its key; those of CPUs come behind */
+#define SCRATCH_ITERATOR 0 /* its key; those of CPUs follow */
 
-/* How far the copying of a stack has come. */
+/* Progress of copying a stack. */
 #define KD_PART_PAGES 4
 struct kd_cursor {
 	u64 at, end;
@@ -25,22 +24,22 @@ struct kd_cursor {
 	u32 offset, misses, page, pages;
 };
 
-/* What stacks are copied for: threads taken off their CPU may wait for a moment only. */
+/* Purposes of copies: threads taken off their CPU may only wait for a moment. */
 enum purpose { FOR_RECORD, IN_ADVANCE, PURPOSES };
 
 struct kd_scratch {
 	struct kd_trace trace;
-	/* Room for the returns, and where the verifier sees no end. */
+	/* Space for the returns, and for accesses the verifier cannot bound. */
 	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE];
 	struct kd_cursor cursor;
-	u64 due[PURPOSES]; /* when what copies have cost will have been made up for */
-	u64 copied_at;     /* the trace's, 0: not copied */
+	u64 due[PURPOSES]; /* when the costs of copies will be made up for */
+	u64 copied_at;     /* mapped_at of the trace, 0: not copied */
 	u32 purpose;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* CPUs * SCRATCHES, and the iterator's */
+	__uint(max_entries, 1); /* CPUs * SCRATCHES, plus the iterator's */
 	__type(key, u32);
 	__type(value, struct kd_scratch);
 } kd_scratches SEC(".maps");
@@ -62,15 +61,15 @@ static __always_inline struct kd_trace *scratch_trace(u32 key)
 	return scratch ? &scratch->trace : NULL;
 }
 
-/* What copies have cost, at the share that they may have, runs ahead of the clock by no
- * more than a burst. Each CPU has its own account. */
+/* Costs of copies, scaled by their share, may run ahead of the clock by at most a burst. Each
+ * CPU is accounted separately. */
 static __always_inline bool stack_is_allowed(struct kd_scratch *scratch, enum purpose purpose,
 					     u64 t)
 {
 	return !kd_stack_share || scratch->due[purpose] <= t + kd_stack_burst;
 }
 
-/* A program may be interrupted for long; no copy takes longer. */
+/* A program may be interrupted for long; no copy takes longer than this. */
 #define COPY_NS_MAX 200000
 
 static __always_inline void stack_charge(struct kd_scratch *scratch)
@@ -83,7 +82,7 @@ static __always_inline void stack_charge(struct kd_scratch *scratch)
 	*due = (*due > now ? *due : now) + ns * 1000000 / kd_stack_share;
 }
 
-/* The kernel's stack of a thread that is not running, or of the current one. */
+/* Kernel stack of a thread that is not running, or of the current one. */
 static __always_inline void kernel_stack_take(struct kd_trace *trace, struct task_struct *task)
 {
 	long bytes = 0;
@@ -95,16 +94,17 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 
 #define SCHED_PART 12
 
-/* For sched_words_find(): looks at count words of the stack's copy from first on, SCHED_PART at
- * most. Returns whether the innermost function that the kernel shows has been found. Branches only
- * to leave, as in stack_copy_part(). Global: a part is verified once, not the whole loop. */
+/* For sched_words_find(): examines count words of the stack's copy from first on, at most
+ * SCHED_PART. Returns whether the innermost function shown by the kernel was found. Only
+ * branches to leave, as in stack_copy_part(). Global, so that a part is verified once, not the
+ * entire loop. */
 TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	const u64 last = KD_SCHED_WORDS - 1;
 	u64 n, word, *words, from = first;
 
-	barrier_var(from); /* it is this register that has to be in bounds */
+	barrier_var(from); /* this register must be in bounds */
 	if (!scratch || from >= SCHED_STACK / sizeof(u64))
 		return 1;
 	words = (u64 *)scratch->stack + from;
@@ -112,7 +112,7 @@ TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 		word = words[i];
 		if (word == scratch->trace.kernel[0])
 			return 1;
-		/* In memory the verifier does not follow it. */
+		/* Through memory, so that the verifier does not follow it. */
 		n = scratch->trace.n_sched;
 		scratch->trace.sched[BOUNDED(n, KD_SCHED_WORDS)] = word;
 		scratch->trace.n_sched = n + (is_image_address(word) & (n - last) >> 63);
@@ -120,10 +120,10 @@ TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 	return 0;
 }
 
-/* Of a thread that is not running, whose kernel stack has been taken: the words that lie
- * inside of it and may be return addresses. All that bpf_get_task_stack() leaves out are there
- * (stack_trace_consume_entry_nosched()): which they are, user space finds by the names of the
- * functions. Global, to be verified once. */
+/* For a thread that is not running, with its kernel stack taken: collects words inside the stack
+ * that may be return addresses. They include all that bpf_get_task_stack() leaves out
+ * (stack_trace_consume_entry_nosched()); user space picks them by function name. Global, to be
+ * verified once. */
 TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -140,7 +140,7 @@ TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
 	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < n; i += SCHED_PART)
 		if (sched_words_part(key, i, n - i))
 			return 0;
-	scratch->trace.n_sched = 0; /* that was not the stack */
+	scratch->trace.n_sched = 0; /* not the right stack */
 	return 0;
 }
 
@@ -152,8 +152,8 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 		sched_words_find(key, sp, stack + kd_stack_size);
 }
 
-/* The registers that a thread had in user mode. They are read where its stack will be: the
- * program's own stack has no room for them (512 bytes for all functions that it is in). */
+/* User registers of a thread. Read to where its stack will be: the program's own stack has no
+ * space for them (512 bytes for all nested functions). */
 static __always_inline bool registers_read(__u64 into[KD_REGS], void *room, const void *from)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -189,9 +189,9 @@ static __always_inline bool registers_take(struct kd_trace *trace, const void *f
 	return registers_read(trace->regs, ((struct kd_scratch *)trace)->stack, from);
 }
 
-/* Up to which address the stack with this stack pointer may go; ~0 if that is not
- * known. C libraries put a thread's control block, which its thread pointer leads
- * to, above its stack; the first thread's has the arguments there. */
+/* Upper bound of the stack with this stack pointer; ~0 if unknown. C libraries put a thread's
+ * control block, where its thread pointer leads, above its stack; the first thread has its
+ * arguments there. */
 static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 {
 	u64 thread_pointer = task_thread_pointer(task), end = ~0ULL;
@@ -204,8 +204,8 @@ static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 	return end == ~0ULL ? end : (end | (KD_STACK_PAGE - 1)) + 1;
 }
 
-/* In a signal's handler, on a stack of its own: what it interrupted is on the
- * thread's, how deep is not known. */
+/* In a signal handler on its own stack: the interrupted part is on the thread's stack, at an
+ * unknown depth. */
 static __always_inline void other_stack(struct kd_trace *trace, struct task_struct *task)
 {
 	u64 start = BPF_CORE_READ(task, sas_ss_sp), size = BPF_CORE_READ(task, sas_ss_size);
@@ -230,10 +230,9 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 	other_stack(trace, task);
 }
 
-/* Copies a part of what there is of a stack, and moves the cursor on. Branches only to
- * leave: the verifier would follow each twice as often. Global, as stack_copy() is: the
- * verifier walks its loop once, not for each of the parts. Returns whether there may be
- * more. */
+/* Copies a part of a stack, and advances the cursor. Only branches to leave: the verifier would
+ * follow each twice as often. Global, like stack_copy(), so that its loop is verified once, not
+ * per part. Returns whether there may be more. */
 TRACES_GLOBAL int stack_copy_part(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -256,7 +255,7 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 			break;
 		}
 		part = KD_STACK_PAGE - at % KD_STACK_PAGE;
-		if (offset + part > kd_user_bytes) { /* only a part of the page, and no more */
+		if (offset + part > kd_user_bytes) { /* part of the page, and then stop */
 			scratch->trace.flags |= KD_TRACE_CUT;
 			part = kd_user_bytes - offset;
 			cursor->pages = i + 1;
@@ -279,8 +278,8 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 	return more;
 }
 
-/* Copies what there is of a stack, behind offset bytes that are there already. Returns
- * the new offset. Global, to be verified once. */
+/* Copies a stack after offset bytes of earlier data. Returns the new offset. Global, to be
+ * verified once. */
 TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -316,7 +315,7 @@ TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
 	struct return_instance *instance = (struct return_instance *)address;
 	struct kd_return *to;
 
-	barrier_var(at); /* it is this register that has to be in bounds */
+	barrier_var(at); /* this register must be in bounds */
 	if (!scratch || at > KD_STACK_MAX + KD_RETURNS * sizeof(*to))
 		return 0;
 	to = (struct kd_return *)&scratch->stack[at];
@@ -325,8 +324,8 @@ TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
 	return (u64)BPF_CORE_READ(instance, next);
 }
 
-/* Copies where functions with return probes return to, behind offset bytes that are there
- * already: what is on the stack leads to the kernel's trampoline. */
+/* Copies the return targets of functions with return probes, after offset bytes of earlier data:
+ * on the stack they are replaced by the kernel's trampoline. */
 TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -340,7 +339,7 @@ TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 	return 0;
 }
 
-/* What uprobes have changed of a thread whose registers and stack have been copied. */
+/* Undoes uprobe changes for a thread whose registers and stack were copied. */
 static __always_inline void uprobes_undo(struct kd_trace *trace, u32 key, struct task_struct *task)
 {
 	struct return_instance *innermost = task_returns(task);
@@ -354,7 +353,7 @@ static __always_inline void uprobes_undo(struct kd_trace *trace, u32 key, struct
 	returns_copy(key, trace->size + trace->other_size, (u64)innermost);
 }
 
-/* Copies the stack of the current thread, whose registers have been taken. */
+/* Copies the stack of the current thread, whose registers were taken. */
 static __always_inline void user_stack_take(struct kd_trace *trace, u32 key)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();

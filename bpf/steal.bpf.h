@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the hypervisor takes from a CPU of a virtual machine. The kernel reads that clock (steal
- * time) only where it also brings a run queue's clock up to date, at ticks and switches; so there
- * it is looked at, and the time since the look before is where it was taken. */
+/* Steal time: what the hypervisor takes from a CPU of a virtual machine. The kernel only reads
+ * that clock where it also updates a run queue's clock, at ticks and switches. The programs look
+ * there, too; any new steal time was taken since the previous look. */
 #ifndef STEAL_BPF_H
 #define STEAL_BPF_H
 
@@ -9,12 +9,12 @@
 #include "interruption.bpf.h"
 #include "window.bpf.h"
 
-/* Interrupts closer to each other are no ticks. */
+/* Interrupts at shorter distances are not ticks. */
 #define STEAL_LOOK_NS 900000
 
-/* What a look at a switch finds is good for this long: what is taken passes on our clock, too, so
- * no more than this is seen late. Looking costs some 40 ns. (An interrupt may look before the run
- * queue's clock is up to date.) */
+/* Validity of a look at a switch: stolen time also passes on our clock, so no more than this is
+ * noticed late. A look costs about 40 ns. (An interrupt may look before the run queue's clock is
+ * updated.) */
 #define STEAL_FRESH_NS 10000
 
 static __always_inline bool steal_is_fresh(const struct kd_steal_cpu *steal, u64 t)
@@ -22,7 +22,7 @@ static __always_inline bool steal_is_fresh(const struct kd_steal_cpu *steal, u64
 	return steal->ns && t < steal->at + STEAL_FRESH_NS;
 }
 
-/* What was taken by t, which is now, from any CPU, with 1 added, so that 0 is "not known". */
+/* Steal time by t, which is now, from any CPU, plus 1, so that 0 means "unknown". */
 static __always_inline u64 steal_now(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -32,8 +32,8 @@ static __always_inline u64 steal_now(u32 cpu, u64 t)
 	return rq_stolen_ns((struct rq *)steal->runqueue);
 }
 
-/* Looks at what was taken from this CPU: at a switch, when the task that leaves it is still the
- * current one, or in an interrupt. Global, as the two below: verified once. */
+/* Reads this CPU's steal time: at a switch, while the leaving task is still current, or in an
+ * interrupt. Global, like the two below, to be verified once. */
 __noinline u64 steal_read(u32 cpu)
 {
 	struct kd_steal_cpu *steal = bpf_map_lookup_elem(&kd_steals, &cpu);
@@ -46,7 +46,7 @@ __noinline u64 steal_read(u32 cpu)
 	return steal->ns;
 }
 
-/* The same at a switch at t. */
+/* At a switch at t. */
 static __always_inline u64 steal_switch(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -57,7 +57,7 @@ static __always_inline u64 steal_switch(u32 cpu, u64 t)
 	return steal_read(cpu);
 }
 
-/* As of the last switch or tick that was looked at. */
+/* As of the last switch or tick looked at. */
 static __always_inline u64 steal_then(u32 cpu)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -65,8 +65,8 @@ static __always_inline u64 steal_then(u32 cpu)
 	return steal ? steal->ns : 0;
 }
 
-/* A thread has run since the look before, and until t; steal: see steal_now(). What was taken
- * meanwhile may have been taken at any time: an edge of a window divides it. */
+/* A thread has run since the previous look, and until t; steal: see steal_now(). Stolen time may
+ * have been taken at any point: an edge of a window divides it. */
 __noinline int steal_book(u32 slot, u64 steal, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -93,8 +93,8 @@ __noinline int steal_book(u32 slot, u64 steal, u64 t)
 	{
 		if (!window_part(bank, since, t, &part))
 			continue;
-		/* A cell, for the rest of the record may be in the hands of the program that an
-		 * interrupt has hit. */
+		/* A cell, because the interrupted program may be changing the rest of the
+		 * record. */
 		record = record_raw(slot, bank);
 		if (record)
 			cell_add(&record->stolen, part.gen,
@@ -119,8 +119,8 @@ static __always_inline bool thread_has_cpu(const struct kd_thread *thread)
 	return thread->on_cpu || (thread->state == KD_UNSEEN && kd_is_running(thread->seed_state));
 }
 
-/* The same in an interrupt that began at t. If it is a tick, it has brought the clock up to date.
- * No switch may have been looked at on this CPU yet. */
+/* In an interrupt that began at t. If it is a tick, it has updated the clock. There may have
+ * been no look at a switch on this CPU yet. */
 __noinline int steal_tick(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -130,7 +130,7 @@ __noinline int steal_tick(u32 slot, u64 t)
 	return 0;
 }
 
-/* All that was taken from a thread by now, as the iterator sees it. */
+/* All time stolen from a thread so far, for the iterator. */
 __noinline u64 steal_counted(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -146,7 +146,7 @@ __noinline u64 steal_counted(u32 slot)
 	return now > before ? stolen_ns + now - before : stolen_ns;
 }
 
-/* The thread has been switched in. */
+/* The thread was switched in. */
 static __always_inline void steal_begin(struct kd_thread *thread, u64 steal, u64 t)
 {
 	if (!kd_steal)

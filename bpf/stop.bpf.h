@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Who stops threads: the sender of a signal of job control, which is noted when it is sent, or
- * the tracer, who becomes a traced thread's parent. */
+/* What stops threads: the sender of a job control signal, noted when it is sent, or the tracer,
+ * which is a traced thread's parent. */
 #ifndef STOP_BPF_H
 #define STOP_BPF_H
 
 #include "compat.bpf.h"
 #include "window.bpf.h"
 
-/* include/linux/sched/signal.h: of a signal that the kernel sends by itself. Of these signals
- * only terminals do so (drivers/tty), and ptrace(2), which makes its sender the tracer. */
+/* include/linux/sched/signal.h: a signal sent by the kernel itself. Only terminals (drivers/tty)
+ * do this for these signals, and ptrace(2), whose caller becomes the tracer. */
 #define SEND_SIG_PRIV 1
 
-/* Who sent such a signal to a process last. */
+/* Last sender of such a signal to a process. */
 static __always_inline struct kd_stopper *stop_sender(u32 tgid, u32 index)
 {
 	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
@@ -20,8 +20,8 @@ static __always_inline struct kd_stopper *stop_sender(u32 tgid, u32 index)
 		       : &kd_stop_senders[BOUNDED(index, KD_STOP_SIGNALS)];
 }
 
-/* The current thread sends a signal. A stop signal stops all of the process, whichever thread
- * it is for. */
+/* The current thread sends a signal. A stop signal stops the entire process, whichever thread
+ * gets it. */
 static __always_inline void stop_sent(u32 signal, u64 info, u64 address)
 {
 	u32 index = signal - KD_SIGSTOP;
@@ -49,8 +49,8 @@ static __always_inline void stop_sent(u32 signal, u64 info, u64 address)
 	bpf_get_current_comm(sender->comm, sizeof(sender->comm));
 }
 
-/* A thread stops. A traced one may do so for a signal that its tracer let it have: then all
- * of the process is stopped. Global, to be verified once, and without typed pointers. */
+/* A thread stops. A traced one may stop for a signal that its tracer passed on: then the entire
+ * process is stopped. Global, to be verified once, and without typed pointers. */
 __noinline int stop_begin(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -63,7 +63,7 @@ __noinline int stop_begin(u32 slot)
 	task = (struct task_struct *)thread->task;
 	stopper = &thread->stopper;
 	__builtin_memset(stopper, 0, sizeof(*stopper));
-	/* As do_jobctl_trap() tells a stop of the process. */
+	/* do_jobctl_trap() recognizes a stop of the process likewise. */
 	if (BPF_CORE_READ(task, ptrace) && !BPF_CORE_READ(task, signal, group_stop_count) &&
 	    !(BPF_CORE_READ(task, signal, flags) & SIGNAL_STOP_STOPPED)) {
 		tracer = BPF_CORE_READ(task, parent);
@@ -102,7 +102,7 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 		loss_count(KD_LOSS_STOPS);
 }
 
-/* A stop until t: what of it lies in each window. */
+/* A stop until t: adds its part in each window. */
 __noinline int stop_across(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Which tasks are the target's.
+/* Membership of tasks in the target.
  *
- * Of one process all threads are: a task's TGID says it, for the price of a compare. With a
- * filter of threads, or several processes, those are that have a slot or were refused one
- * (kd_by_thread), for the price of a lookup. Then it is decided where threads begin, get another
- * name, or are found by the iterator, whether they get one. */
+ * For a single process all threads belong: a compare with the task's TGID. With a thread filter
+ * or several processes, tasks with a slot or a refused one belong (kd_by_thread), at the cost of
+ * a lookup. Then the decision is made when a thread begins, is renamed, or is found by the
+ * iterator. */
 #ifndef TARGET_BPF_H
 #define TARGET_BPF_H
 
@@ -14,19 +14,18 @@
 
 /* --- From a TID to its slot ---
  *
- * The hash kd_tids is the truth. Of TIDs with the same lower bits kd_tid_fronts has how many are in
- * it, and which slot one of them has. Where none is, as for nearly all tasks of others, or that one
- * is asked for, it is all that is read. No compare-and-swap is needed (5.10 has none):
- * - A TID is counted after it has come into the hash, and until it has left. Of two that add or
- *   remove it the hash tells one that it did. So who is in the hash is looked for there.
- * - Two TIDs that take an empty front at once: one of them stays, the other is found in the hash.
- *   A front is emptied by whoever finds his TID in it. If another one is just taking it, that one
- *   is found in the hash, too.
- * - A thread is added before it runs, by itself or by the iterator, and removed by itself, when it
+ * The hash kd_tids is authoritative. kd_tid_fronts has the number of TIDs in the hash with the same
+ * low bits, and the slot of one of them. The front alone is enough if it has none, as for nearly
+ * all other tasks, or if it has the wanted TID. No compare-and-swap is needed (5.10 has none):
+ * - A TID counts from after its entry into the hash until after its removal. If two add or remove
+ *   it, the hash tells one of them that it did. So TIDs in the hash are always looked up there.
+ * - If two TIDs take an empty front at once, one of them stays, and the other is found in the hash.
+ *   A front is emptied by the one that finds its TID there. If another TID is just taking it, that
+ *   TID is found in the hash as well.
+ * - A thread is added before it runs, by itself or by the iterator, and removes itself when it
  *   runs for the last time; see slot_adopt(). It leaves the front before the hash, so that no front
- *   leads to a slot that may be another thread's. The iterator may add one that is just ending,
- *   which is not removed: that shows as its slot has another task, and ends with the next thread
- *   of that TID. */
+ *   leads to a slot of another thread. The iterator may add a thread that is just ending, which is
+ *   not removed: its slot then has another task, and the next thread with the TID replaces it. */
 
 static __always_inline struct kd_tid_front *tid_front(u32 tid)
 {
@@ -35,8 +34,7 @@ static __always_inline struct kd_tid_front *tid_front(u32 tid)
 	return bpf_map_lookup_elem(&kd_tid_fronts, &index);
 }
 
-/* The slot of a TID, or one of the marks: where it is not asked for often. Global, to be verified
- * once. */
+/* Slot of a TID, or one of the marks: for rare lookups. Global, to be verified once. */
 __noinline u32 tid_slot_hashed(u32 tid)
 {
 	u32 *slot = bpf_map_lookup_elem(&kd_tids, &tid);
@@ -44,7 +42,7 @@ __noinline u32 tid_slot_hashed(u32 tid)
 	return slot ? *slot : KD_SLOT_FREE;
 }
 
-/* In the range of what a front has, for the verifier. */
+/* In the range of a front's slot, for the verifier. */
 static __always_inline u32 tid_slot_rarely(u32 tid)
 {
 	return tid_slot_hashed(tid) & 0xffff;
@@ -59,7 +57,7 @@ static __always_inline u32 front_slot(const struct kd_tid_front *front, u32 tid)
 	return slot;
 }
 
-/* The same, of one that is most likely the target's. */
+/* For a TID that is most likely the target's. */
 static __always_inline u32 tid_slot(u32 tid)
 {
 	struct kd_tid_front *front = tid_front(tid);
@@ -69,8 +67,8 @@ static __always_inline u32 tid_slot(u32 tid)
 
 #define TID_TRIES 2
 
-/* In the hash; KD_SLOT_FREE: no longer. Tried again where a lock is refused, see queue_take().
- * Global, as what calls it. */
+/* Writes to the hash; KD_SLOT_FREE: removes. Retries if a lock is refused, see queue_take().
+ * Global, like its caller. */
 __noinline int tid_write(u32 tid, u32 slot, u64 flags)
 {
 	int error = 0;
@@ -85,8 +83,8 @@ __noinline int tid_write(u32 tid, u32 slot, u64 flags)
 	return error;
 }
 
-/* From now on the TID leads to this slot or mark; KD_SLOT_FREE: to none. Returns whether it does:
- * there may be no room for it. */
+/* Maps the TID to this slot or mark; KD_SLOT_FREE: unmaps it. Returns whether that worked: there
+ * may be no space. */
 __noinline bool tid_set(u32 tid, u32 slot)
 {
 	struct kd_tid_front *front = tid_front(tid);
@@ -130,19 +128,19 @@ static __always_inline bool task_is_ours(u32 tid, u32 tgid)
 	return slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED;
 }
 
-/* Of bpf_get_current_pid_tgid(). */
+/* From bpf_get_current_pid_tgid(). */
 static __always_inline bool current_is_ours(u64 pid_tgid)
 {
 	return task_is_ours((u32)pid_tgid, pid_tgid >> 32);
 }
 
-/* Of one of its tasks. */
+/* Process of one of its tasks. */
 static __always_inline u32 process_of(u64 task)
 {
 	return kd_many ? BPF_CORE_READ((struct task_struct *)task, tgid) : kd_tgid;
 }
 
-/* Where the last thread of one of its processes is kept that entered execve. */
+/* Where a process keeps its last thread that entered execve. */
 static __always_inline u32 *exec_slot_of(u32 tgid)
 {
 	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
@@ -150,7 +148,7 @@ static __always_inline u32 *exec_slot_of(u32 tgid)
 	return process ? &process->exec_slot : &kd_exec_slot;
 }
 
-/* When a process has mapped code last. 0: it is none of the target's. */
+/* Last time a process mapped code. 0: not in the target. */
 static __always_inline u64 mapped_at_of(u32 tgid)
 {
 	struct kd_process *process;
@@ -176,8 +174,8 @@ static __always_inline void mapped_at_set(u32 tgid, u64 t)
 		WRITE_ONCE(process->mapped_at, t);
 }
 
-/* When it has begun to be one of several: with its TGID, which may be used again, this is its
- * identity. */
+/* When it became one of several processes: identifies it along with its TGID, which may be
+ * reused. */
 static __always_inline u64 process_began(u32 tgid)
 {
 	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
@@ -185,7 +183,7 @@ static __always_inline u64 process_began(u32 tgid)
 	return process ? process->began : 0;
 }
 
-/* Whether it is one of its processes, whose threads may be filtered. */
+/* True for a target process, whose threads may be filtered. */
 static __always_inline bool process_is_ours(u32 tgid)
 {
 	struct kd_process *process;
@@ -196,15 +194,14 @@ static __always_inline bool process_is_ours(u32 tgid)
 	return process && !process->ended;
 }
 
-/* The same, or was until a moment ago: its last threads run on after its end, and then user space
- * takes it out. */
+/* Also true shortly after its end: its last threads still run, before user space removes it. */
 static __always_inline u32 process_was_ours(u32 tgid)
 {
 	return kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) != NULL
 		       : is_zero(tgid ^ kd_tgid);
 }
 
-/* Whether a control group is the target's, or below it. */
+/* True if a cgroup is the target's, or below it. */
 static __noinline bool group_is_ours(struct cgroup *group)
 {
 	for (u32 i = 0; i < KD_GROUP_LEVELS && group; i++) {
@@ -230,7 +227,7 @@ __noinline bool name_is_wanted(u64 first, u64 second)
 	return states & kd_names.ends;
 }
 
-/* Whether a thread of one of its processes is to have a slot. */
+/* True if a thread of a target process should have a slot. */
 static __always_inline bool thread_is_wanted(struct task_struct *task)
 {
 	if (kd_filter == KD_FILTER_NAMES)

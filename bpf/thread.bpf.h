@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* From a thread to its slot, and the slot's life. */
+/* Lookup of a thread's slot, and the slot's life cycle. */
 #ifndef THREAD_BPF_H
 #define THREAD_BPF_H
 
@@ -11,7 +11,7 @@ static __always_inline u8 call_class(s32 call)
 {
 	u64 number = (u32)call;
 
-	barrier_var(number); /* compared and used in one form, for the verifier */
+	barrier_var(number); /* compared and used in the same form, for the verifier */
 	if (likely(number < KD_CLASSES))
 		return kd_class[number];
 	number ^= KD_CALL_COMPAT;
@@ -20,7 +20,7 @@ static __always_inline u8 call_class(s32 call)
 }
 
 struct target {
-	u32 slot; /* KD_SLOT_FREE: not a thread of ours */
+	u32 slot; /* KD_SLOT_FREE: not a target thread */
 	struct kd_thread *thread;
 };
 
@@ -29,8 +29,8 @@ static __always_inline struct kd_thread *slot_thread(u32 slot)
 	return bpf_map_lookup_elem(&kd_threads, &slot);
 }
 
-/* The slot of a TID whose thread is the given one, else KD_SLOT_FREE: marks lead to no thread, and
- * slot 0 has none. What is not compared the verifier need not follow. */
+/* Slot of a TID if its thread is the given one, else KD_SLOT_FREE: marks have no thread, nor has
+ * slot 0. Fewer compares, less work for the verifier. */
 static __always_inline u32 slot_of(u32 tid, u64 task)
 {
 	u32 slot = tid_slot_rarely(tid);
@@ -39,10 +39,9 @@ static __always_inline u32 slot_of(u32 tid, u64 task)
 	return thread && thread->task == task ? slot : KD_SLOT_FREE;
 }
 
-/* When a thread that is not the leader calls execve, the two swap their TIDs
- * (exchange_tids() in fs/exec.c) some time before sched_process_exec, and the
- * old leader may be switched out for the last time after that. Until then each
- * is found under the other's TID. */
+/* When a thread other than the leader calls execve, the two swap TIDs (exchange_tids() in
+ * fs/exec.c) some time before sched_process_exec. The old leader may be switched out for the
+ * last time after that. Until then each is found under the other's TID. */
 static __noinline u32 slot_during_exec(u64 task)
 {
 	u32 slot = slot_of(process_of(task), task);
@@ -52,11 +51,11 @@ static __noinline u32 slot_during_exec(u64 task)
 		return slot;
 	slot = *exec_slot_of(process_of(task));
 	thread = slot_thread(slot);
-	/* It may be no longer followed: execve gives it another name. */
+	/* It may no longer be followed: execve renames it. */
 	return thread && thread->task == task && !thread->died ? slot : KD_SLOT_FREE;
 }
 
-/* The thread of a task that is the target's. */
+/* Thread of a task in the target. */
 static __always_inline struct target target_find(u32 tid, u64 task)
 {
 	struct kd_tid_front *front = tid_front(tid);
@@ -73,8 +72,8 @@ static __always_inline struct target target_find(u32 tid, u64 task)
 	return target;
 }
 
-/* The slot of the current thread, by its identity: interrupts and page faults may come in the
- * middle of an execve. Global: what follows is not verified for each way of finding it. */
+/* Slot of the current thread, by identity: interrupts and page faults may come in the middle of
+ * an execve. Global: what follows is not verified for each way to find it. */
 __noinline u32 slot_running(void)
 {
 	return target_find((u32)bpf_get_current_pid_tgid(), bpf_get_current_task()).slot;
@@ -97,7 +96,7 @@ static __always_inline u32 state_now(const struct kd_thread *thread)
 	return thread->state ?: thread->seed_state;
 }
 
-/* What the slot's last thread has left. */
+/* Drops what the slot's last thread left. */
 static __always_inline void wait_forget(u32 slot)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -109,8 +108,8 @@ static __always_inline void wait_forget(u32 slot)
 		wakers->by[0].from = KD_FROM_UNKNOWN;
 }
 
-/* There is no free slot; or none could be had just now: then the thread is adopted when it is next
- * switched in, or, if it may sleep for long, waits for the next window, too. */
+/* No slot is free; or none could be taken just now: then the thread is adopted at its next
+ * switch-in. If it may sleep long, it also waits for the next window. */
 static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 {
 	loss_count(error == -ENOENT ? KD_LOSS_THREADS : KD_LOSS_UNTRACKED);
@@ -118,7 +117,7 @@ static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 		tid_set(tid, KD_SLOT_REFUSED);
 }
 
-/* Marks have taken the room of its TID: as if there had been no slot for it. */
+/* Marks have used up the space of its TID: as if there were no slot. */
 static __always_inline u32 slot_return(struct kd_thread *thread, u32 slot)
 {
 	thread->task = 0;
@@ -175,9 +174,9 @@ static __always_inline void thread_read_counts(struct kd_reading *reading, struc
 	reading->stime = task->stime;
 }
 
-/* A thread that no fork event announced (io_uring workers have none), about to be
- * switched in: followed from now on. While the iterator looks for those that were there
- * before, they are its alone; so are later those that were refused a slot. */
+/* A thread without a fork event (io_uring workers), about to be switched in: followed from now
+ * on. While the iterator searches for older threads, they are left to it; so are later those
+ * that were refused a slot. */
 static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 {
 	u32 slot = tid_slot_rarely(task->pid);
@@ -203,14 +202,14 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	return slot;
 }
 
-/* In two words: the verifier walks through the type for each load. */
+/* In two words: the verifier walks the type for each load. */
 static __always_inline void thread_read_comm(struct kd_thread *thread, struct task_struct *task)
 {
 	((u64 *)thread->comm)[0] = ((u64 *)task->comm)[0];
 	((u64 *)thread->comm)[1] = ((u64 *)task->comm)[1];
 }
 
-/* Its TID is another's before its last switch, which is not found any more: it ends here. */
+/* Its TID was reused before its last switch, which will not be found: it ends here. */
 static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -234,7 +233,7 @@ static __always_inline void thread_fork(struct task_struct *child)
 		return;
 	t = clock_now();
 	slot = tid_slot_rarely(child->pid);
-	if (slot != KD_SLOT_FREE) { /* whatever the last thread of this TID left */
+	if (slot != KD_SLOT_FREE) { /* left by the last thread with this TID */
 		thread_replace(slot, child->pid, t);
 		tid_set(child->pid, KD_SLOT_FREE);
 	}
@@ -249,12 +248,12 @@ static __always_inline void thread_fork(struct task_struct *child)
 	if (!thread)
 		return;
 	thread->born = t;
-	/* Its parent's. One that has been reaped, but not switched out yet, is seen neither by the
-	 * iterator nor at its end. */
+	/* The parent's name. A thread that was reaped but not switched out yet is missed by the
+	 * iterator and at its end. */
 	thread_read_comm(thread, child);
 }
 
-/* The thread has been switched out for the last time, or is no longer followed. */
+/* The thread was switched out for the last time, or is no longer followed. */
 static __noinline void thread_end(struct kd_thread *thread, struct task_struct *task, u64 t)
 {
 	thread_read_comm(thread, task);
@@ -266,15 +265,15 @@ static __noinline void thread_end(struct kd_thread *thread, struct task_struct *
 	thread->died = t;
 }
 
-/* The TID of a thread that has ended is nobody's, unless it is another one's by now. */
+/* Frees the TID of a thread that has ended, unless it was reused. */
 static __noinline void tid_leave(struct kd_thread *thread, struct task_struct *task)
 {
 	struct kd_thread *other = slot_thread(tid_slot_rarely(task->pid));
 
 	if (other && other != thread && other->task != (u64)task)
 		return;
-	/* In an execve of another thread both have exchanged their TIDs: the entry is that one's,
-	 * also if it got no slot. */
+	/* In an execve of another thread both have swapped TIDs: the entry is that thread's,
+	 * even if it got no slot. */
 	if (other != thread && thread->tid != task->pid)
 		return;
 	tid_set(task->pid,
@@ -283,7 +282,7 @@ static __noinline void tid_leave(struct kd_thread *thread, struct task_struct *t
 			: KD_SLOT_FREE);
 }
 
-/* One that has ended has this mark no longer. */
+/* Removes this mark of an ended thread. */
 __noinline int tid_unmark(u32 tid, u32 mark)
 {
 	if (tid_slot_rarely(tid) == mark)
@@ -291,7 +290,7 @@ __noinline int tid_unmark(u32 tid, u32 mark)
 	return 0;
 }
 
-/* The thread, which is ending, takes all others with it or is the last one. */
+/* The ending thread takes all others along, or is the last one. */
 static __always_inline bool process_ends(struct task_struct *task)
 {
 	u32 flags = BPF_CORE_READ(task, signal, flags);
@@ -300,21 +299,21 @@ static __always_inline bool process_ends(struct task_struct *task)
 	       !BPF_CORE_READ(task, signal, live.counter);
 }
 
-/* The leader ends in an execve of a thread that is not followed, and whose TID it has by now. */
+/* The leader ends in an execve of a thread that is not followed, and has that thread's TID. */
 static __always_inline bool leader_ends(struct task_struct *task, u32 task_state)
 {
 	return kd_by_thread && unlikely(task_state & TASK_DEAD) &&
 	       slot_of(process_of((u64)task), (u64)task);
 }
 
-/* It may have another one than its slot has. */
+/* It may differ from the slot's. */
 static __noinline u32 task_tid(u64 task)
 {
 	return BPF_CORE_READ((struct task_struct *)task, pid);
 }
 
-/* The leader's TID is another thread's, which was not followed: if its last switch is yet to come,
- * it is found under the TID that it has then. */
+/* A thread that was not followed took over the leader's TID: if the leader's last switch is
+ * still to come, it is found under its new TID. */
 static __always_inline void slot_abandon(struct task_struct *task)
 {
 	u32 slot = tid_slot_rarely(task->pid), tid, other;
@@ -323,7 +322,7 @@ static __always_inline void slot_abandon(struct task_struct *task)
 	if (slot == KD_SLOT_FREE || !thread || thread->task == (u64)task)
 		return;
 	tid_set(task->pid, KD_SLOT_UNWANTED);
-	/* Its last switch was found, and the slot may be free or another thread's by now. */
+	/* Its last switch was found, and the slot may be free or reused by now. */
 	if (thread->tid != task->pid || thread->died)
 		return;
 	tid = task_tid(thread->task);
@@ -349,7 +348,7 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 	slot = tid_slot_rarely(old_tid);
 	leader = tid_slot_rarely(task->pid);
 	thread = slot_thread(leader);
-	if (thread && thread->task == (u64)task) /* it got one with its name, see thread_rename() */
+	if (thread && thread->task == (u64)task) /* got one through its name, see thread_rename() */
 		return;
 	if (kd_by_thread && (slot == KD_SLOT_FREE || slot == KD_SLOT_UNWANTED)) {
 		if (leader == KD_SLOT_EXEC)
@@ -370,7 +369,7 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 	thread->tid = task->pid;
 }
 
-/* The state of the thread when it is on a CPU. */
+/* State of the thread when on a CPU. */
 static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 {
 	if (unlikely(thread->reclaim))
@@ -381,9 +380,8 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 										   : KD_USER;
 }
 
-/* The state goes last: a waker on another CPU (sched_waking holds no run queue's lock) that sees a
- * thread asleep sees all that led to it. What has been booked is not booked again: see elapsed().
- */
+/* Sets the state last: a waker on another CPU (sched_waking holds no run queue lock) that sees a
+ * thread asleep sees all that led to it. Time is never counted twice: see elapsed(). */
 static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u64 t)
 {
 	thread->since += elapsed(thread->since, t);
@@ -392,7 +390,7 @@ static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u6
 	WRITE_ONCE(thread->state, state);
 }
 
-/* The thread is in this state from t on; by what event, and what is recorded with that. */
+/* The thread enters a state at t; by: recorded event, and its data. */
 static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t,
 					 enum kd_recorded_kind by, u32 what)
 {
@@ -402,7 +400,7 @@ static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u6
 	thread_begin(thread, state, t);
 }
 
-/* The same where it is rare. */
+/* For rare events. */
 static __always_inline void thread_enter_rarely(struct kd_thread *thread, u32 state, u64 t,
 						enum kd_recorded_kind by, u32 what)
 {
@@ -410,7 +408,7 @@ static __always_inline void thread_enter_rarely(struct kd_thread *thread, u32 st
 	thread_begin(thread, state, t);
 }
 
-/* The thread's state; adopts the iterator's seed at the first event. */
+/* State of the thread; adopts the iterator's seed at the first event. */
 static __always_inline u32 thread_state(struct kd_thread *thread)
 {
 	if (unlikely(thread->state == KD_UNSEEN)) {

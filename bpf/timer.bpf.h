@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Sleeps with a time-out: when they were to end, from the arguments of their call, and how much
- * later the thread was woken. Only calls that sleep pay, and no timer of others.
+/* Sleeps with a timeout: their deadlines, from the arguments of their calls, and how late
+ * threads were woken. Only calls that sleep pay, and no timers of other processes.
  *
- * The time-out counts from the call's entry. The kernel reads its clock a little later, by much
- * only if the thread loses its CPU in between: then nothing is known. */
+ * The timeout counts from the call's entry. The kernel reads its clock a little later, and much
+ * later only if the thread loses its CPU in between: then nothing is known. */
 #ifndef TIMER_BPF_H
 #define TIMER_BPF_H
 
@@ -33,7 +33,7 @@ static __always_inline u32 call_timeout(s32 call)
 	return number < KD_CLASSES ? kd_call_timeouts[number] : 0;
 }
 
-/* ns of a time-out, KD_NEVER: there is none. argument: its own, or where it lies. */
+/* Timeout in ns, KD_NEVER: none. argument: its value or address. */
 static __always_inline u64 timeout_ns(u32 timeout, u64 argument)
 {
 	u64 time[2] = {};
@@ -42,20 +42,19 @@ static __always_inline u64 timeout_ns(u32 timeout, u64 argument)
 		return (s32)argument < 0 ? KD_NEVER : (u64)(u32)argument * 1000000;
 	if (!argument || bpf_probe_read_user(time, sizeof(time), (void *)argument))
 		return KD_NEVER;
-	if (time[0] >= KD_NEVER / NSEC_PER_SEC) /* nobody waits for its end */
+	if (time[0] >= KD_NEVER / NSEC_PER_SEC) /* its end does not matter */
 		return KD_NEVER;
 	return time[0] * NSEC_PER_SEC + (timeout & KD_TIMEOUT_US ? time[1] * 1000 : time[1]);
 }
 
-/* It goes on only while a process or thread runs. Negative: another one's. */
+/* It only advances while a process or thread runs. Negative: another one's. */
 static __always_inline bool is_cpu_clock(u64 clock)
 {
 	return (s32)clock < 0 || (u32)clock == CLOCK_PROCESS_CPUTIME_ID ||
 	       (u32)clock == CLOCK_THREAD_CPUTIME_ID;
 }
 
-/* What has to be subtracted from a time-out to have it in the run's time: 0, it is relative;
- * KD_NEVER: not known. */
+/* Offset to subtract from a timeout: 0 if relative; KD_NEVER: unknown. */
 static __always_inline u64 timeout_origin(u32 timeout, u64 first, u64 second)
 {
 	u64 clock;
@@ -82,8 +81,7 @@ static __always_inline u64 timeout_origin(u32 timeout, u64 first, u64 second)
 					 : KD_NEVER;
 }
 
-/* How much later the kernel may wake the thread: select_estimate_accuracy(), and
- * hrtimer_nanosleep(). */
+/* Slack of the kernel's wakeup: select_estimate_accuracy(), and hrtimer_nanosleep(). */
 static __always_inline u64 timeout_slack(struct task_struct *task, u32 timeout, u64 ns)
 {
 	u64 slack = BPF_CORE_READ(task, timer_slack_ns), part;
@@ -99,8 +97,8 @@ static __always_inline u64 timeout_slack(struct task_struct *task, u32 timeout, 
 	return part > slack ? part : slack;
 }
 
-/* A thread goes to sleep in a call with a time-out: the call's first two arguments, and that.
- * Global, to be verified once. */
+/* A thread goes to sleep in a call with a timeout: the call's first two arguments, and the
+ * timeout. Global, to be verified once. */
 __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 argument)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -116,11 +114,11 @@ __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 arg
 		return 0;
 	origin = timeout_origin(timeout, first, second);
 	ns = timeout_ns(timeout, argument);
-	/* One of 0 asks for no sleep: it is one for something else. */
+	/* A timeout of 0 asks for no sleep: this one is for something else. */
 	if (origin == KD_NEVER || ns == KD_NEVER || ns < origin || !(origin | ns))
 		return 0;
 	timer->deadline = origin ? ns - origin : thread->call_since + ns;
-	/* A time that has passed: the program itself was late. */
+	/* Already past: the program itself was late. */
 	if (timer->deadline < thread->call_since)
 		timer->deadline = thread->call_since;
 	timer->requested = timer->deadline - thread->call_since;
@@ -135,7 +133,7 @@ static __always_inline void timer_sleep(struct kd_thread *thread, u32 slot,
 	u32 timeout = call_timeout(thread->call);
 	struct call_arguments is;
 
-	/* What it sleeps for now is not what an earlier call had a deadline for. */
+	/* This sleep is unrelated to an earlier call's deadline. */
 	if (!timeout)
 		thread->timer.deadline = 0;
 	if (!timeout || !thread->call_since || thread->timer.call_since == thread->call_since)
@@ -144,8 +142,7 @@ static __always_inline void timer_sleep(struct kd_thread *thread, u32 slot,
 	timer_begin(slot, timeout, is.first, is.second, is.other);
 }
 
-/* It is woken at t, after its deadline. Once: whatever it sleeps for afterwards in this call is
- * no sleep for that time. */
+/* Woken at t, after its deadline. Only once: later sleeps in this call are not for the timeout. */
 __noinline int timer_end(u32 slot, u64 t)
 {
 	struct target target = { .slot = slot, .thread = slot_thread(slot) };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Traces: what the records of slow system calls, long waits and running code have in
- * common. */
+/* Shared by the records of slow system calls, long waits and running code. */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
 
@@ -9,7 +8,7 @@
 #include "known.bpf.h"
 #include "window.bpf.h"
 
-/* What a descriptor stands for. */
+/* Describes a descriptor. */
 TRACES_GLOBAL int trace_file(u32 key, s32 fd, u64 file)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -22,8 +21,7 @@ TRACES_GLOBAL int trace_file(u32 key, s32 fd, u64 file)
 	return 0;
 }
 
-/* A record without anything that not all kinds have, of a thread of a process. NULL: there is no
- * scratch. */
+/* Begins a record of a thread with only the data common to all kinds. NULL: no scratch. */
 static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tgid, u32 tid, u64 start,
 						    u64 end)
 {
@@ -56,8 +54,8 @@ static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tgid,
 	return trace;
 }
 
-/* There was no room for a record: it is missing in each window that would list it. Calls
- * are listed where they go on, too. */
+/* A record did not fit: it is missing in each window that would list it. Calls are also listed
+ * while open. */
 static __always_inline void trace_lost(const struct kd_trace *trace)
 {
 	u64 since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
@@ -70,8 +68,8 @@ static __always_inline void trace_lost(const struct kd_trace *trace)
 	}
 }
 
-/* Sends what is in a scratch record. The ring is read every few ten milliseconds;
- * its reader is woken if it fills up before, or if that cannot wait. */
+/* Sends a scratch record. The ring is read every few ten milliseconds; its reader is woken if it
+ * fills up before, or if the record is urgent. */
 TRACES_GLOBAL int trace_send(u32 key, bool urgent)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -110,8 +108,8 @@ static __always_inline bool window_is_open(void)
 	return false;
 }
 
-/* The current thread's user stack, if it is known, or the costs allow a copy. Workers of
- * io_uring have none. */
+/* User stack of the current thread, if it is known, or if the cost limit allows a copy. io_uring
+ * workers have none. */
 static __always_inline void trace_user(struct kd_trace *trace, u32 key, const void *regs,
 				       enum purpose purpose)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What the BPF programs and user space share of traces: the records, and how known stacks are
- * recognised. A part of kernel_delay.h, which includes it. */
+/* Traces shared by the BPF programs and user space: the records, and recognition of known
+ * stacks. Included by kernel_delay.h. */
 #ifndef TRACE_RECORDS_H
 #define TRACE_RECORDS_H
 
-/* User registers, by their DWARF numbers. */
+/* User registers, by DWARF number. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #define KD_REGS 17
 #define KD_REG_SP 7
@@ -15,53 +15,52 @@
 #define KD_REG_IP 32
 #endif
 
-/* The ABI lets leaf functions use so much below the stack pointer; copies begin there. */
+/* Red zone: leaf functions may use this much below the stack pointer; copies begin there. */
 #if KD_REGS == 17
 #define KD_RED_ZONE 128
 #else
 #define KD_RED_ZONE 0
 #endif
 
-/* The stack is copied in pieces of this size, those that are in memory. */
+/* Stacks are copied in pieces of this size, those in memory. */
 #define KD_STACK_PAGE 4096
-#define KD_STACK_PAGES 256 /* looked at, from the stack pointer on: 1 MB */
+#define KD_STACK_PAGES 256 /* examined from the stack pointer on: 1 MB */
 #define KD_STACK_WORDS (KD_STACK_PAGES / 64)
-#define KD_STACK_MAX (128 * 1024) /* copied at most */
-#define KD_OTHER_PAGES 16         /* of the stack that a signal's handler has left */
+#define KD_STACK_MAX (128 * 1024) /* bytes copied at most */
+#define KD_OTHER_PAGES 16         /* of the stack that a signal handler interrupted */
 #define KD_KERNEL_FRAMES 64
 #define KD_SCHED_WORDS 16
 #define KD_PATH_BYTES 256 /* of a call's path, with its NUL */
-#define KD_RETURNS 64     /* the kernel has no more of a thread (MAX_URETPROBE_DEPTH) */
+#define KD_RETURNS 64     /* the kernel's limit per thread (MAX_URETPROBE_DEPTH) */
 
-/* How a system call is given a path, 0: it is given none. Which argument it is, of the first three,
- * and: */
+/* How a system call gets a path, 0: none. Index of the argument, of the first three, and: */
 enum kd_path {
 	KD_PATH_ARGUMENT = 3,
 	KD_PATH_GIVEN = 4,       /* always set */
-	KD_PATH_IN_DIRECTORY = 8 /* the argument before it is a directory's descriptor */
+	KD_PATH_IN_DIRECTORY = 8 /* the previous argument is a directory descriptor */
 };
 
 enum kd_trace_type {
 	KD_TRACE_CALL,   /* a slow system call has returned */
 	KD_TRACE_WAIT,   /* a long wait has ended */
-	KD_TRACE_STACK,  /* the user stack that belongs to waits with the same since */
-	KD_TRACE_OPEN,   /* a slow system call that goes on at the window's end */
-	KD_TRACE_SAMPLE, /* where a thread was running */
-	KD_TRACE_MAPS,   /* a process has mapped code, or replaced its program; of several: began,
-			    ended */
+	KD_TRACE_STACK,  /* user stack of the waits with the same since */
+	KD_TRACE_OPEN,   /* a slow system call still open at the window's end */
+	KD_TRACE_SAMPLE, /* code a thread was running */
+	KD_TRACE_MAPS,   /* a process mapped code or executed a program; several processes:
+			  * began, ended */
 };
 
 enum kd_trace_flags {
 	KD_TRACE_REGS = 1,     /* regs are set, and the stack was copied */
 	KD_TRACE_LIMITED = 2,  /* no user stack: --stack-overhead */
-	KD_TRACE_WAITED = 4,   /* kernel[] is where the thread waited longest, for waited ns */
-	KD_TRACE_CUT = 8,      /* the stack is larger than what may be copied */
-	KD_TRACE_EARLIER = 16, /* it began before start, when that was not watched */
-	KD_TRACE_KNOWN = 32    /* the user stack is one that user space has told */
+	KD_TRACE_WAITED = 4,   /* kernel[] is the longest wait's stack, of waited ns */
+	KD_TRACE_CUT = 8,      /* the stack exceeds the copy limit */
+	KD_TRACE_EARLIER = 16, /* began before start, when it was not traced */
+	KD_TRACE_KNOWN = 32    /* the user stack is one that user space registered */
 };
 
-/* User stacks that are known, and what they are unwound from: registers and words of the
- * stack. Those that a stack pointer and an instruction are taken from share a few ways. */
+/* Known user stacks, and what they are unwound from: registers and words of the stack. Shapes
+ * with the same hash of stack pointer and instruction share a few ways. */
 #define KD_SHAPES 4096 /* powers of two */
 #define KD_SHAPE_WAYS 4
 #define KD_SHAPE_WORDS 115
@@ -69,20 +68,20 @@ enum kd_trace_flags {
 struct kd_shape {
 	__u64 ip, sp; /* 0: none */
 	__u64 regs;   /* bitmap */
-	__u16 n;      /* words, by their number behind the stack's start (kd_trace) */
+	__u16 n;      /* word numbers, from the stack's start (kd_trace) */
 	__u16 words[KD_SHAPE_WORDS];
 };
 _Static_assert(sizeof(struct kd_shape) == 256, "no padding");
 
-/* Instead of the hash of a process, a shape and its values: kd_known_seed(), n, regs, each of the
- * words (kd_known_word()), each register (kd_known_register()). */
+/* Hash of a process, a shape and its values: kd_known_seed(), n, regs, each word
+ * (kd_known_word()), each register (kd_known_register()). */
 struct kd_known {
 	__u64 check; /* see kd_known_check() */
-	__u64 stack; /* what user space calls it */
+	__u64 stack; /* user space's number for it */
 };
 #define KD_KNOWN_SEED 0x6b6e6f776eULL
 
-/* A step of the hash, which keeps what differs different. */
+/* One step of the hash; injective. */
 static inline __attribute__((always_inline, unused)) __u64 kd_known_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -114,95 +113,95 @@ static inline __attribute__((always_inline, unused)) __u64 kd_known_check(__u64 
 	return kd_known_mix(kd_known_mix(hash, stack), mapped_at);
 }
 
-/* The first of its ways. */
+/* First of its ways. */
 static inline __attribute__((always_inline, unused)) __u32 kd_shape_index(__u64 ip, __u64 sp)
 {
 	return kd_known_mix(kd_known_mix(KD_KNOWN_SEED, ip), sp) % (KD_SHAPES / KD_SHAPE_WAYS) *
 	       KD_SHAPE_WAYS;
 }
 
-/* A record ends where it has nothing more to say: in front of kernel if there are
- * no frames, in front of regs if the stack was not copied. Behind a whole one there
- * are the bytes of the stack, then those of the other, then the returns, innermost first. */
+/* A record ends where it has no more data: before kernel without frames, before regs without a
+ * copied stack. After a full record follow the bytes of the stack, of the other stack, then the
+ * returns, innermost first. */
 struct kd_trace {
 	__u32 type; /* enum kd_trace_type */
 	__u32 flags;
 	__u32 tid;
 	__u32 cpu;
-	__u64 start, end; /* of the call or wait; sample: its time, twice */
-	__u64 since;      /* of the system call in progress, or of the wait outside one */
+	__u64 start, end; /* of the call or wait; sample: both the same */
+	__u64 since;      /* start of the system call in progress, or of the wait outside one */
 	__u64 waited;
 	__s64 result;   /* of the call */
-	__s32 call;     /* its number, or KD_CALL_* */
+	__s32 call;     /* number, or KD_CALL_* */
 	__u32 state;    /* wait: enum kd_state */
 	__u32 n_kernel; /* frames in kernel[], innermost first */
-	__u32 awaited;  /* wait: enum kd_awaited, if it was blocked */
+	__u32 awaited;  /* wait: enum kd_awaited, if blocked */
 	__u32 n_sched;
 	__u32 tgid;
 	char comm[KD_COMM_LEN];
-	struct kd_waker wakers[KD_WAKERS]; /* wait asleep: who ended it */
-	__u64 user_ip, user_sp;            /* 0: not known */
-	__u64 known;                       /* the user stack, as struct kd_known has it */
-	struct kd_file file;               /* of the call's descriptor; kind 0: it has none */
-	/* Of a wait, or a call's longest. If that has no lock: the call's futex. */
+	struct kd_waker wakers[KD_WAKERS]; /* sleep: its wakers */
+	__u64 user_ip, user_sp;            /* 0: unknown */
+	__u64 known;                       /* user stack, as in struct kd_known */
+	struct kd_file file;               /* of the call's descriptor; kind 0: none */
+	/* Of a wait, or a call's longest. Without a lock there: the call's futex. */
 	struct kd_blocker blocker;
-	__u64 path_at;   /* address of the call's path; 0: it has none */
-	__s64 path_size; /* bytes in path, with a NUL; 0: not read; negative: not readable */
-	char path[KD_PATH_BYTES + 8]; /* one more than KD_PATH_BYTES: it was cut */
-	/* Words of the kernel's stack inside of kernel[] that may be return addresses, innermost
-	 * first, n_sched of them: the kernel leaves frames of the scheduler's functions out. */
+	__u64 path_at;   /* address of the call's path; 0: none */
+	__s64 path_size; /* bytes in path, with a NUL; 0: not read; negative: unreadable */
+	char path[KD_PATH_BYTES + 8]; /* more than KD_PATH_BYTES: truncated */
+	/* Words of the kernel stack within kernel[] that may be return addresses, innermost
+	 * first, n_sched of them: the kernel leaves out frames of scheduler functions. */
 	__u64 sched[KD_SCHED_WORDS];
 	__u64 kernel[KD_KERNEL_FRAMES];
 	__u64 regs[KD_REGS];
 	__u64 stack_start;           /* address of the first byte copied */
-	__u64 stack_end;             /* behind the last that is worth a look; ~0: not known */
-	__u64 pages[KD_STACK_WORDS]; /* bitmap, page 0 being that of stack_start */
-	/* In a signal's handler with a stack of its own: the outermost part of the
-	 * thread's. 0: none. */
+	__u64 stack_end;             /* end of what may be useful; ~0: unknown */
+	__u64 pages[KD_STACK_WORDS]; /* bitmap, page 0 is that of stack_start */
+	/* In a signal handler on its own stack: the outermost part of the thread's stack. 0:
+	 * none. */
 	__u64 other_start;
 	__u64 other_pages;
 	__u32 size, other_size;
-	__u64 mapped_at; /* when its process mapped code last, before the stack was copied */
-	/* Functions with return probes: what the kernel has put in place of their return
-	 * addresses, and how many struct kd_return there are. */
+	__u64 mapped_at; /* last time its process mapped code, before the stack was copied */
+	/* Functions with return probes: the address that replaces their return addresses, and
+	 * the number of struct kd_return. */
 	__u64 trampoline;
 	__u64 n_returns;
 };
 
-/* Where a function with a return probe really returns to. */
+/* Actual return target of a function with a return probe. */
 struct kd_return {
-	__u64 stack; /* its stack pointer when it was called */
+	__u64 stack; /* its stack pointer when called */
 	__u64 address;
 };
 
-/* Behind the part of a KD_TRACE_MAPS in front of kernel: what was mapped. */
+/* Follows a KD_TRACE_MAPS up to kernel: what was mapped. */
 enum kd_mapped_kind {
 	KD_MAPPED_FILE,    /* by mmap: a file */
-	KD_MAPPED_NO_FILE, /* by mmap: memory of no file */
-	KD_MAPPED_CHANGED, /* by mprotect: what was mapped there can be executed now */
+	KD_MAPPED_NO_FILE, /* by mmap: memory without a file */
+	KD_MAPPED_CHANGED, /* by mprotect: what is mapped there became executable */
 	KD_MAPPED_ALL,     /* by execve: everything is new */
-	KD_MAPPED_FORK, /* by fork: what the process with the TGID start has mapped; 0: not known */
-	KD_MAPPED_END,  /* the process ends */
+	KD_MAPPED_FORK,    /* by fork: mappings of the process with TGID start; 0: unknown */
+	KD_MAPPED_END,     /* the process ends */
 };
 
 #define KD_PATH_NAMES 16
 #define KD_PATH_NAME 64 /* with its NUL */
 
-/* Ends behind the last of the names. */
+/* Ends after the last name. */
 struct kd_mapped {
 	__u32 kind;   /* enum kd_mapped_kind */
 	__u32 device; /* of the file's file system: major << 20 | minor */
 	__u64 start;
-	__u64 length; /* as the process said it */
-	__u64 offset; /* of start in the file */
+	__u64 length; /* as the process requested */
+	__u64 offset; /* file offset of start */
 	__u64 inode;
-	__u32 n;     /* names of the file's path in its file system, innermost first */
-	__u32 whole; /* there are no others */
+	__u32 n;     /* path components of the file in its file system, innermost first */
+	__u32 whole; /* the path is complete */
 	char names[KD_PATH_NAMES][KD_PATH_NAME];
 };
 _Static_assert(sizeof(struct kd_mapped) == 48 + KD_PATH_NAMES * KD_PATH_NAME, "no padding");
 
-/* A thread's longest wait in the system call that it is in. */
+/* A thread's longest wait in its current system call. */
 struct kd_wait {
 	__u64 ns;
 	__u64 n;
@@ -210,9 +209,9 @@ struct kd_wait {
 	__u64 sched[KD_SCHED_WORDS];
 	__u64 kernel[KD_KERNEL_FRAMES];
 	struct kd_blocker blocker;
-	/* Of its last sleep, if that was for a disk: the request that ended it, and the address of
-	 * that one's struct gendisk. */
-	__u64 request_ns; /* 0: none did */
+	/* If its last sleep was for a disk: request that ended it, and address of its struct
+	 * gendisk. */
+	__u64 request_ns; /* 0: none */
 	__u64 request_disk;
 };
 

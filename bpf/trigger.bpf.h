@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Triggers: probes that open and close windows.
  *
- * Pairs of one thread are in pair.bpf.h. Otherwise any thread may hit the stop, and
- * one window is open at a time, that of the word: who swaps the window word for one that is closed
- * until KD_FAR makes the edge: no other hit can set one now, and every event looks at the banks.
- * Then the clock is read, the bank is written and the word says what is so. Between the reading and
- * the writing of the bank are a few instructions; edges are set a little ahead (KD_LEAD_NS) to make
- * up for them.
+ * Pairs on one thread are in pair.bpf.h. Otherwise any thread may hit the stop, and one window
+ * is open at a time, that of the word. A hit makes an edge by swapping the window word for one
+ * that is closed until KD_FAR: then no other hit can set one, and every event looks at the
+ * banks. Then the clock is read, the bank is written, and the word gets its new value. A few
+ * instructions lie between reading the clock and writing the bank; edges are set a little ahead
+ * (KD_LEAD_NS) to make up for them.
  *
- * Kernels before 5.12 have no compare-and-swap, and their verifier refuses one
- * even in code that is never reached: for them each program exists a second
- * time, with a token that it must hold. */
+ * Kernels before 5.12 have no compare-and-swap, and their verifier rejects it even in dead code:
+ * for them each program exists a second time, with a token that it must hold. */
 #ifndef TRIGGER_BPF_H
 #define TRIGGER_BPF_H
 
@@ -18,7 +17,7 @@
 #include "hit.bpf.h"
 #include "pair.bpf.h"
 
-/* Takes the word, if it has not changed: all others have to wait. */
+/* Takes the word, unless it has changed: all others must wait. */
 static __always_inline bool word_take(u64 word, bool atomic)
 {
 	return swap(&kd_word, word, kd_word_compose(KD_FAR, kd_word_bank(word), 0), atomic);
@@ -39,7 +38,7 @@ static __always_inline enum kd_outcome window_open(struct hit *hit)
 		return KD_HIT_OVERLAPPED;
 	bank = bank_take(kd_word_bank(word), hit->atomic);
 	window = &kd_windows[BOUNDED(bank, KD_BANKS)];
-	if (hit_time(hit) < word >> KD_WORD_SHIFT) { /* an end that user space announced */
+	if (hit_time(hit) < word >> KD_WORD_SHIFT) { /* an end announced by user space */
 		WRITE_ONCE(window->bank, KD_BANK_FREE);
 		WRITE_ONCE(kd_word, word);
 		return KD_HIT_OVERLAPPED;
@@ -57,8 +56,7 @@ static __always_inline enum kd_outcome window_open(struct hit *hit)
 	return KD_HIT_USED;
 }
 
-/* Closes the window of the given word. KD_HIT_UNMATCHED: some other hit has done
- * so. */
+/* Closes the window of the given word. KD_HIT_UNMATCHED: another hit did so. */
 static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 {
 	u64 start = word >> KD_WORD_SHIFT, ns;
@@ -69,7 +67,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 
 	if (!word_take(word, hit->atomic))
 		return KD_HIT_UNMATCHED;
-	if (hit_time(hit) <= start) { /* user space has announced it for later */
+	if (hit_time(hit) <= start) { /* announced by user space for later */
 		WRITE_ONCE(kd_word, word);
 		return KD_HIT_UNMATCHED;
 	}
@@ -112,7 +110,7 @@ static __always_inline void start_hit(struct hit *hit)
 	}
 }
 
-/* Ends the window that is open, whoever started it. */
+/* Ends the open window, whichever thread started it. */
 static __always_inline void stop_hit(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word);
@@ -132,7 +130,7 @@ static __always_inline void stop_hit(struct hit *hit)
 		event_send(KD_EVENT_SKIPPED, hit->tid, word >> KD_WORD_SHIFT, hit->t);
 }
 
-/* By a process that is not the target, and pays for it. */
+/* A hit by a process outside the target, which costs it time. */
 static __always_inline void outside_count(void)
 {
 	u32 zero = 0;
@@ -142,7 +140,7 @@ static __always_inline void outside_count(void)
 		count_up(&tally->outside);
 }
 
-/* Whether a hit counts, by values; by_site: it is of a probe whose sites may differ. */
+/* True if a hit counts, by values; by_site: the probe's sites may differ. */
 static __always_inline bool condition_is_met(void *ctx, struct kd_tally *tally, bool start,
 					     bool stop, bool by_site)
 {
@@ -169,7 +167,7 @@ static __always_inline void hit_record(bool start, bool stop, u32 tid)
 		recorder_add(KD_RECORDED_HIT, KD_STOP, tid, 0, t);
 }
 
-/* A probe was hit. One that is start and stop at once counts as both. */
+/* Handles a probe hit. A probe that is both start and stop counts as both. */
 static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool atomic, bool by_site)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -221,12 +219,12 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 	}
 	if (!atomic)
 		token_give();
-	/* Last: who is woken by it may read the tallies at once. */
+	/* Last: the woken reader may read the tallies at once. */
 	if (hit.kept)
 		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
 }
 
-/* Whether the window of a word was opened in a process: of a single one any is taken for its. */
+/* True if the window of a word was opened in this process; always for a single process. */
 static __always_inline bool window_is_of(u64 word, u32 tgid)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(kd_word_bank(word), KD_BANKS)];
@@ -234,7 +232,7 @@ static __always_inline bool window_is_of(u64 word, u32 tgid)
 	return word & KD_WORD_OPEN && (!kd_many || window->opened_in == tgid);
 }
 
-/* The process that had opened it ends, and the window there. */
+/* The process that opened the window ends, and the window with it. */
 static __always_inline void window_leave(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word);
@@ -246,7 +244,7 @@ static __always_inline void window_leave(struct hit *hit)
 	hit_end(hit);
 }
 
-/* The window that a trigger has opened ends as if it had not begun. */
+/* Drops the window that a trigger has opened. */
 static __always_inline void window_drop(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word);
@@ -262,14 +260,14 @@ static __always_inline void window_drop(struct hit *hit)
 	hit_end(hit);
 }
 
-/* A thread ends. With all of the process what is open stays so to the end of the run, which that
- * is; of one of several it ends here. */
+/* A thread ends. If the entire target ends, what is open stays open until the end of the run,
+ * which follows; for one of several processes it ends here. */
 static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 {
 	struct hit hit = {
 		.tid = task->pid, .tgid = task->tgid, .by = KD_BY_EXIT, .atomic = atomic
 	};
-	/* Its last threads may come here after user space has taken the process out. */
+	/* Its last threads may get here after user space has removed the process. */
 	bool ours = process_was_ours(hit.tgid) || (kd_many && task_is_ours(hit.tid, hit.tgid));
 	bool ends = ours && process_ends(task);
 
@@ -285,15 +283,14 @@ static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
 }
 
-/* The target has a new program, which does not end what a function of the old one
- * would have. */
+/* The target executed a new program, which will not reach a stop in the old one. */
 static __always_inline void trigger_exec(struct task_struct *task, bool atomic)
 {
 	struct hit hit = { .tid = task->pid, .tgid = task->tgid, .atomic = atomic };
 
 	bool armed = READ_ONCE(kd_armed);
 
-	/* Of several processes one may get another program, with triggers, at any time. */
+	/* One of several processes may execute a program with triggers at any time. */
 	if (!process_is_ours(hit.tgid) || !(armed || kd_many))
 		return;
 	event_send(KD_EVENT_EXEC, hit.tid, 0, clock_now());
@@ -306,9 +303,9 @@ static __always_inline void trigger_exec(struct task_struct *task, bool atomic)
 		window_drop(&hit);
 }
 
-/* Whether the system call at hand is one of a trigger's; the cookie says whether
- * this is its exit. Entry and exit have the number in the same field. Calls of 32-bit
- * mode do not have the tracepoints for which this stands in. */
+/* True if the current system call has a trigger; the cookie tells its entry from its exit. Both
+ * have the number in the same field. 32-bit calls do not have the tracepoints that this
+ * replaces. */
 static __always_inline bool call_is_trigger(struct trace_event_raw_sys_enter *ctx,
 					    enum kd_role role)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Upcalls of the openvswitch kernel module: packets handed to ovs-vswitchd, on
- * whatever CPU and on top of whatever thread. */
+/* Upcalls of the Open vSwitch kernel module: packets passed to ovs-vswitchd, on any CPU and on
+ * top of any thread. */
 #ifndef UPCALL_BPF_H
 #define UPCALL_BPF_H
 
@@ -9,7 +9,7 @@
 static __noinline void upcalls_reset(struct kd_upcalls *upcalls, u64 gen)
 {
 	for (u32 i = 0; i < KD_ERRNOS; i++)
-		WRITE_ONCE(upcalls->count[i], 0); /* not to become a call of memset() */
+		WRITE_ONCE(upcalls->count[i], 0); /* to avoid a call of memset() */
 	upcalls->gen = gen;
 }
 

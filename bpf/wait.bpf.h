@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Records of long waits.
  *
- * A wait's kernel stack is taken when it is over, at switch-in: it still shows
- * where the thread waited, and only then it is known to have been long. The stack
- * of the user is taken when its thread is current: at the end of the system call,
- * or when it is taken off its CPU in user mode. */
+ * The kernel stack of a wait is taken when it is over, at switch-in: it still shows where the
+ * thread waited, and only now the wait is known to be long. The user stack is taken when the
+ * thread is current: at the end of the system call, or when it loses its CPU in user mode. */
 #ifndef WAIT_BPF_H
 #define WAIT_BPF_H
 
 #include "trace.bpf.h"
 #include "waker.bpf.h"
 
-/* A sleeper is woken. Who did it is noted for short sleeps, too: it may wake others that sleep
- * for long. */
+/* A sleeper is woken. Its waker is noted for short sleeps, too: the thread may wake others that
+ * sleep long. */
 static __always_inline void wait_woken(void *ctx, struct target target, struct task_struct *task,
 				       u64 t)
 {
@@ -20,8 +19,8 @@ static __always_inline void wait_woken(void *ctx, struct target target, struct t
 	task_woken(ctx, target.slot, task, t);
 }
 
-/* Switched out in user mode: the stack is kept for the case that the wait gets
- * long. Global, to be verified once. */
+/* Switched out in user mode: keeps the stack in case the wait becomes long. Global, to be
+ * verified once. */
 TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -88,7 +87,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 	}
 }
 
-/* A thread is switched in, unless it has been (then task is NULL). */
+/* A thread is switched in, or already was (then task is NULL). */
 static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -140,7 +139,7 @@ static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
 	wait_end(slot, task, t);
 }
 
-/* The switch was not reported; where the thread waited is not to be seen any more. */
+/* The switch was not reported; where the thread waited is no longer visible. */
 TRACES_GLOBAL int wait_over_unreported(u32 slot, u64 t)
 {
 	wait_end(slot, NULL, t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Who ends waits: which task, or an interrupt of what kind, and who had woken that task.
+/* What ends waits: the task, or the kind of interrupt, and that task's own waker.
  *
- * A task that is woken gets its waker, and a copy of what the waker had by then: later that may
- * have been woken by somebody else. User space leaves out who was woken before the wait began. */
+ * A woken task gets its waker, and a copy of the waker's wakers at that time: these may change
+ * later. User space drops wakeups from before the wait. */
 #ifndef WAKER_BPF_H
 #define WAKER_BPF_H
 
@@ -17,7 +17,7 @@
 #define IRQ_POLL_SOFTIRQ 5
 #define HRTIMER_SOFTIRQ 8
 
-/* --- What interrupt a CPU is in --- */
+/* --- Interrupt context of a CPU --- */
 
 static __always_inline void context_enter(bool hard, u32 index)
 {
@@ -34,7 +34,7 @@ static __always_inline void context_enter(bool hard, u32 index)
 	}
 }
 
-/* Of a softirq. What was on the CPU's own queue of packets has been received. */
+/* For a softirq. Packets on the CPU's own queue have been received. */
 static __always_inline void context_exit(u32 vector)
 {
 	struct kd_runqueue *runqueue = vector == NET_RX_SOFTIRQ ? runqueue_here() : NULL;
@@ -60,7 +60,7 @@ static __always_inline void context_unmark(u8 mark)
 }
 
 /* The current task sends to its own machine: the packet is received on this CPU as soon as
- * softirqs may run, on top of the task, whose doing it is. */
+ * softirqs may run, on top of the task, which is its cause. */
 static __always_inline void context_sender(void)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
@@ -94,9 +94,8 @@ static __always_inline bool current_is_in_fault(void)
 	return state == KD_FAULT || state == KD_RECLAIM;
 }
 
-/* Whether the current task is one of the target's in a system call, and not in an interrupt on top
- * of it: what most wakers are, found with a third of the time of in_interrupt(), which has to be
- * asked if not. */
+/* True if the current task is a target thread in a system call, without an interrupt on top.
+ * Most wakers are, and this takes a third of the time of in_interrupt(), which is the fallback. */
 static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
 {
 	bool is_ours = current_is_ours(pid_tgid);
@@ -104,13 +103,12 @@ static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
 
 	if (!thread || thread->call < 0)
 		return false;
-	/* The verifier makes a number of an address that has been in a map. */
+	/* The verifier treats an address that was in a map as a number. */
 	WRITE_ONCE(thread->wakes_at, (u64)ctx);
 	return READ_ONCE(thread->wakes_at) - thread->stack < kd_stack_size;
 }
 
-/* From what context a task is being woken on this CPU. ctx: the program's. pid_tgid: as the next.
- */
+/* Context of a wakeup on this CPU. ctx: the program's. pid_tgid: as in the next. */
 static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqueue, u64 pid_tgid)
 {
 	const struct kd_context *context = &runqueue->context;
@@ -120,7 +118,7 @@ static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqu
 			return KD_FROM_TIMER;
 		return context->marks & KD_MARK_DISK ? KD_FROM_DISK : KD_FROM_INTERRUPT;
 	}
-	/* Where softirqs run in threads (PREEMPT_RT) other tasks may preempt them. */
+	/* Where softirqs run in threads (PREEMPT_RT), other tasks may preempt them. */
 	if (runqueue->soft_since && context->soft_tid == (u32)pid_tgid)
 		return from_softirq(context);
 	/* Not all interrupts have tracepoints. A page fault from user mode looks like one. */
@@ -129,7 +127,7 @@ static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqu
 	return context->marks & KD_MARK_TIMER ? KD_FROM_TIMER : KD_FROM_INTERRUPT;
 }
 
-/* --- Who woke whom --- */
+/* --- Wakers --- */
 
 static __always_inline struct kd_wakers *wakers_at(u32 index)
 {
@@ -141,7 +139,7 @@ static __always_inline u32 wakers_index_of_other(u32 tid)
 	return kd_slots + tid % KD_WAKERS_OF_OTHERS;
 }
 
-/* What is known of the current task. */
+/* Wakers of the current task. */
 static __always_inline struct kd_wakers *wakers_of_current(void)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -151,7 +149,7 @@ static __always_inline struct kd_wakers *wakers_of_current(void)
 	return wakers_at(target_find((u32)pid_tgid, bpf_get_current_task()).slot);
 }
 
-/* Copies what is known of the current task to one that it wakes. */
+/* Copies the wakers of the current task to a task that it wakes. */
 static __always_inline void wakers_copy(struct kd_wakers *to)
 {
 	struct kd_wakers *of = wakers_of_current();
@@ -165,9 +163,9 @@ static __always_inline void wakers_copy(struct kd_wakers *to)
 		to->by[1].from = KD_FROM_UNKNOWN;
 }
 
-/* A task is being woken, by the current task if tid is one. The kernel holds its pi_lock: so
- * nobody else writes into its entry, but for other processes' tasks that share it. Global, to be
- * verified once. */
+/* A task is woken, by the current task if tid is set. The kernel holds its pi_lock, so nothing
+ * else writes to its entry, except for other tasks of other processes that share it. Global, to
+ * be verified once. */
 TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 {
 	struct kd_wakers *wakers = wakers_at(index);
@@ -189,7 +187,7 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	return 0;
 }
 
-/* Who is waking a task on this CPU. pid_tgid: of bpf_get_current_pid_tgid(). */
+/* Waker of a task on this CPU. pid_tgid: from bpf_get_current_pid_tgid(). */
 struct waking {
 	u32 tid;  /* of a task; 0: none */
 	u32 from; /* enum kd_from */
@@ -223,8 +221,8 @@ static __always_inline void task_woken(void *ctx, u32 index, struct task_struct 
 	wakers_put(index, task->start_time, waking.from, waking.tid, t);
 }
 
-/* A task of another process is woken, if it has been asleep: those whose state only says so
- * run on. */
+/* A task of another process is woken, if it was asleep; a task that only has a sleep state keeps
+ * running. */
 static __always_inline void other_wake(void *ctx, struct task_struct *task)
 {
 	if (!task->on_rq || task_dequeue_is_delayed(task))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Booking time into windows.
+/* Accounting of time in windows.
  *
- * The fast path is one compare: an interval that began after the last edge lies
- * in the open window as a whole, or in none. Others are clipped against every
- * window that is still to be read, in functions of their own (global ones: the
- * verifier looks at them once, not once per caller).
+ * The fast path is one compare: an interval that began after the last edge lies in the open
+ * window entirely, or in none. Others are clipped against every window that is still to be read,
+ * in separate functions (global ones, which the verifier examines once, not per caller).
  *
- * An edge is announced a few microseconds ahead (its time is in the future when
- * the word is written), so every program that reads the clock after an edge
- * also sees it. Read the clock first, the word after. */
+ * An edge is announced a few microseconds ahead: its time is in the future when the word is
+ * written. So every program that reads the clock after an edge also sees it. Read the clock
+ * first, the word after. */
 #ifndef WINDOW_BPF_H
 #define WINDOW_BPF_H
 
@@ -16,7 +15,7 @@
 #include "maps.bpf.h"
 #include "thread.bpf.h"
 
-/* Something to be counted if it began and ended inside a window. */
+/* Items that count if they began and ended inside a window. */
 enum item {
 	ITEM_CALL, /* key: number */
 	ITEM_RUN,
@@ -26,8 +25,7 @@ enum item {
 	ITEM_LONG_POLL,
 	ITEM_VOLUNTARY,
 	ITEM_INVOLUNTARY,
-	ITEM_CPU, /* switched in; key: CPU << 3 | enum kd_move << 1 | it is another one than before
-		   */
+	ITEM_CPU, /* switched in; key: CPU << 3 | enum kd_move << 1 | CPU has changed */
 };
 
 static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
@@ -37,11 +35,10 @@ static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_records, &index);
 }
 
-/* What a record is cleared with: everything up to what interrupts write, which has generations of
- * its own. */
+/* Clears a record: everything up to what interrupts write, which has its own generations. */
 static const u8 no_record[__builtin_offsetof(struct kd_record, stolen)] = {};
 
-/* By one call: stores would be verified one by one. Global, to be verified once. */
+/* In one call: stores would be verified one by one. Global, to be verified once. */
 __noinline int record_reset(u32 slot, u32 bank, u64 gen)
 {
 	struct kd_record *record = record_raw(slot, bank);
@@ -87,7 +84,7 @@ static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 		cell->max = ns;
 }
 
-/* longest: it as a whole. */
+/* longest: its full length. */
 static __always_inline void count_add_part(struct kd_count *count, u64 ns, u64 longest)
 {
 	count->count++;
@@ -141,8 +138,7 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 		loss_count(KD_LOSS_DURATIONS);
 }
 
-/* The first free or matching entry of a key that is not in its home entry;
- * KD_CALLS if there is none. */
+/* First free or matching entry of a key outside its home entry; KD_CALLS if none. */
 static __noinline u32 call_index(struct kd_thread *thread, u32 key)
 {
 	u32 index = key % KD_CALLS;
@@ -163,7 +159,7 @@ static __always_inline u32 counted_as(u32 kind, u64 count)
 	return count == 1 ? kind | COUNTED_FIRST : kind;
 }
 
-/* Returns what item_add() does. */
+/* Returns the value of item_add(). */
 static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
 				    u32 number, u64 gen, u64 ns)
 {
@@ -195,7 +191,7 @@ static __always_inline void cpu_add(struct kd_record *record, u32 key)
 	if (likely(!(key & 1)))
 		return;
 	record->migrations++;
-	/* As an index, or the verifier would follow each of them. */
+	/* By index, because the verifier would follow each of them. */
 	by_move = &record->other_migrations;
 	by_move[BOUNDED(move, 4)]++;
 }
@@ -239,13 +235,13 @@ static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct k
 	return COUNTED_NO_DURATION;
 }
 
-/* What of [since, t] lies in a window. */
+/* Part of [since, t] in a window. */
 struct part {
 	u64 gen, from, to;
 };
 
-/* Returns false if nothing does. since == 0: it began before we looked. The generation
- * has the start; an end before that is the end of the bank's last window. */
+/* Returns false if there is none. since == 0: it began before tracing. The generation has the
+ * start; an earlier end is that of the bank's previous window. */
 static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
@@ -256,18 +252,18 @@ static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part 
 		return false;
 	start = part->gen >> KD_WORD_SHIFT;
 	end = READ_ONCE(window->end);
-#if !defined(__TARGET_ARCH_x86) /* which loads in the order of the program */
+#if !defined(__TARGET_ARCH_x86) /* loads are in program order */
 	if (unlikely(end < start))
 		end = KD_NEVER;
 #endif
-	/* Without branches, of which the verifier would follow each. */
+	/* Branchless, because the verifier would follow each. */
 	part->from = since + elapsed(since, start);
 	part->to = lesser(t, end & KD_NEVER >> 1);
 	return t > start && since < end && since <= t;
 }
 
-/* What of a sum lies in so much of the whole, as if it were spread evenly. Long times are in 2^8 ns
- * or more: a product of two then fits. Global, to be verified once. */
+/* Share of a value for inside out of total, as if spread evenly. Long times are scaled to units
+ * of 2^8 ns or more, so that a product fits. Global, to be verified once. */
 __noinline u64 part_of(u64 value, u64 inside, u64 total)
 {
 	u32 shift = total >> 48 ? 28 : total >> 40 ? 20 : total >> 32 ? 8 : 0;
@@ -281,7 +277,7 @@ __noinline u64 part_of(u64 value, u64 inside, u64 total)
 
 #define FOR_EACH_BANK(bank) for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
 
-/* Keeps an item that crosses an edge of a window. */
+/* Stores an item that crosses a window edge. */
 static __always_inline void open_set(struct kd_opens *opens, enum item item, u32 key, u64 since,
 				     u64 t)
 {
@@ -303,14 +299,14 @@ static __always_inline void open_set(struct kd_opens *opens, enum item item, u32
 	case ITEM_LONG_POLL:
 		opens->round = open;
 		break;
-	default: /* moments */
+	default: /* points in time */
 		break;
 	}
 }
 
-/* Counts an item of [since, t] in the window of a bank, if it lies in it. key_item is
- * key << 8 | item. One that crosses an edge is kept as open there. Global, to be verified
- * once and not for each bank. */
+/* Counts an item of [since, t] in a bank's window, if it lies inside. key_item is key << 8 |
+ * item. An item that crosses an edge is stored as open there. Global, to be verified once, not
+ * per bank. */
 __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -334,7 +330,7 @@ __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 	return 0;
 }
 
-/* The same in every window. */
+/* In every window. */
 __noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
 {
 	FOR_EACH_BANK(bank)
@@ -349,7 +345,7 @@ static __always_inline bool state_is_blocked(u32 state)
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
 }
 
-/* Adds a sleep, or the part of it in the window, to those for the same reason. */
+/* Adds a sleep, or its part in the window, to those of the same kind. */
 static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 ns,
 					u64 longest)
 {
@@ -359,7 +355,7 @@ static __always_inline void awaited_add(struct kd_record *record, struct kd_thre
 	record->last_awaited = awaited;
 }
 
-/* Some of the last sleep in this window was none. What the thread awaits now may differ. */
+/* Part of the last sleep in this window was not sleep. The thread may await something else now. */
 static __always_inline void awaited_take(struct kd_record *record, u64 ns)
 {
 	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_ROOM)];
@@ -367,7 +363,7 @@ static __always_inline void awaited_take(struct kd_record *record, u64 ns)
 	count->total -= count->total < ns ? count->total : ns;
 }
 
-/* Books an interval in the window of a bank, if it touches that. Global, as item_in_bank(). */
+/* Accounts an interval in a bank's window, if they overlap. Global, like item_in_bank(). */
 __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -383,7 +379,7 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	record->upto = part.to;
 	record->last = state;
 	if (state_is_blocked(state)) {
-		/* As a whole, wherever it began, if we looked by then. */
+		/* Full length since it began, or since tracing began. */
 		if (since < thread->seen)
 			since = thread->seen;
 		record->asleep_since = since;
@@ -392,7 +388,7 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	return 0;
 }
 
-/* The same in every window. */
+/* In every window. */
 __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 {
 	FOR_EACH_BANK(bank)
@@ -402,14 +398,14 @@ __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 	return 0;
 }
 
-/* One event of one thread: when, and where it is to be written. */
+/* An event of a thread: when, and where to write it. */
 struct event {
 	u32 slot;
 	struct kd_thread *thread;
 	u64 t;
-	u64 edge; /* the last one announced */
+	u64 edge; /* last announced one */
 	u64 gen;
-	struct kd_record *record; /* of the open window; NULL if there is none */
+	struct kd_record *record; /* of the open window; NULL: none */
 };
 
 static __always_inline struct event event_at(struct target target, u64 t)
