@@ -21,12 +21,12 @@
 #include "cli/base/log.h"
 #include "self_probe.h"
 
-/* --- Links of many user-space probes at once (uprobe.multi, Linux 6.6) --- */
+/* --- Links of many user-space probes (uprobe.multi, Linux 6.6) --- */
 
-/* Detaching such a link waits once, not once for each probe. By bpf() itself, as libbpf knows them
- * from 1.3 on only. */
+/* Detaching such a link waits once, not once for each probe. Calls bpf() itself, as libbpf has
+ * these links only since 1.3. */
 
-/* From include/uapi/linux/bpf.h of 6.6, which the headers may not have yet. */
+/* From include/uapi/linux/bpf.h of 6.6; the headers at build may lack it. */
 #define TRACE_UPROBE_MULTI 48
 #define TRACE_UPROBE_SESSION 57 /* 6.13 */
 #define MULTI_RETURN 1U
@@ -81,7 +81,7 @@ static int multi_program_load(const struct bpf_insn *insns, size_t n, uint32_t a
 	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "kd_multi", "GPL", insns, n, &options);
 }
 
-/* A kernel that knows such links finds that "/" is no file. */
+/* A kernel with such links reports that "/" is no regular file. */
 static bool kernel_knows(uint32_t attach_type)
 {
 	const struct bpf_insn insns[] = {
@@ -108,7 +108,7 @@ static bool kernel_knows(uint32_t attach_type)
 	return result == -EBADF;
 }
 
-/* A program that writes 1 into the map's first element. */
+/* Loads a program that writes 1 into the map's first element. */
 static int marker_load(int map)
 {
 	const struct bpf_insn insns[] = {
@@ -131,7 +131,7 @@ static void *thread_call(void *nothing)
 	return nothing;
 }
 
-/* Whether the program has seen a call by a second thread. */
+/* True if a call by a second thread ran the program. */
 static bool thread_is_seen(int program, int map)
 {
 	const uint64_t none = 0;
@@ -165,23 +165,23 @@ static bool threads_are_seen(void)
 	return seen;
 }
 
-/* True if this kernel has them, and means a process where one is given: 6.6 to 6.9 at first took
- * its main thread only (fixed by 46ba0e49b642). Sessions came after that. */
+/* True if this kernel has such links and a pid stands for the whole process. 6.6 to 6.9 at first
+ * took its main thread only (fixed by 46ba0e49b642). Sessions came later. */
 static bool attach_multi_is_possible(void)
 {
 	return kernel_knows(TRACE_UPROBE_MULTI) &&
 	       (kernel_knows(TRACE_UPROBE_SESSION) || threads_are_seen());
 }
 
-/* To be told before the program is loaded: it can be attached so only. */
+/* Call it before the program is loaded: the kernel fixes the attach type there. */
 static void attach_multi_prepare(struct bpf_program *program)
 {
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
 }
 
-/* Attaches the program to offsets in a file, with their semaphores (0: none) and cookies, where
- * the process has them mapped (0: any has); on_return: to the returns of the functions there.
- * Returns the link, which is detached by close(), or a negative errno. */
+/* Attaches the program to offsets in a file, with their semaphores (0: none) and cookies. Pid 0:
+ * in every process that maps the file. on_return: to the returns of the functions there. Returns
+ * a link, to be detached by close(), or a negative errno. */
 static int attach_multi(const struct bpf_program *program, bool on_return, int file,
 			const uint64_t *offsets, const uint64_t *semaphores,
 			const uint64_t *cookies, size_t n, pid_t pid)
@@ -197,7 +197,7 @@ static int attach_multi(const struct bpf_program *program, bool on_return, int f
 struct attachment {
 	struct bpf_link **links;
 	size_t n_links;
-	int *multi; /* links of many probes at once */
+	int *multi; /* links of many probes */
 	size_t n_multi;
 };
 
@@ -213,8 +213,7 @@ static bool program_is_multi(const struct bpf_program *program)
 	       bpf_program__expected_attach_type(program) != 0;
 }
 
-/* The kernel opens the very file in which the probe was found, whatever its path
- * leads to by now. */
+/* The kernel opens the file in which the probe was found, wherever its path leads by now. */
 static struct bpf_link *attach_file(const struct bpf_program *program, const struct site *site,
 				    pid_t pid)
 {
@@ -280,7 +279,7 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 		log_hint("does lockdown, a security module or a container forbid it?");
 		return EX_NOPERM;
 	case EINVAL:
-		/* uprobe_register() refuses another ref_ctr_offset than the site has. */
+		/* uprobe_register() refuses a ref_ctr_offset other than the one the site has. */
 		if (trigger_is_user(trigger))
 			log_hint("another tracer may hold a probe there %s: look for bpftrace, "
 				 "perf, systemtap and uprobe_events in tracefs; kernel messages "
@@ -309,7 +308,7 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 	}
 }
 
-/* n sites of the same file, all of them on returns, or none. */
+/* Attaches to n sites of one file, either all on returns or none. */
 static int attach_together(struct attachment *attachment, const struct bpf_program *program,
 			   const struct site *const *sites, size_t n, pid_t pid)
 {
@@ -335,7 +334,7 @@ static int attach_together(struct attachment *attachment, const struct bpf_progr
 	return 0;
 }
 
-/* How many sites of a list go together with its first. */
+/* Returns how many sites of a list share a link with the first one. */
 static size_t same_link(const struct site *const *sites, size_t n)
 {
 	size_t same = 1;
@@ -365,7 +364,7 @@ static int attach_list(struct attachment *attachment, const struct bpf_program *
 	return error;
 }
 
-/* One list of all sites of the sets; NULL: no memory. */
+/* Lists all sites of the sets. NULL: no memory. */
 static const struct site **sites_join(struct sites *const *sets, size_t n_sets, size_t *n)
 {
 	const struct site **list;
@@ -437,8 +436,8 @@ int attachment_open_list(struct attachment **out, const struct bpf_program *prog
 	return *out ? attach_list(*out, program, trigger, sites, n, pid, &failed) : -ENOMEM;
 }
 
-/* The beginning of struct bpf_link_info as it is since 6.7 for the events of kprobes (commit
- * 3acf8ace6823), of which the headers at build may have less. */
+/* Beginning of struct bpf_link_info for kprobe events since 6.7 (commit 3acf8ace6823). The
+ * headers at build may have less. */
 struct kprobe_info {
 	__u32 type, id, program, unused;
 	__u32 event, unused_too;
@@ -455,7 +454,7 @@ bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped)
 		struct kprobe_info info = { 0 };
 		__u32 size = sizeof(info);
 
-		/* A kernel whose structure ends before that says so by the size. */
+		/* If the kernel's structure ends earlier, the size says so. */
 		if (bpf_obj_get_info_by_fd(bpf_link__fd(attachment->links[i]), &info, &size) ||
 		    info.type != BPF_LINK_TYPE_PERF_EVENT || size < sizeof(info))
 			return false;
@@ -464,8 +463,8 @@ bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped)
 	return attachment->n_links;
 }
 
-/* What is to be closed, by several threads: each of them waits for the kernel most of
- * the time, and a breakpoint stays until the last probe on it is gone. */
+/* Links for several threads to close. Each thread mostly waits for the kernel, and a breakpoint
+ * stays until its last probe is gone. */
 struct closing {
 	struct attachment *const *attachments;
 	size_t n;
@@ -473,7 +472,7 @@ struct closing {
 	size_t attachment, link; /* the next one */
 };
 
-/* Takes the next link out of its attachment. Returns false if there is none. */
+/* Takes the next link out of its attachment. Returns false if none is left. */
 static bool link_take(struct closing *closing, struct bpf_link **link, int *multi)
 {
 	bool taken = false;
@@ -524,7 +523,7 @@ void attachments_close(struct attachment *const *attachments, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (attachments[i])
 			links += attachments[i]->n_links + attachments[i]->n_multi;
-	/* Signals are for the thread that waits for them. */
+	/* Signals go to the thread that waits for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (n_threads < CLOSERS && n_threads + 1 < links &&

@@ -13,45 +13,44 @@
 struct bpf_program;
 struct attachment;
 
-/* To be called before a trigger's program is loaded. */
+/* Call it before a trigger's program is loaded. */
 void attachment_prepare(struct bpf_program *program, const struct trigger *trigger);
 
-/* True if probes are perf events, not links of many probes: what perf_event_open(2) asks for is
- * needed to put them in. NULL: false. */
+/* True if the probes are perf events, which need the rights of perf_event_open(2), not links of
+ * many probes. NULL: false. */
 bool attachment_has_events(const struct attachment *attachment);
 
-/* Attaches a loaded program of the fitting type (tracepoint or kprobe) to every
- * site of the sets; to those in files only where the process has them mapped; with pid 0
- * wherever anybody has, or will have.
- * Returns 0, or after printing what failed an exit status. The caller closes
- * *attachment either way. */
+/* Attaches a loaded program of the right type (tracepoint or kprobe) to every site of the sets.
+ * Sites in files: only where the process maps them; with pid 0 in every process, now or later.
+ * Returns 0, or an exit status after printing what failed. The caller closes *attachment in
+ * either case. */
 exit_status attachment_open(struct attachment **attachment, const struct bpf_program *program,
 			    const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
 			    pid_t pid);
 
-/* The same to more sites, which become part of the attachment. */
+/* Like attachment_open(), but adds the sites to an existing attachment. */
 exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
 			      const struct trigger *trigger, struct sites *const *sets,
 			      size_t n_sets, pid_t pid);
 
-/* Attaches a loaded program to the entries and the exits of all system calls, which
- * its cookie tells apart: 0, 1. Returns and leaves to the caller the same. */
+/* Attaches a loaded program to the entry and exit of all system calls, with cookies 0 and 1.
+ * Results are as for attachment_open(). */
 int attachment_open_calls(struct attachment **attachment, const struct bpf_program *program,
 			  const struct trigger *trigger);
 
-/* The same for n sites, those of a file together, and without a word. Returns 0 or
- * a negative errno. */
+/* Like attachment_open() for n sites, with one link per file, but prints nothing. Returns 0 or a
+ * negative errno. */
 int attachment_open_list(struct attachment **attachment, const struct bpf_program *program,
 			 const struct trigger *trigger, const struct site *const *sites, size_t n,
 			 pid_t pid);
 
-/* How many hits of functions of the kernel it has dropped since they were attached to: of returns,
- * those of calls beyond what it has room for at a time; and those within another probe. Returns
- * false if the kernel does not say (before 6.7), or there are no such probes. */
+/* Counts hits of kernel functions dropped since attaching: returns of calls beyond the slots for
+ * calls in progress, and hits inside another probe. Returns false if the kernel does not say
+ * (before 6.7), or there are no such probes. */
 bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped);
 
-/* Detaches, which takes the kernel some 0.1 s if any site is in a file; many at a
- * time. NULLs are allowed. */
+/* Detaches many attachments at once; takes the kernel about 0.1 s if any site is in a file.
+ * NULLs are allowed. */
 void attachments_close(struct attachment *const *attachments, size_t n);
 
 #endif

@@ -16,8 +16,8 @@
 #define BATCHES 31
 #define CALLS 16
 
-/* What is measured. A return probe puts a breakpoint on the function's entry, too,
- * which it shares with a probe that is there anyway. */
+/* What to measure. A return probe also puts a breakpoint on the function's entry, and shares it
+ * with an entry probe there. */
 enum probed {
 	PROBED_ENTRY,
 	PROBED_RETURN,
@@ -31,7 +31,7 @@ struct attach_costs {
 	size_t n_triggers;
 	bool wanted[PROBED_KINDS][INSTRUCTION_CLASSES];
 	uint64_t bare[INSTRUCTION_CLASSES];
-	uint64_t ns[PROBED_KINDS][INSTRUCTION_CLASSES]; /* 0: not known */
+	uint64_t ns[PROBED_KINDS][INSTRUCTION_CLASSES]; /* 0: unknown */
 	struct cost *skel;
 	struct attachment *attachments[2]; /* to entries, to returns */
 	bool tried, attached;
@@ -52,7 +52,7 @@ static bool is_entry_of(const struct trigger_sites *trigger, const struct site *
 	return false;
 }
 
-/* How the site is probed. */
+/* Returns how the site is probed. */
 static enum probed probed_how(const struct attach_costs *costs, const struct site *site)
 {
 	if (!site->on_return)
@@ -114,7 +114,7 @@ static uint64_t cpu_time(void)
 	return clock_ns(&time);
 }
 
-/* The CPU time of a batch of calls. */
+/* Returns the CPU time of a batch of calls. */
 static uint64_t batch_ns(self_probe_fn *function)
 {
 	uint64_t began = cpu_time();
@@ -130,7 +130,7 @@ static uint64_t median(uint64_t *batches)
 	return batches[BATCHES / 2];
 }
 
-/* Attaches to what is wanted in one go, as detaching waits once for all. */
+/* Attaches to all wanted functions in one go, as detaching waits once for all. */
 static int list_attach(struct attach_costs *costs, bool on_return)
 {
 	const struct trigger trigger = { .kind = on_return ? TRIGGER_URETPROBE : TRIGGER_UPROBE };
@@ -182,7 +182,7 @@ static bool costs_attach(struct attach_costs *costs)
 	return !cost__load(costs->skel) && !list_attach(costs, false) && !list_attach(costs, true);
 }
 
-/* In turns, so that what disturbs for a moment does not disturb one of them only. */
+/* Takes turns, so that a brief disturbance does not hit one of them only. */
 static void probed_measure(struct attach_costs *costs)
 {
 	uint64_t batches[PROBED_KINDS * INSTRUCTION_CLASSES][BATCHES];

@@ -12,15 +12,15 @@
 _Static_assert(PREDICATE_TERMS == KD_TERMS, "room for all");
 _Static_assert(PREDICATE_LOADS < KD_TERM_LOADS, "and for an argument that is in memory");
 
-/* Tracepoints of system calls hand over the number of the call and then its arguments, or its
- * result, each in 8 bytes (kernel/trace/trace_syscalls.c: perf_call_bpf_enter()). */
+/* Tracepoints of system calls pass the call's number, then its arguments or its result, each in
+ * 8 bytes (kernel/trace/trace_syscalls.c: perf_call_bpf_enter()). */
 #define CALL_VALUES 16
 #define CALL_ARGUMENTS 6
 
-/* A value before memory is read that its text names. */
+/* A value before any memory reads. */
 struct source {
-	struct predicate_type type; /* as which it is there */
-	bool typed;                 /* the type is what the program says, not what a register has */
+	struct predicate_type type; /* its type there */
+	bool typed;                 /* by the program, not by a register's size */
 };
 
 static int wrong(struct predicate_error *error, size_t at, const char *why)
@@ -176,7 +176,7 @@ static int source_find(struct kd_term *term, struct source *source, const struct
 	return function_argument_use(term, source, of, place, error);
 }
 
-/* Adds the reads of memory that the text names. */
+/* Adds the memory reads that the text names. */
 static int loads_add(struct kd_term *term, struct source *source, const struct predicate_term *of,
 		     struct predicate_error *error)
 {
@@ -197,9 +197,9 @@ static int loads_add(struct kd_term *term, struct source *source, const struct p
 	return 0;
 }
 
-/* --- What is compared with what --- */
+/* --- Comparisons --- */
 
-/* All that a type may be, as the kernel side has it. */
+/* Range of a type, as the BPF side has it. */
 static void type_range(const struct predicate_type *type, uint64_t *min, uint64_t *max)
 {
 	*min = 0;
@@ -219,8 +219,8 @@ static bool number_fits(const struct predicate_number *number, const struct pred
 				: number->magnitude <= max;
 }
 
-/* The type that counts: the one that is given; the source's; or, where nobody says one, with a
- * sign, unless that is too small for the number. */
+/* Chooses the type: the given one; else the source's. Where nobody names one it is signed,
+ * unless the number does not fit. */
 static struct predicate_type type_choose(const struct source *source,
 					 const struct predicate_term *of)
 {
@@ -238,8 +238,8 @@ static struct predicate_type type_choose(const struct source *source,
 	return type;
 }
 
-/* What is read, and which bits of it count, so that it is a number of that type. A smaller type
- * is the lower part of what is there, a larger one has what is there, with its sign. */
+/* Sets what to read, and which bits count, for a number of that type. A smaller type takes the
+ * lower bits. A larger one takes the value with its sign. */
 static int value_shape(struct kd_term *term, const struct source *source,
 		       const struct predicate_type *type, const struct predicate_term *of,
 		       struct predicate_error *error)
@@ -383,8 +383,7 @@ static struct condition_place place_of(const struct trigger *trigger, const stru
 	return place;
 }
 
-/* Which one of the conditions it is, after adding it if it is none of them. KD_CONDITIONS: there
- * is no room. */
+/* Returns the condition's number, after adding it if it is new. KD_CONDITIONS: no space. */
 static uint32_t condition_number(struct conditions *conditions,
 				 const struct kd_condition *condition)
 {
@@ -398,7 +397,7 @@ static uint32_t condition_number(struct conditions *conditions,
 	return number;
 }
 
-/* Which fields a tracepoint has, for one whose condition names others. */
+/* Lists a tracepoint's fields, for a condition that names others. */
 static void fields_hint(const char *format)
 {
 	struct choices fields = { 0 };
@@ -411,7 +410,7 @@ static void fields_hint(const char *format)
 	choices_clear(&fields);
 }
 
-/* The condition of one site. */
+/* Makes the condition of one site. */
 static exit_status condition_of_site(struct kd_condition *condition, const struct trigger *trigger,
 				     const struct site *site)
 {
@@ -458,7 +457,7 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 		if (status)
 			return status;
 		number = condition_number(*conditions, &condition);
-		/* Of system calls one program may stand for all, and is not told which. */
+		/* One program may serve all system calls, and does not learn which one it is. */
 		if (number && is_of_calls(trigger)) {
 			log_error("trigger '%s': its system calls have the values in different "
 				  "places",

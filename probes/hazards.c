@@ -56,7 +56,7 @@ bool process_is_confined(pid_t pid)
 	return confined;
 }
 
-/* A filter that refuses this one call with EPERM. */
+/* Installs a filter that refuses this one call with EPERM. */
 static int filter_install(long number)
 {
 	struct sock_filter code[] = {
@@ -71,8 +71,8 @@ static int filter_install(long number)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-/* Makes the call in a process of its own, which may not survive it. Returns its
- * errno; 0 if it had none or the process was killed. */
+/* Makes the call in a child process, which may be killed. Returns its errno; 0 if it had none or
+ * the child was killed. */
 static int call_try(long number, bool filtered)
 {
 	const struct rlimit none = { 0, 0 };
@@ -110,11 +110,11 @@ bool probes_endanger(pid_t pid)
 	return danger;
 }
 
-/* --- Whether probes are where a process runs its code --- */
+/* --- Whether probes are in the code that a process runs --- */
 
-#define LOOKS_MAX 100000 /* in all processes; a look takes some 2 us */
+#define LOOKS_MAX 100000 /* in all processes; a look takes about 2 us */
 
-/* The beginning of what the kernel puts there. */
+/* Beginning of the kernel's breakpoint. */
 #if defined(__x86_64__)
 #define BREAKPOINT "\xcc"
 #define BREAKPOINT_SIZE 1
@@ -122,7 +122,7 @@ bool probes_endanger(pid_t pid)
 #define BREAKPOINT "\xa0\x00\x20\xd4" /* UPROBE_SWBP_INSN */
 #define BREAKPOINT_SIZE 4
 #endif
-#define OPTIMIZED 0xe8 /* since 6.18 in the place of a nop of 5 bytes: a call */
+#define OPTIMIZED 0xe8 /* since 6.18, in place of a 5-byte nop: a call */
 
 /* A mapping of one of the files. */
 struct part {
@@ -148,7 +148,7 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* By its path; where that is another one, in another mount namespace, by the inode. */
+/* Compares paths; then, for another mount namespace, inodes. */
 static bool map_is_of(const struct map *map, const struct site *site)
 {
 	return !strcmp(map->path, site->object) ||
@@ -163,7 +163,7 @@ static int part_add(void *context, const struct map *map)
 
 	if (*map->path != '/')
 		return 0;
-	maps_cut_deleted((char *)map->path); /* of the line that was read */
+	maps_cut_deleted((char *)map->path); /* in the line that was read */
 	for (size_t i = 0; i < parts->given->n_sets; i++)
 		for (size_t j = 0; j < sites_count(parts->given->sets[i]); j++) {
 			const struct site *site = sites_get(parts->given->sets[i], j);
@@ -180,12 +180,12 @@ static int part_add(void *context, const struct map *map)
 	return 0;
 }
 
-/* Whether there is a probe at an address. What may not be read is taken for one. */
+/* True if there is a probe at an address, or the address may not be read. */
 static bool is_probed(const struct remote *remote, const struct site *site, uint64_t at)
 {
 	uint8_t code[BREAKPOINT_SIZE];
 
-	if (!remote_has_page(remote, at)) /* a probe makes it the process's own */
+	if (!remote_has_page(remote, at)) /* a probe makes the page private to the process */
 		return false;
 	return !remote_copy(remote, at, code, sizeof(code)) ||
 	       !memcmp(code, BREAKPOINT, sizeof(code)) ||
@@ -242,7 +242,7 @@ int placed_look(struct placed *placed, const struct trigger_sites *given, pid_t 
 	struct placed now = { .pid = pid };
 	int error = placed->looked < LOOKS_MAX ? process_look(&now, given, pid) : 0;
 
-	/* It may have ended meanwhile, or execute something else. */
+	/* The process may have ended or called exec. */
 	if (!error && now.missing)
 		error = process_look(&now, given, pid);
 	if (!placed->missing) {

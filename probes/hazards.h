@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be wrong with probes in a process: they may be the end of it, or not be where it runs
- * its code. */
+/* What can go wrong with probes in a process: they may kill it, or be in code that it does not
+ * run. */
 #ifndef HAZARDS_H
 #define HAZARDS_H
 
@@ -13,45 +13,46 @@
 
 /* --- Targets that seccomp confines --- */
 
-/* Some kernels (6.11 to 6.13 without the fix cf6cb56ef244) return from functions with return probes
- * by a system call, which the target's own filter may answer by killing it. */
+/* Some kernels (6.11 to 6.13 without the fix cf6cb56ef244) return from functions with return
+ * probes by a system call. The target's seccomp filter may answer that call by killing the
+ * target. */
 
 /* True if any thread of the process is under a seccomp filter. */
 bool process_is_confined(pid_t pid);
 
-/* True if the kernel has a system call of this number (that may not be called by
- * programs) and asks seccomp filters about it. Tries it in processes of its own. */
+/* True if the kernel has a system call of this number (closed to programs) and runs seccomp
+ * filters on it. Tries it in child processes. */
 bool call_is_filtered(long number);
 
-/* True if this kernel's probes would make system calls that the filter of the process
- * (0: of any) may refuse. */
+/* True if this kernel's probes would make system calls that the filter of the process (0: of any
+ * process) may refuse. */
 bool probes_endanger(pid_t pid);
 
-/* --- Whether probes that are attached are where a process runs its code --- */
+/* --- Whether attached probes are in the code that a process runs --- */
 
-/* The kernel puts them into mappings of a file; the process may have put something else there, or
- * run another copy. */
+/* The kernel puts probes into mappings of a file. The process may have mapped something else
+ * there, or run another copy. */
 
 enum placed_why {
-	PLACED_UNMAPPED, /* the file is mapped, but not that part of it */
-	PLACED_WRITABLE, /* it may be written to there: the kernel puts no probe */
+	PLACED_UNMAPPED, /* the file is mapped, but not at the site */
+	PLACED_WRITABLE, /* the mapping is writable: the kernel puts no probe there */
 	PLACED_ELSEWHERE,
 };
 
-/* Of a trigger's sites, in all processes that were looked at. Zeroed before the first. */
+/* Counts of a trigger's sites in all processes looked at. Zeroed before the first one. */
 struct placed {
 	size_t looked; /* at sites */
 	size_t missing;
-	const struct site *first; /* of those that are missing: */
+	const struct site *first; /* of the missing ones: */
 	pid_t pid;
 	enum placed_why why;
 };
 
-/* Looks at one byte at each site in a process's memory. Files that it has not mapped at all, and
- * what cannot be read, are passed over. Returns 0 or -ENOMEM. */
+/* Looks at one byte at each site in a process's memory. Skips files that it does not map, and
+ * unreadable bytes. Returns 0 or -ENOMEM. */
 int placed_look(struct placed *placed, const struct trigger_sites *given, pid_t pid);
 
-/* Says what is missing, and why. Returns an exit status if that is all, else 0. */
+/* Prints what is missing, and why. Returns an exit status if all are missing, else 0. */
 exit_status placed_tell(const struct placed *placed, const struct trigger *trigger);
 
 #endif

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers, by capstone's numbers, of either machine. */
+/* Registers of either machine, by capstone's numbers. */
 #define REGISTERS 512
 _Static_assert(X86_REG_ENDING <= REGISTERS && ARM64_REG_ENDING <= REGISTERS, "an entry for each");
 
-/* What a register has been given of a jump table. */
+/* What a register holds of a jump table. */
 struct loaded_entry {
 	enum { ENTRY_NONE, ENTRY_DISTANCE, ENTRY_TARGET } state;
 	uint64_t table;
-	unsigned int size; /* of the table's entries; 0: they were not seen */
+	unsigned int size; /* of the table's entries; 0: not found */
 };
 
-/* What is used of the library. */
+/* Functions used of the library. */
 #define CAPSTONE(name) __typeof__(name) *name
 struct capstone {
 	void *library;
@@ -39,8 +39,7 @@ struct instructions {
 	const uint8_t *code;
 	size_t left;
 	uint64_t address;
-	/* In the order of addresses, not in that in which it runs: so what is found has to be
-	 * looked at before it is believed. */
+	/* In address order, not in execution order, so findings need a check later. */
 	uint64_t base[REGISTERS]; /* the address that a register was given last; 0: none */
 	struct loaded_entry entry[REGISTERS];
 };
@@ -120,7 +119,7 @@ void instructions_begin(struct instructions *instructions, const void *code, siz
 	memset(instructions->entry, 0, sizeof(instructions->entry));
 }
 
-/* What an instruction writes holds nothing of a table any more. */
+/* Registers that an instruction writes no longer hold anything of a table. */
 static void entries_forget(struct instructions *instructions)
 {
 	cs_regs read, written;
@@ -152,7 +151,7 @@ static void base_take(struct instructions *instructions, const cs_x86 *x86)
 		instructions->base[to->reg] = insn->address + insn->size + (uint64_t)from->mem.disp;
 }
 
-/* Where the table is of which a memory operand is an entry; 0: it is none. */
+/* Returns the address of the table whose entry a memory operand is; 0: none. */
 static uint64_t operand_table(const struct instructions *instructions, const cs_x86_op *operand,
 			      int scale)
 {
@@ -167,7 +166,7 @@ static uint64_t operand_table(const struct instructions *instructions, const cs_
 	return base ? base + (uint64_t)mem->disp : 0;
 }
 
-/* "movslq (%base,%index,4), %to"; or, of addresses, "mov table(,%index,8), %to". */
+/* "movslq (%base,%index,4), %to"; or "mov table(,%index,8), %to" for addresses. */
 static struct loaded_entry entry_read(const struct instructions *instructions, const cs_x86 *x86)
 {
 	const struct loaded_entry none = { .state = ENTRY_NONE };
@@ -186,7 +185,7 @@ static struct loaded_entry entry_read(const struct instructions *instructions, c
 	return entry.table ? entry : none;
 }
 
-/* "add %base, %to", either way round: the sum is a site in the code. */
+/* "add %base, %to", in either order: the sum is a code address. */
 static bool entry_add(struct instructions *instructions, const cs_x86 *x86)
 {
 	const cs_x86_op *to = &x86->operands[0], *from = &x86->operands[1];
@@ -216,7 +215,7 @@ static void tables_follow(struct instructions *instructions)
 	}
 	if (entry_add(instructions, x86))
 		return;
-	/* The entry's register may be the index's or the base's. */
+	/* The entry may overwrite the index or base register. */
 	taken = entry_read(instructions, x86);
 	entries_forget(instructions);
 	base_take(instructions, x86);
@@ -279,7 +278,7 @@ static void instruction_set_class(struct instructions *instructions,
 
 #else
 
-/* "adr base, code", and of a table's entry "add to, base, entry, sxtb #2" */
+/* "adr base, code", and "add to, base, entry, sxtb #2" for a table's entry. */
 static void tables_follow(struct instructions *instructions)
 {
 	const cs_arm64 *arm = &instructions->decoded->detail->arm64;

@@ -16,7 +16,7 @@
 
 /* --- Tracepoints of single system calls --- */
 
-/* The kernel calls a few by the names of their functions (SYSCALL_DEFINE). */
+/* The kernel names a few after their functions (SYSCALL_DEFINE). */
 static const struct {
 	const char *function, *name;
 } renamed[] = {
@@ -47,11 +47,11 @@ int site_call(const struct site *site, bool *exit)
 	return -1;
 }
 
-/* --- Where a tracepoint has its fields, as its format file in tracefs says --- */
+/* --- Fields of a tracepoint, by its format file in tracefs --- */
 
 /* Linux, Documentation/trace/events.rst. */
 
-/* What the kernel replaces by the address of the registers (perf_trace_run_bpf_submit()). */
+/* Bytes that the kernel replaces by a pointer to the registers (perf_trace_run_bpf_submit()). */
 #define REPLACED 8
 
 static bool is_word(char c)
@@ -67,8 +67,8 @@ static bool begins(const char *at, const char *end, const char *with)
 	return (size_t)(end - at) >= length && !memcmp(at, with, length);
 }
 
-/* The number behind a word such as "offset:" in a line. Returns false if there is none, or it is
- * larger than an event. */
+/* Finds the number after a word such as "offset:" in a line. Returns false if there is none, or
+ * it is larger than an event. */
 static bool number_find(unsigned long *number, const char *line, const char *end, const char *word)
 {
 	const char *found = memmem(line, (size_t)(end - line), word, strlen(word));
@@ -96,7 +96,7 @@ static void declaration_read(struct event_field *field, const char *at, const ch
 	field->length = (size_t)(end - field->name);
 }
 
-/* "field:pid_t prev_pid; offset:24; size:4; signed:1;". Returns false if it is something else. */
+/* "field:pid_t prev_pid; offset:24; size:4; signed:1;". Returns false for anything else. */
 static bool line_read(struct event_field *field, const char *line, const char *end)
 {
 	static const char word[] = "field:";
@@ -140,7 +140,7 @@ bool event_field_find(struct event_field *field, const char *format, const char 
 	return false;
 }
 
-/* --- Which tracepoints and functions the running kernel has --- */
+/* --- Tracepoints and functions of the running kernel --- */
 
 #define LINE_LEN 1024                      /* the kernel's longest names have 511 bytes */
 #define MATCHES_MAX (8 * KERNEL_SITES_MAX) /* names repeat */
@@ -179,7 +179,7 @@ static FILE *tracefs_open(const char *root, const char *name)
 /* Called for each line, without its end. */
 typedef int line_fn(void *context, char *line);
 
-/* Closes the file. Lines that are too long to be the kernel's are passed over. */
+/* Closes the file. Skips lines too long to come from the kernel. */
 static int lines_each(FILE *file, line_fn *each, void *context)
 {
 	char line[LINE_LEN];
@@ -240,11 +240,11 @@ struct function_lines {
 	void *context;
 };
 
-/* "NAME", or "NAME [MODULE]", from where the name begins. */
+/* "NAME", or "NAME [MODULE]", from the name on. */
 static int function_line(void *context, char *line)
 {
-	/* Not functions: the space before one for kCFI and call depth tracking; what
-	 * ftrace shows instead of a weak function that was replaced. */
+	/* Not functions: padding for kCFI and call depth tracking; ftrace's placeholder for a
+	 * replaced weak function. */
 	static const char *const others[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
 	const struct function_lines *lines = context;
 	char *end = line + strcspn(line, " \t"), *module = strchr(end, '[');
@@ -257,7 +257,7 @@ static int function_line(void *context, char *line)
 	if (module) {
 		module++;
 		module[strcspn(module, "]")] = '\0';
-		/* Not a module, but code that the kernel made while it ran. */
+		/* Not modules: JIT code. */
 		if (!strcmp(module, "bpf") || !strncmp(module, "__builtin__", 11))
 			return 0;
 	}
@@ -282,8 +282,8 @@ static int kallsyms_each(const char *root, kernel_function_fn *each, void *conte
 	return file ? lines_each(file, kallsyms_line, &lines) : -errno;
 }
 
-/* Those that ftrace can trace, as a wildcard had better not hit others; all, if
- * there is no function tracer. */
+/* Reads the functions that ftrace can trace, as a wildcard had better not hit others; all
+ * functions without a function tracer. */
 static int functions_each(const char *root, kernel_function_fn *each, void *context)
 {
 	struct function_lines lines = { .each = each, .context = context };
@@ -302,8 +302,8 @@ static bool has_kprobes(const char *root)
 
 struct search {
 	const struct trigger *trigger;
-	struct entries matches; /* what can be probed; the flag: but not by its name */
-	struct entries symbols; /* the functions that match, to know which names are unique */
+	struct entries matches; /* what can be probed; the flag: but not by name */
+	struct entries symbols; /* matching functions, to find which names are unique */
 	struct names_closest closest;
 	struct names_closest systems;
 	bool system_found;
@@ -323,7 +323,7 @@ static exit_status too_many(const struct trigger *trigger)
 	return EX_CONFIG;
 }
 
-/* For an error of reading the lists. */
+/* Reports an error from reading the lists. */
 static exit_status unreadable(const struct trigger *trigger, const char *what, int error,
 			      const char *hint)
 {
@@ -426,9 +426,9 @@ static int symbol_try(void *context, const char *function, const char *module)
 	return 0;
 }
 
-/* The kernel refuses a name that several functions have (since commit
- * b022f0c7e404, 6.7 and stable kernels), as it takes no address from us; before, it
- * took the first, which may be the wrong one. */
+/* The kernel refuses a name of several functions (since commit b022f0c7e404, 6.7 and stable
+ * kernels), as it takes no address here. Older kernels take the first function, which may be the
+ * wrong one. */
 static exit_status ambiguous(const struct trigger *trigger, size_t times)
 {
 	log_error("%s: the kernel has %zu functions of that name and cannot tell which is meant",
@@ -437,7 +437,7 @@ static exit_status ambiguous(const struct trigger *trigger, size_t times)
 	return EX_CONFIG;
 }
 
-/* Flags the names that several functions have. Returns how many names are left. */
+/* Flags names that several functions have. Returns how many names are left. */
 static size_t matches_flag(struct search *search)
 {
 	struct entries *matches = &search->matches, *symbols = &search->symbols;

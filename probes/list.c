@@ -25,9 +25,9 @@
 #include "reader.h"
 #include "trigger.h"
 
-#define LIST_TEXT_MAX (3 * 4096) /* of a trigger: path or provider, and name */
+#define LIST_TEXT_MAX (3 * 4096) /* of a trigger: path or provider, plus name */
 
-/* --- The text of lists of probes --- */
+/* --- Text of lists of probes --- */
 
 void list_print(struct list_out *out, const char *fmt, ...)
 {
@@ -39,7 +39,7 @@ void list_print(struct list_out *out, const char *fmt, ...)
 	va_end(args);
 }
 
-/* Text of foreign origin as it is printed; not on the stack, which may be small. NULL: no memory.
+/* Escapes untrusted text for printing; not on the stack, which may be small. NULL: no memory.
  * The caller frees it. */
 static char *list_escaped(const char *text)
 {
@@ -65,19 +65,19 @@ void list_print_text(struct list_out *out, const char *text, size_t width)
 	free(escaped);
 }
 
-/* --- What is to be listed: the pattern of --list-probes --- */
+/* --- The pattern of --list-probes --- */
 
-/* Nothing is looked up here. */
+/* Looks nothing up. */
 
 struct list_filter {
 	const char *glob; /* NULL: an overview */
-	const char *rest; /* of it after the kind */
-	char word[16];    /* its kind, as it is spelt; "" if it has none */
+	const char *rest; /* text after the kind */
+	char word[16];    /* its kind, as spelt; "" if none */
 	enum trigger_kind kind;
-	struct trigger trigger; /* the same as a trigger; zeros if it is none */
+	struct trigger trigger; /* the pattern read as a trigger; zeros if it is none */
 };
 
-/* The caller clears the filter; glob has to outlive it. */
+/* The caller clears the filter; glob must outlive it. */
 static void list_filter_init(struct list_filter *filter, const char *glob)
 {
 	size_t length = glob ? trigger_kind_read(&filter->kind, glob) : 0;
@@ -96,7 +96,7 @@ static void list_filter_clear(struct list_filter *filter)
 	trigger_clear(&filter->trigger);
 }
 
-/* True if probes of this kind, or on the return of such, may be wanted. */
+/* True if probes of this kind, or on its returns, may be wanted. */
 static bool list_filter_wants(const struct list_filter *filter, enum trigger_kind kind)
 {
 	enum trigger_kind wanted = filter->kind;
@@ -110,7 +110,7 @@ static bool list_filter_wants(const struct list_filter *filter, enum trigger_kin
 	return wanted == kind;
 }
 
-/* True if the pattern fits the text of a trigger, or the name in it. */
+/* True if the pattern matches a trigger's text, or the name in it. */
 static bool list_filter_takes(const struct list_filter *filter, const char *text, const char *name)
 {
 	if (!filter->glob || names_match(filter->rest, strchr(text, ':') + 1) ||
@@ -119,7 +119,8 @@ static bool list_filter_takes(const struct list_filter *filter, const char *text
 	return !*filter->word && names_match(filter->glob, text);
 }
 
-/* True if it would mean this name, with this provider or NULL, as a trigger in its OBJECT. */
+/* True if the pattern, as a trigger, would mean this name with this provider (or NULL) in its
+ * OBJECT. */
 static bool list_filter_means(const struct list_filter *filter, const char *group, const char *name)
 {
 	const struct trigger *wanted = &filter->trigger;
@@ -128,26 +129,26 @@ static bool list_filter_means(const struct list_filter *filter, const char *grou
 	       (!wanted->group || (group && names_match(wanted->group, group)));
 }
 
-/* --- Tells which probes there are, and what triggers mean --- */
+/* --- Lists the probes there are, and what triggers mean --- */
 
-#define WIDEST 60 /* column of triggers */
+#define WIDEST 60 /* columns for triggers */
 
-/* What the process that reads files sends. */
+/* Packets from the process that reads files. */
 enum { PACKET_TEXT, PACKET_PRINTED };
 
 struct listing {
 	struct list_out out;
-	pid_t pid;  /* of the process that is looked into */
-	int socket; /* there: to this process */
+	pid_t pid;  /* of the process to look into */
+	int socket; /* in the child: to this process */
 	struct list_filter filter;
 	size_t printed;
 	struct objects *objects;
-	bool *meant;  /* for each: it is the OBJECT of the filter; NULL: there is none */
-	size_t index; /* of the object in hand */
+	bool *meant;  /* for each object: it is the filter's OBJECT; NULL: no OBJECT */
+	size_t index; /* of the current object */
 	struct entries entries;
 };
 
-/* True if the filter has an OBJECT that is the one in hand, and means this probe of it. */
+/* True if the current object is the filter's OBJECT, and the filter means this probe. */
 static bool is_meant(const struct listing *listing, const char *group, const char *name)
 {
 	return listing->meant && listing->meant[listing->index] &&
@@ -160,7 +161,7 @@ static void print_path(struct listing *listing, const struct object *object)
 	list_print(&listing->out, "%s\n", object->deleted ? " (deleted)" : "");
 }
 
-/* The width of the column that the entries' texts need. */
+/* Returns the column width that the entries' texts need. */
 static size_t entries_width(const struct entries *entries)
 {
 	size_t width = 0;
@@ -176,8 +177,7 @@ static size_t entries_width(const struct entries *entries)
 	return width;
 }
 
-/* Adds a probe to what is printed, if the filter takes it. Object is NULL for those
- * of the program and of the kernel. */
+/* Lists a probe if the filter takes it. Object is NULL for the program and the kernel. */
 static int probe_offer(struct listing *listing, enum trigger_kind kind, const char *object,
 		       const char *group, const char *name, const struct names_entry *entry,
 		       bool *taken)
@@ -203,8 +203,8 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 	return entries_add(&listing->entries, text, entry->address, entry->flag);
 }
 
-/* The same for a probe of the object in hand. The program need not be named, but
- * may be, and the filter may mean it so. */
+/* Like probe_offer(), for a probe of the current object. The filter may or may not name the
+ * program. */
 static int object_offer(struct listing *listing, enum trigger_kind kind, const char *group,
 			const char *name, const struct names_entry *entry, bool *taken)
 {
@@ -228,10 +228,10 @@ static void entries_done(struct listing *listing)
 	entries_clear(&listing->entries);
 }
 
-/* --- What is in the process --- */
+/* --- Probes in the process --- */
 
-/* Calls read for every wanted object: the program first, then by name. What cannot
- * be read is said and passed over. */
+/* Calls read for every wanted object: the program first, then by name. Reports and skips
+ * unreadable ones. */
 static int objects_each(struct listing *listing,
 			int (*read)(struct listing *listing, const struct elf_file *file))
 {
@@ -263,7 +263,7 @@ static int objects_each(struct listing *listing,
 			close(fd);
 		}
 		if (error && error != -ENOMEM) {
-			/* Something else than code may be mapped, too. */
+			/* Mappings may hold something other than code. */
 			if (error != -ENOEXEC)
 				log_warn("cannot read all of %s: %s", object->path,
 					 elf_file_error(error));
@@ -280,7 +280,7 @@ static int usdt_take(void *context, const struct usdt_site *site)
 	struct names_entry entry = { .address = listing->index, .flag = site->semaphore };
 	bool taken;
 
-	/* A colon would end the part of the trigger. */
+	/* A colon would end that field of the trigger. */
 	if (!site->usable || strchr(site->provider, ':') || strchr(site->name, ':'))
 		return 0;
 	return object_offer(listing, TRIGGER_USDT, site->provider, site->name, &entry, &taken);
@@ -321,8 +321,8 @@ static int usdt_list(struct listing *listing)
 	return error;
 }
 
-/* What is chosen from functions of one name: not the old versions of it, and each
- * address once. Returns how many are left, which come first. */
+/* Picks among functions of one name: drops old versions, and takes each address once. Returns
+ * how many are left at the front. */
 static size_t namesakes(struct names_entry *all, size_t n)
 {
 	size_t current = 0, kept = 0;
@@ -334,14 +334,14 @@ static size_t namesakes(struct names_entry *all, size_t n)
 
 		if ((current && entry.flag) || (kept && all[kept - 1].address == entry.address))
 			continue;
-		/* Swapped, as each is to be freed. */
+		/* Swaps, as each entry is freed later. */
 		all[i] = all[kept];
 		all[kept++] = entry;
 	}
 	return kept;
 }
 
-/* A function by its name; several of one name by their addresses. */
+/* Prints a function by name; several of one name by address. */
 static void functions_print(struct listing *listing, struct names_entry *all, size_t n)
 {
 	const char *name = trigger_function(all->text);
@@ -373,7 +373,7 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	char *written;
 	int error;
 
-	/* A colon would make what is before it an object. */
+	/* A colon would make the text before it an object. */
 	if (symbol->resolver || strchr(symbol->name, ':'))
 		return 0;
 	error = object_offer(listing, TRIGGER_UPROBE, NULL, symbol->name, &entry, &taken);
@@ -458,13 +458,13 @@ static exit_status process_list(struct listing *listing)
 	return error ? log_no_memory() : 0;
 }
 
-/* --- In a process of its own, which reads the files --- */
+/* --- In a child process, which reads the files --- */
 
 static ssize_t text_send(void *context, const char *text, size_t size)
 {
 	const struct listing *listing = context;
 
-	/* A write that is not whole, or negative, is an error of the stream. */
+	/* A short or failed write is an error of the stream. */
 	for (size_t at = 0, part; at < size; at += part) {
 		part = size - at < PACKET_PAYLOAD ? size - at : PACKET_PAYLOAD;
 		if (reader_send(listing->socket, PACKET_TEXT, text + at, part, -1))
@@ -494,7 +494,7 @@ static exit_status process_run(void *context, int socket)
 	return status;
 }
 
-/* What is wrong with the output its caller is told. */
+/* The caller learns about errors of the output. */
 static exit_status process_take(void *context, struct packet *packet)
 {
 	struct listing *listing = context;
@@ -524,7 +524,7 @@ static exit_status process_read(struct listing *listing)
 	return reader_do(&reader, NULL);
 }
 
-/* --- What is in the kernel --- */
+/* --- Probes in the kernel --- */
 
 static int event_take(void *context, const char *system, const char *event)
 {

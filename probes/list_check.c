@@ -11,14 +11,14 @@
 #include "resolve.h"
 #include "sites.h"
 
-/* --- Which values a condition of a trigger can name at a site, for --check --- */
+/* --- Values that a condition can name at a site, for --check --- */
 
 static char sign_letter(bool is_signed)
 {
 	return is_signed ? 's' : 'u';
 }
 
-/* What stands for a place in front of the assembler's words for it. */
+/* Returns the word in front of the assembler's text for a place. */
 static const char *place_word(const struct usdt_argument *argument)
 {
 	if (argument->in_memory)
@@ -78,8 +78,8 @@ static void fields_print(struct list_out *out, const struct site *site)
 	free(format);
 }
 
-/* Prints a line with the arguments of a USDT probe and where they are, or the fields of a
- * tracepoint; nothing for other sites, whose values no file describes, and where there are none. */
+/* Prints a line with a USDT probe's arguments and their places, or a tracepoint's fields. Prints
+ * nothing where there are none, or for other sites, whose values no file describes. */
 static void list_print_values(struct list_out *out, const struct trigger *trigger,
 			      const struct site *site)
 {
@@ -91,7 +91,7 @@ static void list_print_values(struct list_out *out, const struct trigger *trigge
 
 /* --- The check --- */
 
-/* Why a hit costs what it does. */
+/* Says why a hit costs what it does. */
 static const char *cost_reason(const struct trigger *trigger, const struct site *site)
 {
 	if (!trigger_is_user(trigger))

@@ -53,7 +53,7 @@ static bool is_word(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* How long the word is that begins here. */
+/* Returns the length of the word that begins here. */
 static size_t word_length(const struct cursor *cursor)
 {
 	size_t length = 0;
@@ -63,7 +63,7 @@ static size_t word_length(const struct cursor *cursor)
 	return length;
 }
 
-/* Takes a symbol such as "&&", if it is what follows. */
+/* Takes a symbol such as "&&" if it comes next. */
 static bool symbol_take(struct cursor *cursor, const char *symbol)
 {
 	size_t length = strlen(symbol);
@@ -85,7 +85,7 @@ static unsigned int digit_value(char c)
 	return 99;
 }
 
-/* Decimal, or hexadecimal with 0x; no sign. */
+/* Reads a number: decimal, or hexadecimal with 0x; no sign. */
 static int magnitude_read(struct cursor *cursor, uint64_t *magnitude)
 {
 	size_t start = cursor->at, length = word_length(cursor), i = 0;
@@ -160,7 +160,7 @@ static int name_read(struct cursor *cursor, struct predicate_value *value,
 	return 0;
 }
 
-/* An argument, the result, a register or a field. */
+/* Reads an argument, the result, a register or a field. */
 static int place_read(struct cursor *cursor, struct predicate_value *value)
 {
 	const char *word = cursor->text + cursor->at;
@@ -188,7 +188,7 @@ static int place_read(struct cursor *cursor, struct predicate_value *value)
 				  "[VALUE+OFFSET]");
 }
 
-/* What stands between a value and the bracket that closes it. */
+/* Reads the offset between a value and its closing bracket. */
 static int offset_read(struct cursor *cursor, int64_t *offset)
 {
 	size_t start;
@@ -280,14 +280,14 @@ static int mask_read(struct cursor *cursor, uint64_t *mask)
 	return error;
 }
 
-/* Without a comparison the value must not be 0. */
+/* Without a comparison, the value must not be 0. */
 static int compare_read(struct cursor *cursor, struct predicate_term *term)
 {
 	static const struct {
 		const char *symbol;
 		enum predicate_compare compare;
 	} compares[] = {
-		/* What begins as another one comes before it. */
+		/* Longer symbols come before their prefixes. */
 		{ "==", PREDICATE_EQ }, { "!=", PREDICATE_NE }, { "<=", PREDICATE_LE },
 		{ ">=", PREDICATE_GE }, { "<", PREDICATE_LT },  { ">", PREDICATE_GT },
 	};

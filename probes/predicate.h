@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trigger's condition says, as in "up:f if arg0 == 3": the text alone. Where the values
- * are is condition.h's. */
+/* The text of a trigger's condition, as in "up:f if arg0 == 3". condition.h finds where the
+ * values are. */
 #ifndef PREDICATE_H
 #define PREDICATE_H
 
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #define PREDICATE_TERMS 8
-#define PREDICATE_LOADS 4 /* of memory, for one value */
+#define PREDICATE_LOADS 4 /* memory reads for one value */
 #define PREDICATE_ARGUMENTS 32
-#define PREDICATE_NAME 64 /* bytes of the name of a register or field, with its NUL */
+#define PREDICATE_NAME 64 /* bytes of a register's or field's name, with its NUL */
 
 enum predicate_place { PREDICATE_ARG, PREDICATE_RET, PREDICATE_REG, PREDICATE_FIELD };
 
@@ -29,7 +29,7 @@ struct predicate_number {
 	bool negative;
 };
 
-/* A number of so many bytes. */
+/* A number of this many bytes. */
 struct predicate_type {
 	uint8_t size; /* 1, 2, 4, 8; 0: not given */
 	bool is_signed;
@@ -37,10 +37,10 @@ struct predicate_type {
 
 struct predicate_value {
 	enum predicate_place place;
-	unsigned int argument;            /* from 0 on */
-	char name[PREDICATE_NAME];        /* of the register, or a tracepoint's field */
-	unsigned int loads;               /* how often memory is read to come to the value */
-	int64_t offsets[PREDICATE_LOADS]; /* what is added to the address before each */
+	unsigned int argument;            /* counted from 0 */
+	char name[PREDICATE_NAME];        /* of the register, or of a tracepoint's field */
+	unsigned int loads;               /* how often memory is read to get the value */
+	int64_t offsets[PREDICATE_LOADS]; /* added to the address before each read */
 	struct predicate_type type;
 	uint64_t mask; /* bits that count; 0: not given */
 };
@@ -50,8 +50,8 @@ struct predicate_term {
 	struct predicate_value value;
 	enum predicate_compare compare;
 	struct predicate_number number;
-	bool ends; /* the last of those that must all be true; what follows is an alternative */
-	size_t value_at, number_at; /* in the text, bytes */
+	bool ends;                  /* last of a group that must all be true; alternatives follow */
+	size_t value_at, number_at; /* bytes into the text */
 };
 
 struct predicate {
@@ -61,7 +61,7 @@ struct predicate {
 
 /* What is wrong with a text, and where. */
 struct predicate_error {
-	size_t at;       /* the byte of the text; its length: behind its end */
+	size_t at;       /* byte of the text; its length: at its end */
 	const char *why; /* a string constant */
 };
 
@@ -69,7 +69,7 @@ struct predicate_error {
  * filled. */
 int predicate_parse(struct predicate *predicate, const char *text, struct predicate_error *error);
 
-/* Whether two of them say the same, wherever it is written. */
+/* True if two predicates say the same, however they are written. */
 bool predicate_is(const struct predicate *a, const struct predicate *b);
 
 /* The grammar, for error messages. */

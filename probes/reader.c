@@ -15,17 +15,17 @@
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
 
-/* For so long it may neither say nor compute anything. */
+/* Longest time of the child without a message or CPU use, and in total. */
 #define SILENCE (10 * NSEC_PER_SEC)
 #define LIMIT (300 * NSEC_PER_SEC)
 #define MOST_LOGGED (1 << 20) /* bytes */
-#define MOST_FILE 512         /* bytes of a path, in a message */
+#define MOST_FILE 512         /* bytes of a path in a message */
 
-/* What the child says. */
+/* Messages of the child. */
 enum reader_message {
 	READER_LOG,    /* what it printed */
-	READER_RESULT, /* number says what it is; may bring a file */
-	READER_DONE,   /* the last one; status: an exit status */
+	READER_RESULT, /* the number says what it is; may bring a file */
+	READER_DONE,   /* last one; status: an exit status */
 };
 
 /* --- In the child --- */
@@ -72,7 +72,7 @@ static void child_run(void *context, int socket, pid_t parent)
 	const char *what = "";
 	int err;
 
-	log_set_debug(false); /* which is not held */
+	log_set_debug(false);
 	log_hold();
 	if (reader->prepare)
 		reader->prepare(reader->context);
@@ -82,13 +82,13 @@ static void child_run(void *context, int socket, pid_t parent)
 		return;
 	}
 	log_error("cannot read files safely: %s: %s", what, strerror(-err));
-	/* It may have its final place already. */
+	/* The socket may be in its final place already. */
 	child_done(fcntl(socket, F_GETFD) < 0 ? SANDBOX_SOCKET : socket, EX_OSERR);
 }
 
 /* --- In the parent --- */
 
-/* What it has computed, ns. */
+/* Returns the child's CPU time, ns. */
 static uint64_t helper_cpu(const struct helper *helper)
 {
 	struct timespec time;
@@ -99,7 +99,7 @@ static uint64_t helper_cpu(const struct helper *helper)
 		       : 0;
 }
 
-/* Waits for a packet: as long as it takes to compute one, but not for files. */
+/* Waits for a packet while the child computes; one that waits for files gets SILENCE only. */
 static int packet_await(const struct probe_reader *reader, const struct helper *helper,
 			uint64_t until)
 {
@@ -123,7 +123,7 @@ static void file_close(struct packet *packet)
 		close(packet->fd);
 }
 
-/* Takes packets until the end. *status is what the child, or who takes them, says. */
+/* Takes packets until the end. *status comes from the child or from take(). */
 static int packets_take(const struct probe_reader *reader, const struct helper *helper, int *status)
 {
 	uint64_t until = clock_monotonic() + (reader->limit ? reader->limit : LIMIT);
@@ -146,7 +146,7 @@ static int packets_take(const struct probe_reader *reader, const struct helper *
 			int taken = reader->take(reader->context, packet);
 
 			until += clock_monotonic() -
-				 begun; /* it may print for somebody who pauses */
+				 begun; /* printing may block on a paused reader */
 			if (taken)
 				*status = taken;
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does in a process of its own what reads the files of a target: whoever made the target chose what
- * is in them, and a file system that does not answer would keep this process for ever. */
+/* Reads a target's files in a child process. Whoever made the target chose what is in them, and
+ * a file system that does not answer would block this process forever. */
 #ifndef READER_H
 #define READER_H
 
@@ -14,27 +14,27 @@
 #include "cli/sandbox/helper.h"
 
 struct probe_reader {
-	/* In that process, which may open and read files, and do nothing else (SANDBOX_OPENS). What
-	 * it prints by log.h is printed here when it ends. Returns an exit status. */
+	/* Runs in the child, which may only open and read files (SANDBOX_OPENS). Its log.h
+	 * messages are printed here when it ends. Returns an exit status. */
 	exit_status (*run)(void *context, int socket);
-	/* In that process, before the sandbox. NULL: nothing is to be done. */
+	/* Runs in the child, before the sandbox. NULL: nothing to do. */
 	void (*prepare)(void *context);
-	/* In this process, for each packet of reader_send(), which is not to be trusted. Its file
-	 * is taken over. Returns 0, or an exit status to end. */
+	/* Runs here for each packet of reader_send(), which is not to be trusted. Takes over the
+	 * packet's file. Returns 0, or an exit status to end. */
 	exit_status (*take)(void *context, struct packet *packet);
 	void *context;
 	struct signals *signals; /* see signals_wait() */
-	uint64_t limit;          /* ns, of all of it; 0: the usual one */
-	bool quiet;              /* what fails is not printed */
+	uint64_t limit;          /* ns in total; 0: the default */
+	bool quiet;              /* failures are not printed */
 };
 
-/* Does it. *left, unless NULL, is the process if it could not be ended: a file system keeps it;
- * else 0. Returns what run() or take() returned; or, after printing what failed and which file it
- * waited for, EX_OSERR. */
+/* Runs the reader. *left, unless NULL, is the child if it could not be ended because a file
+ * system blocks it; else 0. Returns the result of run() or take(). On failure prints what failed
+ * and which file the child waited for, and returns EX_OSERR. */
 exit_status reader_do(const struct probe_reader *reader, pid_t *left);
 
-/* In that process: hands over some bytes, PACKET_PAYLOAD at most, as result number, with fd
- * unless it is -1. Returns 0 or a negative errno. */
+/* Called in the child: sends up to PACKET_PAYLOAD bytes as result number, with fd unless it is
+ * -1. Returns 0 or a negative errno. */
 int reader_send(int socket, uint32_t number, const void *data, size_t size, int fd);
 
 #endif

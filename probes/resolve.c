@@ -24,13 +24,13 @@
 
 #define ELSEWHERE_NS (2 * NSEC_PER_SEC)
 
-/* What a search has in hand. */
+/* State of a search. */
 struct search {
 	const struct trigger *trigger;
 	pid_t pid;
 	struct objects *objects;
 	struct sites *sites;
-	void *decoder; /* of instructions; NULL: not wanted, or not there */
+	void *decoder; /* of instructions; NULL: not wanted or absent */
 };
 
 static exit_status status_of(int err)
@@ -92,7 +92,7 @@ static struct site function_site(const struct search *search, const struct binar
 	};
 }
 
-/* Where returns are caught at the instructions that return. */
+/* For catching returns at the return instructions. */
 struct site_search {
 	struct search *search;
 	const struct binary *binary;
@@ -112,8 +112,8 @@ static exit_status site_take(void *context, const struct function *function, uin
 	return sites_add(return_search->search->sites, return_search->search->trigger, &site);
 }
 
-/* Adds the sites for returns of functions, where a return probe may be deadly. Returns 0 or
- * an exit status; *danger is NULL if that is not so, and nothing was added. */
+/* Adds return instructions as sites where a return probe may be deadly. Returns 0 or an exit
+ * status; *danger is NULL if a return probe is safe, and nothing was added. */
 static exit_status returns_add(struct search *search, const struct object *object,
 			       const struct binary *binary, const struct functions *functions,
 			       const char **danger)
@@ -155,7 +155,7 @@ static exit_status address_find(struct search *search, const struct object *obje
 	return danger ? status : sites_add(search->sites, trigger, &site);
 }
 
-/* Which other objects have such functions: for a hint, which is not worth much time. */
+/* Lists other objects with such functions: for a hint, so it gets little time. */
 static void functions_list_elsewhere(struct search *search, const struct object *but,
 				     struct choices *choices)
 {
@@ -214,8 +214,8 @@ static exit_status functions_absent(struct search *search, const struct object *
 	return EX_CONFIG;
 }
 
-/* Whether they are one function as it is written: compilers make several of constructors; or of a
- * generic one of Rust, and not of several traits. */
+/* True if they are one function in the source: compilers make several of a constructor, or of a
+ * generic Rust function. Functions of several traits are not one. */
 static bool functions_are_same(const struct functions *functions)
 {
 	char *first = demangle(functions->all[0].name);
@@ -316,7 +316,7 @@ static exit_status functions_search(struct search *search, const struct object *
 
 /* --- USDT --- */
 
-/* The search in one object. */
+/* A search in one object. */
 struct usdt_search {
 	struct search *search;
 	const struct binary *binary;
@@ -325,7 +325,7 @@ struct usdt_search {
 	int status;
 };
 
-/* No more than any compiler writes. */
+/* Returns "" for arguments longer than any compiler writes. */
 static const char *arguments_of(const struct usdt_site *found)
 {
 	return strnlen(found->arguments, USDT_ARGUMENTS_MAX) < USDT_ARGUMENTS_MAX ? found->arguments
@@ -403,8 +403,8 @@ static exit_status usdt_absent(const struct search *search, const struct object 
 	return EX_CONFIG;
 }
 
-/* What is not in the program may be in its shared objects: in one of them, or, for
- * a pattern, in any. */
+/* Searches the shared objects for probes that the program lacks: in one of them, or for a
+ * pattern in any. */
 static exit_status usdt_search_all(struct search *search, const struct object *program,
 				   struct names_closest *closest)
 {
@@ -416,7 +416,7 @@ static exit_status usdt_search_all(struct search *search, const struct object *p
 		size_t before = search->sites->n;
 		struct binary *binary;
 
-		/* What cannot be read is not meant. */
+		/* Unreadable objects do not count. */
 		if (object == program ||
 		    binary_open(&binary, search->sites, search->objects, object))
 			continue;
@@ -495,8 +495,8 @@ static exit_status object_absent(const struct objects *objects, const struct tri
 	return EX_CONFIG;
 }
 
-/* Finds the one object that a trigger's OBJECT means. Returns 0; or, after printing what is wrong
- * and what could be meant, EX_CONFIG; EX_OSERR without memory. */
+/* Finds the one object that a trigger's OBJECT means. Returns 0. Otherwise prints what is wrong
+ * and the candidates, and returns EX_CONFIG; EX_OSERR without memory. */
 static exit_status object_choose(const struct object **object, const struct objects *objects,
 				 const struct trigger *trigger)
 {
@@ -567,9 +567,9 @@ static exit_status kernel_take(void *context, const char *group, const char *nam
 	return sites_add(search->sites, search->trigger, &site);
 }
 
-/* --- In a process of its own, which reads the target's files --- */
+/* --- In a child process, which reads the target's files --- */
 
-/* It can load nothing later. */
+/* The child cannot load anything later. */
 static void search_prepare(void *context)
 {
 	struct search *search = context;

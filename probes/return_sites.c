@@ -14,19 +14,19 @@
 #include "probes/elf/symbols.h"
 #include "instructions.h"
 
-/* --- The instructions by which a function returns, and whether they are all of its ways out --- */
+/* --- Return instructions of a function, and whether they are all of its exits --- */
 
-/* Of a table's entries as many are looked at as any table has. */
+/* Entries of a table to look at: any table has this many. */
 #define TABLE_ENTRIES 3
 
-/* A search, and where instructions begin: a byte for each of the code. */
+/* A search, and where instructions begin: a byte for each byte of code. */
 struct sweep {
 	struct returns *returns;
 	const struct function_code *function;
 	uint8_t *begins[RETURNS_PARTS];
 };
 
-/* The part that has the address, or NULL. */
+/* Returns the part with the address, or NULL. */
 static const struct code_part *part_of(const struct function_code *function, uint64_t address)
 {
 	for (size_t i = 0; i < function->n; i++)
@@ -103,9 +103,8 @@ static bool part_sweep(struct sweep *sweep, struct instructions *instructions, s
 	return !got || failed(sweep->returns, RETURNS_UNKNOWN, instruction.address, 0);
 }
 
-/* An instruction that another one jumps into the middle of would be one that was not seen.
- * Only a lock prefix may be jumped over, as the C library does where there is one
- * thread. */
+/* A jump into the middle of an instruction would reach one that was not decoded. Only a lock
+ * prefix may be skipped, as the C library does with a single thread. */
 static bool begins_there(const struct sweep *sweep, uint64_t target)
 {
 	const struct code_part *part = part_of(sweep->function, target);
@@ -172,7 +171,7 @@ void returns_search(struct returns *returns, const struct function_code *functio
 	instructions_close(instructions);
 }
 
-/* Where entry i of a table leads. Returns false if there is no such entry. */
+/* Reads where entry i of a table leads. Returns false if there is no such entry. */
 static bool entry_read(const struct elf_file *file, const struct jump_table *table, unsigned int i,
 		       uint64_t *target)
 {
@@ -222,8 +221,8 @@ void returns_confirm(struct returns *returns, const struct function_code *functi
 
 /* --- Where return probes kill --- */
 
-/* The kernel puts the address of its own code on the stack, in site of the one that the function
- * returns to: who looks for that, or moves the stack, finds what does not belong there. */
+/* The kernel replaces the return address on the stack by one of its own. Code that looks for the
+ * return address, or moves the stack, finds the wrong one. */
 
 bool file_is_go(const struct elf_file *file)
 {
@@ -237,15 +236,15 @@ bool file_is_go(const struct elf_file *file)
 	return false;
 }
 
-/* What the names in a file say. */
+/* What the names in a file tell. */
 struct signs {
 	bool throws;
-	bool c; /* it is the C library, or C that cleans up */
+	bool c; /* the C library, or C with cleanups */
 };
 
 static int sign_take(void *context, const char *name, bool defined)
 {
-	/* Of C++, Rust, Ada, D and Objective-C. */
+	/* From C++, Rust, Ada, D and Objective-C. */
 	static const char *const throwers[] = { "__gxx_personality_v0",  "__cxa_throw",
 						"__cxa_begin_catch",     "rust_eh_personality",
 						"__gnat_personality_v0", "__gdc_personality_v0",
@@ -254,7 +253,7 @@ static int sign_take(void *context, const char *name, bool defined)
 
 	for (size_t i = 0; i < sizeof(throwers) / sizeof(*throwers); i++)
 		signs->throws |= !strcmp(name, throwers[i]);
-	/* Unwinders define it, those who throw want it. */
+	/* Unwinders define it; code that throws imports it. */
 	signs->throws |= !defined && !strcmp(name, "_Unwind_RaiseException");
 	signs->c |= !strcmp(name, "__gcc_personality_v0") ||
 		    (defined && !strcmp(name, "__libc_start_main"));
@@ -270,7 +269,7 @@ bool file_has_exceptions(const struct elf_file *file)
 	symbols_each_name(file, SHT_DYNSYM, sign_take, &signs);
 	if (signs.throws)
 		return true;
-	/* Without any sections, or with all that is needed linked in: */
+	/* Without any sections, or with everything linked in: */
 	if (!elf_file_section_address(file, ".gcc_except_table", &address))
 		return !elf_file_section_address(file, ".text", &address);
 	if (has_names)
@@ -295,8 +294,8 @@ static bool object_has_exceptions(const struct objects *objects, const struct ob
 	return has;
 }
 
-/* A shared object may call back those who throw; what is thrown at a program, nobody behind
- * it catches. */
+/* A shared object may call back into code that throws. Exceptions through the program itself
+ * have no catcher further up. */
 static bool exceptions_pass(const struct objects *objects, const struct object *object,
 			    const struct elf_file *file)
 {
@@ -319,14 +318,14 @@ const char *return_danger(const struct objects *objects, const struct object *ob
 	return NULL;
 }
 
-/* --- Where functions return, for sites that no return probe may be put at --- */
+/* --- Where functions return, for sites without return probes --- */
 
-#define COLD ".cold" /* what gcc and clang add to a function's name for what is run rarely */
+#define COLD ".cold" /* suffix of gcc and clang for rarely run code */
 
-/* All functions' code together. */
+/* Total code of all functions. */
 #define MOST_CODE (64UL << 20)
 
-/* A function that is looked through. */
+/* A function to look through. */
 struct job {
 	const struct function *function;
 	char *name; /* NULL: unknown */
@@ -338,8 +337,8 @@ struct jobs {
 	const struct return_search *search;
 	struct cfi *cfi; /* NULL: there is none */
 	struct job *all;
-	struct function_code *codes; /* of each */
-	struct returns *found;       /* in each */
+	struct function_code *codes; /* of each function */
+	struct returns *found;       /* in each function */
 	size_t n;
 	uint64_t bytes;
 };
@@ -349,7 +348,7 @@ static const char *job_name(const struct job *job)
 	return job->name ? job->name : "the function";
 }
 
-/* Both ways are barred. */
+/* Neither way is open. */
 static exit_status job_refuse(const struct jobs *jobs, const struct job *job, const char *why)
 {
 	log_error("%s: a return probe may kill the process (%s), and the return instructions of "
@@ -361,9 +360,9 @@ static exit_status job_refuse(const struct jobs *jobs, const struct job *job, co
 	return EX_CONFIG;
 }
 
-/* --- What the functions consist of --- */
+/* --- Code of the functions --- */
 
-/* What the symbol of a function without name or size says. */
+/* Takes the name and size of a function that lacks them from its symbol. */
 static int symbol_take(void *context, const struct symbol *symbol)
 {
 	struct jobs *jobs = context;
@@ -410,7 +409,7 @@ static exit_status part_add(struct jobs *jobs, size_t i, uint64_t address, uint6
 	return 0;
 }
 
-/* A part that is run rarely, by its name. */
+/* Finds rarely run code by its name. */
 struct cold_search {
 	struct jobs *jobs;
 	int status;
@@ -465,7 +464,7 @@ static exit_status jobs_read(struct jobs *jobs)
 
 /* --- What was found --- */
 
-/* The name of what has an address; "": unknown. */
+/* Name of the symbol at an address; "": unknown. */
 struct name_search {
 	uint64_t address;
 	char name[256];
@@ -481,7 +480,7 @@ static int name_take(void *context, const struct symbol *symbol)
 	return 1;
 }
 
-/* A stripped file does not name the part of a function that is run rarely. */
+/* A stripped file does not name a function's rarely run code. */
 static exit_status parts_complete(struct jobs *jobs, bool *again)
 {
 	int status = 0;

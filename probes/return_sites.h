@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions return, for sites that no return probe may be put at. */
+/* Finds where functions return, for sites without return probes. */
 #ifndef RETURN_SITES_H
 #define RETURN_SITES_H
 
@@ -13,36 +13,35 @@
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"
 
-/* What is looked through. */
+/* What to look through. */
 struct return_search {
 	const char *trigger; /* its text, for messages */
 	const char *danger;  /* why no return probe is used; see return_danger() */
 	const struct elf_file *file;
-	pid_t pid;                         /* whose file it is, */
-	const char *path;                  /* and where */
+	pid_t pid;                         /* the process that maps the file, */
+	const char *path;                  /* and its path */
 	const struct functions *functions; /* their names may be "" */
 	const void *decoder;               /* see instructions_library(); NULL: there is none */
 };
 
-/* One return instruction; into: bytes from the function's beginning. Returns 0 to go on, else
- * an exit status. */
+/* Called for one return instruction; into: bytes from the function's first. Returns 0 to go on,
+ * else an exit status. */
 typedef int return_site_found(void *context, const struct function *function, uint64_t address,
 			      int64_t into);
 
-/* Calls found for every return instruction of all the functions. Returns 0; what found
- * returned; or an exit status after printing why the returns of one of them cannot be
- * caught. */
+/* Calls found for every return instruction of all the functions. Returns 0; the callback's
+ * result; or an exit status after printing why a function's returns cannot be caught. */
 exit_status return_sites_find(const struct return_search *search, return_site_found *found,
 			      void *context);
 
-/* --- The instructions by which a function returns, and whether they are all of its ways out --- */
+/* --- Return instructions of a function, and whether they are all of its exits --- */
 
-#define RETURNS_MAX 500              /* of one function */
-#define RETURNS_TABLES 128           /* of jumps, of one function */
+#define RETURNS_MAX 500              /* in one function */
+#define RETURNS_TABLES 128           /* jump tables in one function */
 #define RETURNS_CODE_MAX (1UL << 20) /* bytes of one part of a function */
-#define RETURNS_PARTS 2              /* the function, and what of it is run rarely */
+#define RETURNS_PARTS 2              /* the function, and its rarely run code */
 
-/* A part of a function's code; addresses are those of the file. */
+/* A part of a function's code. Addresses are those of the file. */
 struct code_part {
 	uint64_t address;
 	const uint8_t *code;
@@ -57,11 +56,11 @@ struct function_code {
 
 enum returns_result {
 	RETURNS_FOUND,
-	RETURNS_NONE,     /* it has none */
-	RETURNS_LEAVES,   /* at jumps out of it, to target */
-	RETURNS_INDIRECT, /* at jumps to where only running it tells */
-	RETURNS_FAR,      /* at returns in another way than functions do */
-	RETURNS_UNKNOWN, /* at is no instruction that is known, or target is not where one begins */
+	RETURNS_NONE,     /* no return instruction */
+	RETURNS_LEAVES,   /* jumps out of the function at `at`, to target */
+	RETURNS_INDIRECT, /* jumps at `at` to where only a run can tell */
+	RETURNS_FAR,      /* returns at `at`, but not as functions do */
+	RETURNS_UNKNOWN,  /* no valid instruction at `at`, or none begins at target */
 	RETURNS_TOO_MANY, /* return instructions, or jump tables */
 	RETURNS_FAILED,   /* the search itself: no memory, or no decoder */
 	RETURNS_RESULTS,
@@ -78,28 +77,28 @@ struct returns {
 	} tables[RETURNS_TABLES];
 };
 
-/* Looks through a function. What it says of tables is to be confirmed. */
+/* Looks through a function. Its tables are to be confirmed. */
 void returns_search(struct returns *returns, const struct function_code *function);
 
-/* Takes nothing on trust of what returns_search() may have been made to say, and looks
- * whether the tables lead to sites in the function; if not, changes the result. */
+/* Checks the results of returns_search() without trust, and that the tables lead to code in the
+ * function. Changes the result if not. */
 void returns_confirm(struct returns *returns, const struct function_code *function,
 		     const struct elf_file *file);
 
 /* --- Where return probes kill --- */
 
-/* The kernel puts the address of its own code on the stack, in site of the one that the function
- * returns to: who looks for that, or moves the stack, finds what does not belong there. */
+/* The kernel replaces the return address on the stack by one of its own. Code that looks for the
+ * return address, or moves the stack, finds the wrong one. */
 
-/* True for a program or shared object that Go's linker made. */
+/* True for a program or shared object made by Go's linker. */
 bool file_is_go(const struct elf_file *file);
 
-/* True if the file throws exceptions, of C++ or another language, or looks after those that
- * pass; also if that cannot be told. C is not counted, whatever it cleans up. */
+/* True if the file throws exceptions of C++ or another language, or handles passing ones; also
+ * if unsure. C does not count, even with cleanups. */
 bool file_has_exceptions(const struct elf_file *file);
 
-/* Why a return probe in this object could be the process's end, as part of a sentence; NULL:
- * for no reason that is known. A string constant. */
+/* Says why a return probe in this object could kill the process, as part of a sentence. NULL: no
+ * reason found. A string constant. */
 const char *return_danger(const struct objects *objects, const struct object *object,
 			  const struct elf_file *file);
 

@@ -12,7 +12,7 @@
 #define TEXT(x) #x
 #define VALUE(x) TEXT(x)
 
-/* The copies lie behind each other. */
+/* Places the copies one after the other. */
 #define FUNCTION(name, instructions)                                                               \
 	extern const char name[];                                                                  \
 	__asm__(".pushsection .text\n"                                                             \

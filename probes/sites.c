@@ -19,7 +19,7 @@
 #include "probes/elf/objects.h"
 #include "reader.h"
 
-/* --- What kernels do about an instruction with a probe on it --- */
+/* --- How kernels run an instruction under a probe --- */
 
 #define LONGEST 16
 
@@ -27,7 +27,7 @@
 
 #define REX 0x40 /* to 0x4f */
 #define OPERAND_SIZE 0x66
-#define CS 0x2e /* what compilers fill nops up with */
+#define CS 0x2e /* compilers pad nops with it */
 
 static bool begins(const uint8_t *bytes, size_t n, const char *with, size_t length)
 {
@@ -89,7 +89,7 @@ static enum instruction_class instruction_classify(const uint8_t *bytes, size_t 
 
 #endif
 
-/* Of one in a file, which is open for reading. */
+/* Classifies an instruction in a file open for reading. */
 static enum instruction_class instruction_class_read(int fd, uint64_t offset)
 {
 	uint8_t bytes[LONGEST];
@@ -102,7 +102,7 @@ static enum instruction_class instruction_class_read(int fd, uint64_t offset)
 
 #define MAX_SITES FUNCTIONS_MAX
 
-/* A site, and what of it is to be freed. */
+/* A site, and its memory to free. */
 struct site_entry {
 	struct site site;
 	char *group, *name, *danger, *arguments;
@@ -170,8 +170,8 @@ bool file_id_is(const struct file_id *a, const struct file_id *b)
 	return a->device == b->device && a->inode == b->inode && a->changed == b->changed;
 }
 
-/* The kernel puts probes into the file below an overlay, which all overlays of it share: they
- * show its inode and times, but devices of their own. */
+/* The kernel puts probes into the file below an overlay, which all overlays of it share. They
+ * show its inode and times, but each a device of its own. */
 static int file_identify(struct file_id *id, int fd)
 {
 	struct statfs system;
@@ -187,7 +187,7 @@ static int file_identify(struct file_id *id, int fd)
 	return 0;
 }
 
-/* Whether two of them are in the same file, and there. */
+/* True if both sites are at the same place of the same file. */
 static bool site_is(const struct site *a, const struct site *b)
 {
 	return file_id_is(&a->file, &b->file) && a->offset == b->offset &&
@@ -277,8 +277,8 @@ int binary_open(struct binary **binary, struct sites *sites, const struct object
 	return 0;
 }
 
-/* Adds one that another process has opened: the descriptor becomes the sites', unless that fails;
- * the path is copied. Returns 0 or a -errno. */
+/* Adds a file opened by another process. The sites take over the descriptor, unless that fails,
+ * and copy the path. Returns 0 or a -errno. */
 static int sites_add_binary(struct sites *sites, int fd, const struct file_id *file,
 			    const char *path)
 {
@@ -308,20 +308,20 @@ void binary_close(struct sites *sites)
 	free(binary->path);
 }
 
-/* --- From the process that has found them (reader.h) to the one that attaches --- */
+/* --- From the process that finds them (reader.h) to the one that attaches --- */
 
 enum { PACKET_BINARY, PACKET_SITE };
 
-/* Followed by its path. */
+/* Its path follows. */
 struct sent_binary {
 	struct file_id file;
 };
 
-/* Followed by its texts; their lengths include the NUL; 0: none. */
+/* Its texts follow. Lengths include the NUL; 0: none. */
 struct sent_site {
 	uint64_t offset, semaphore;
 	int64_t into;
-	uint32_t binary; /* the number of its file, in the order in which they came */
+	uint32_t binary; /* number of its file, in order of arrival */
 	uint32_t instruction;
 	uint32_t on_return, go;
 	uint32_t group, name, danger, arguments;
@@ -418,7 +418,7 @@ static int binary_receive(struct sites *sites, struct packet *packet)
 	return error;
 }
 
-/* Takes a text of that length from *at on. */
+/* Takes a text of that length, beginning at *at. */
 static int text_take(const struct packet *packet, size_t *at, uint32_t size, const char **text)
 {
 	const char *start = (const char *)packet->payload + *at;

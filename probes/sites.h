@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sites of a trigger, and the files that they are in. */
+/* Sites of a trigger, and their files. */
 #ifndef SITES_H
 #define SITES_H
 
@@ -10,16 +10,16 @@
 #include "cli/base/exit_status.h"
 #include "trigger.h"
 
-/* --- What kernels do about an instruction with a probe on it --- */
+/* --- How kernels run an instruction under a probe --- */
 
 enum instruction_class {
 	CLASS_BRANCH,   /* a jump or call to a fixed address */
 	CLASS_PUSH,     /* saves a register */
-	CLASS_PUSH_REX, /* one of the newer registers */
-	CLASS_NOP,      /* the shortest */
-	CLASS_NOP5,     /* which the kernel may make a call (Linux 6.18) */
+	CLASS_PUSH_REX, /* saves one of r8 to r15 */
+	CLASS_NOP,      /* the shortest nop */
+	CLASS_NOP5,     /* a nop that the kernel may turn into a call (Linux 6.18) */
 	CLASS_NOP_LONG,
-	CLASS_ENDBR, /* marks where an indirect jump may lead */
+	CLASS_ENDBR, /* marks a target of indirect jumps */
 	CLASS_OTHER, /* single-stepped */
 	INSTRUCTION_CLASSES,
 };
@@ -33,43 +33,43 @@ struct objects;
 struct packet;
 struct sites;
 
-/* Which file it is: probes are in it, whatever leads there. Within containers that share
- * files, a file has a device of each of them, and one of its own. */
+/* Identifies a file, whatever path leads there: probes belong to the file. In containers that
+ * share files, a file has a device per container, and one of its own. */
 struct file_id {
-	uint64_t device; /* 0: of such a container */
+	uint64_t device; /* 0: one of such a container */
 	uint64_t inode;
-	int64_t changed; /* when, ns; 0: the device is known */
+	int64_t changed; /* change time, ns; 0: the device is known */
 };
 
 bool file_id_is(const struct file_id *a, const struct file_id *b);
 
-/* One site to attach to. Strings and the file belong to the sites. */
+/* A site to attach to. Strings and the file belong to the sites. */
 struct site {
 	int fd;              /* user space: the object's file, open for reading; kernel: -1 */
-	struct file_id file; /* which that is */
+	struct file_id file; /* identity of that file */
 	const char *object;  /* user space: its path as the target has it mapped; else NULL */
 	const char *group;   /* USDT: the provider; tracepoint: the system; else NULL */
 	const char *name;    /* of the function, probe or event; "" if only the address is known */
-	uint64_t offset;     /* into the file or the kernel's function */
+	uint64_t offset;     /* into the file, or into the kernel's function */
 	bool on_return;      /* by a return probe at the function's first instruction */
-	/* Of a trigger on a return: this is one of the instructions that return, so many bytes
-	 * after the function's first, as a return probe might be deadly: why. Else NULL. */
+	/* For a return instruction: why a return probe might be deadly, and its bytes from the
+	 * function's first. Else NULL. */
 	const char *danger;
 	int64_t into;
-	bool go;               /* code of Go, which moves between threads */
+	bool go;               /* Go code, which moves between threads */
 	uint64_t semaphore;    /* USDT: offset of the semaphore in the file; 0: none */
-	const char *arguments; /* USDT: where they are (elf/usdt.h); else NULL */
-	uint32_t condition;    /* which of the trigger's it is: the cookie; set by the caller */
-	enum instruction_class instruction; /* of user space; the one that is probed */
+	const char *arguments; /* USDT: places of the arguments (elf/usdt.h); else NULL */
+	uint32_t condition;    /* its number, which is the cookie; set by the caller */
+	enum instruction_class instruction; /* user space: class of the probed instruction */
 };
 
-/* Takes out the sites that others have, too, and which would be hit twice. */
+/* Drops sites that others contain too, which would be hit twice. */
 void sites_subtract(struct sites *sites, const struct sites *others);
 
 /* NULL is allowed. */
 void sites_free(struct sites *sites);
 
-/* All sites of a trigger, in one or more sets; no set: there is no trigger. */
+/* All sites of a trigger, in one or more sets; no set: no trigger. */
 struct trigger_sites {
 	const struct trigger *trigger;
 	struct sites *const *sets;
@@ -79,16 +79,17 @@ struct trigger_sites {
 
 size_t sites_count(const struct sites *sites);
 
-/* They cannot be probed: no attachment has them from now on. Their files are known still. */
+/* Marks the sites as impossible to probe: no attachment includes them from now on. Their files
+ * remain. */
 void sites_leave_out(struct sites *sites);
 bool sites_are_left_out(const struct sites *sites);
 
 const struct site *sites_get(const struct sites *sites, size_t index);
 
-/* Says which of its trigger's conditions a site has. */
+/* Sets which of its trigger's conditions a site has. */
 void sites_set_condition(struct sites *sites, size_t index, uint32_t condition);
 
-/* --- While they are being found --- */
+/* --- While sites are being found --- */
 
 /* An object's file, open for all its sites. */
 struct binary {
@@ -106,27 +107,27 @@ struct sites {
 	bool left_out;
 };
 
-/* Adds a copy of the site, with copies of its group and name, if it is not there yet.
- * Returns 0, or an exit status after printing what is wrong. */
+/* Adds a copy of the site, with its strings, if it is new. Returns 0, or an exit status after
+ * printing what is wrong. */
 exit_status sites_add(struct sites *sites, const struct trigger *trigger, const struct site *site);
 
-/* Prints that a trigger has more sites than there may be; returns the exit status. */
+/* Prints that a trigger has too many sites. Returns the exit status. */
 exit_status sites_refuse_more(const struct trigger *trigger);
 
-/* Opens an object; the sites own what was opened. Returns 0 or a -errno. */
+/* Opens an object; the sites own the result. Returns 0 or a -errno. */
 int binary_open(struct binary **binary, struct sites *sites, const struct objects *objects,
 		const struct object *object);
 
-/* Closes the one that was opened last, which has no sites. */
+/* Closes the last opened binary, which has no sites. */
 void binary_close(struct sites *sites);
 
-/* --- From the process that has found them (reader.h) to the one that attaches --- */
+/* --- From the process that finds them (reader.h) to the one that attaches --- */
 
 /* Sends all sites and their files. Returns 0, or an exit status after printing what failed. */
 exit_status sites_send(const struct sites *sites, const struct trigger *trigger, int socket);
 
-/* Takes a packet of these, and its file, and adds what is in it. Returns 0, or an exit status after
- * printing what is wrong. */
+/* Takes a packet of sites_send() with its file, and adds its content. Returns 0, or an exit
+ * status after printing what is wrong. */
 exit_status sites_receive(struct sites *sites, const struct trigger *trigger,
 			  struct packet *packet);
 

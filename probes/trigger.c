@@ -35,7 +35,7 @@ static const struct {
 	{ "upr", TRIGGER_URETPROBE },
 };
 
-/* A part of the text while it is taken to pieces. */
+/* A slice of the text during parsing. */
 struct piece {
 	const char *at;
 	size_t length;
@@ -46,8 +46,8 @@ static struct piece piece_of(const char *text)
 	return (struct piece){ .at = text, .length = strlen(text) };
 }
 
-/* Moves what comes before the last separator from *rest to *head, and that itself
- * to nowhere. Returns false if there is none. */
+/* Splits at the last separator: *head gets what precedes it, *rest what follows. Returns false
+ * if there is none. */
 static bool piece_split(struct piece *head, struct piece *rest, char separator)
 {
 	for (size_t i = rest->length; i; i--) {
@@ -61,7 +61,7 @@ static bool piece_split(struct piece *head, struct piece *rest, char separator)
 	return false;
 }
 
-/* The same for an object before a function, which may be written with ::. */
+/* Splits an object from a function, which may contain ::. */
 static bool piece_split_object(struct piece *head, struct piece *rest)
 {
 	for (size_t i = rest->length; i; i--) {
@@ -84,7 +84,7 @@ static bool piece_starts(const struct piece *piece, const char *text)
 	return piece->length >= strlen(text) && !memcmp(piece->at, text, strlen(text));
 }
 
-/* -ENOMEM, or a copy is in *string. */
+/* Copies the piece into *string, or returns -ENOMEM. */
 static int piece_copy(char **string, const struct piece *piece)
 {
 	*string = strndup(piece->at, piece->length);
@@ -102,8 +102,8 @@ static int digit_value(char digit)
 	return 99;
 }
 
-/* Reads all of the piece, decimal or, with 0x, hexadecimal. Returns 0; -EINVAL;
- * -ERANGE if it does not fit. */
+/* Reads the full piece as a decimal number or, with 0x, hexadecimal. Returns 0; -EINVAL; -ERANGE
+ * if it does not fit. */
 static int piece_number(const struct piece *piece, uint64_t *number)
 {
 	bool hexadecimal = piece_starts(piece, "0x");
@@ -172,7 +172,7 @@ static int usdt_read(struct trigger *trigger, struct piece name, const char **wh
 	*why = "a USDT probe needs a provider and a name";
 	if (!piece_split(&group, &name, ':'))
 		return -EINVAL;
-	/* The object may hold colons itself, the others may not. */
+	/* Only the object may contain colons. */
 	if (piece_split(&object, &group, ':')) {
 		*why = "the object before the provider is empty";
 		if (!object.length)
@@ -199,7 +199,7 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 	*why = system.length ? "the event is empty" : "the system is empty";
 	if (!system.length || !event.length)
 		return -EINVAL;
-	/* Both become parts of a path in tracefs. */
+	/* Both become path components in tracefs. */
 	*why = "a tracepoint has no / in its name";
 	if (memchr(system.at, '/', system.length) || memchr(event.at, '/', event.length))
 		return -EINVAL;
@@ -210,7 +210,7 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 	return !error && names_is_glob(trigger->group) ? -EINVAL : error;
 }
 
-/* Whether a + behind it is of C++: operator+, operator++, operator+=. */
+/* True if a + after it belongs to C++: operator+, operator++, operator+=. */
 static bool piece_names_plus(const struct piece *piece)
 {
 	static const char *const names[] = { "operator", "operator+" };
@@ -225,8 +225,8 @@ static bool piece_names_plus(const struct piece *piece)
 	return false;
 }
 
-/* What follows the function's name. A + without a number is not part of any name
- * that a linker knows, but a mistake. */
+/* Reads the offset after the function's name. A + without a number is a mistake, as no name in a
+ * linker has one. */
 static int offset_read(struct trigger *trigger, struct piece *name, const char **why)
 {
 	struct piece function, offset = *name;
@@ -312,8 +312,8 @@ static int user_function_read(struct trigger *trigger, struct piece name, const 
 	return function_read(trigger, name, why);
 }
 
-/* The last " if ", or one that the text ends with; NULL: there is none. Conditions have no words
- * like it. */
+/* Finds the last " if ", or one at the end of the text; NULL: none. Conditions contain no such
+ * word. */
 static const char *trigger_condition_find(const char *text)
 {
 	const char *found = NULL;
