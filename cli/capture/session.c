@@ -92,7 +92,25 @@ static exit_status base_attach(struct session *session)
 	return 0;
 }
 
-static const struct session_part base_part = { .select = base_select, .attach = base_attach };
+/* A scheduler of sched_ext may let a thread wait for several CPUs; that of the kernel leaves it at
+ * one. */
+static void scheduler_look(struct session *session)
+{
+	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
+	char state[16] = "";
+
+	if (!file)
+		return;
+	if (fgets(state, sizeof(state), file) && !strncmp(state, "enabled", strlen("enabled")))
+		programs_absent(&session->programs, "READY: WHO HAD THE CPU",
+				"has who ran on the CPU that a thread was on last: with sched_ext "
+				"it may have waited for any");
+	fclose(file);
+}
+
+static const struct session_part base_part = { .select = base_select,
+					       .attach = base_attach,
+					       .look = scheduler_look };
 
 static exit_status events_attach(struct session *session)
 {
@@ -309,93 +327,9 @@ int session_tick(struct session *session)
 	return error;
 }
 
-uint64_t session_window_open(struct session *session, uint64_t at)
+void session_look(struct session *session)
 {
-	faults_resume(session, 0);
-	return windows_open(&session->windows, u64_sub(at, session->epoch)) + session->epoch;
-}
-
-uint64_t session_window_close(struct session *session)
-{
-	uint64_t end = windows_close(&session->windows);
-
-	session->skel->bss->kd_visit_end = end;
-	return end ? end + session->epoch : 0;
-}
-
-uint64_t session_window_turn(struct session *session, uint64_t at)
-{
-	uint64_t edge;
-
-	faults_resume(session, 0);
-	edge = windows_turn(&session->windows, u64_sub(at, session->epoch));
-	session->skel->bss->kd_visit_end = edge;
-	return edge ? edge + session->epoch : 0;
-}
-
-static struct session_view view_of(const struct session *session, uint32_t bank,
-				   const struct kd_window *window)
-{
-	struct session_view view = {
-		.threads = session->threads,
-		.records = session->records,
-		.slots = session->slots,
-		.bank = bank,
-		.epoch = session->epoch,
-		.fault_gen = __atomic_load_n(&session->skel->data_word->kd_fault_gen,
-					     __ATOMIC_RELAXED),
-	};
-
-	if (bank == KD_NO_BANK)
-		return view;
-	view.records += (size_t)bank * session->slots;
-	view.start = window->start;
-	view.end = window->end;
-	view.gen = window->gen;
-	view.opened_by = window->opened_by;
-	view.closed_by = window->closed_by;
-	return view;
-}
-
-struct session_view session_window_now(const struct session *session)
-{
-	struct kd_window window = { 0 };
-	uint32_t bank = windows_current(&session->windows, &window);
-
-	return view_of(session, bank, &window);
-}
-
-bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view)
-{
-	struct kd_window window;
-
-	if (bank >= session->banks || !windows_at(&session->windows, bank, &window))
-		return false;
-	*view = view_of(session, bank, &window);
-	return true;
-}
-
-bool session_window_hold(struct session *session, struct session_view *view)
-{
-	uint32_t bank = windows_hold(&session->windows);
-
-	session_look(session);
-	return bank != KD_NO_BANK && session_window_at(session, bank, view);
-}
-
-void session_window_let_go(struct session *session)
-{
-	windows_let_go(&session->windows);
-	session_look(session);
-}
-
-bool session_window_next(const struct session *session, struct session_view *view)
-{
-	struct kd_window window = { 0 };
-	uint32_t bank = windows_closed(&session->windows, &window);
-
-	*view = view_of(session, bank, &window);
-	return bank != KD_NO_BANK;
+	parts_look(session);
 }
 
 bool session_detach_end(struct session *session)
@@ -451,30 +385,6 @@ int session_hashes(struct session *session, const struct session_view *view,
 					   .row_of = row_of };
 
 	return parts_read(session, hash);
-}
-
-/* A scheduler of sched_ext may let a thread wait for several CPUs; that of the kernel leaves it at
- * one. */
-static void scheduler_look(struct session *session)
-{
-	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
-	char state[16] = "";
-
-	if (!file)
-		return;
-	if (fgets(state, sizeof(state), file) && !strncmp(state, "enabled", strlen("enabled")))
-		programs_absent(&session->programs, "READY: WHO HAD THE CPU",
-				"has who ran on the CPU that a thread was on last: with sched_ext "
-				"it may have waited for any");
-	fclose(file);
-}
-
-void session_look(struct session *session)
-{
-	struct session_view view = session_window_now(session);
-
-	counters_look(session, &view);
-	scheduler_look(session);
 }
 
 void session_irq_name(struct session *session, uint64_t key, char name[KD_IRQ_NAME_LEN])

@@ -15,6 +15,7 @@
 #include "cli/model/sample.h"
 #include "session_reads.h"
 #include "session_types.h"
+#include "session_windows.h"
 
 struct culprits;
 struct file_names;
@@ -53,30 +54,6 @@ uint32_t session_cpus(const struct session *session);
  * processes there are. Returns 0 or a negative errno. */
 int session_tick(struct session *session);
 
-/* Opens a window in a free bank: at a time a few ms ahead, or at once if that is over, such as 0.
- * Returns its start. */
-uint64_t session_window_open(struct session *session, uint64_t at);
-
-/* Closes the window that is open, of several the oldest. Returns its end; 0 if none is
- * open, or it is not recorded. Nothing is written into its bank after session_settle(). */
-uint64_t session_window_close(struct session *session);
-
-/* Takes the window that is open, or opens one, see windows_hold(), and says what it is. Returns
- * false if there is no bank for it just now. */
-bool session_window_hold(struct session *session, struct session_view *view);
-
-/* Closes the window that is held. */
-void session_window_let_go(struct session *session);
-
-/* Closes the window that is open and opens the next one at the same edge, so that
- * nothing lies between the two; a bank must be free; at a time as above. Returns that edge; 0 if
- * none was open. */
-uint64_t session_window_turn(struct session *session, uint64_t at);
-
-/* The oldest of the windows that are closed and not yet released. Returns false
- * if there is none. */
-bool session_window_next(const struct session *session, struct session_view *view);
-
 /* Waits until the programs that are running now have ended. */
 void session_settle(struct session *session);
 
@@ -87,13 +64,6 @@ void session_settle_after(struct session *session, uint64_t edge);
 /* Lets the task iterator visit the target's threads: new ones get a slot, run
  * times and names are read. Returns 0 or a negative errno. */
 int session_visit(struct session *session, enum kd_visit visit);
-
-/* The window that is open now, of several the oldest, and what was recorded in it. */
-struct session_view session_window_now(const struct session *session);
-
-/* The window that a bank has, from 0 on: about to open (view->gen is 0), open
- * (view->end is KD_NEVER), or ended and not released. Returns false if there is none. */
-bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view);
 
 /* True if that has come to its end. Then the starts are forgotten that were waiting for
  * their stop, and no program sets an edge any more. */

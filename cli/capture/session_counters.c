@@ -14,8 +14,10 @@
 #include "cli/base/log.h"
 #include "cli/model/rows.h"
 #include "counter_events.h"
+#include "session_hash.h"
 #include "session_memory.h"
 #include "session_parts.h"
+#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
 /* Rows of a thread with --per-cpu, in a window, on average. */
@@ -152,8 +154,11 @@ static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 		 cpu, strerror(-error));
 }
 
-void counters_look(struct session *session, const struct session_view *view)
+/* Has the CPUs read that run threads of the target now: an interrupt for each of them. Says once if
+ * one cannot be read. */
+static void counters_look(struct session *session)
 {
+	struct session_view view = session_window_now(session);
 	struct counters *counters = session->counters;
 	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU);
 	uint64_t arguments[1] = { 0 }, done[KD_CPU_WORDS] = { 0 };
@@ -163,10 +168,10 @@ void counters_look(struct session *session, const struct session_view *view)
 		return;
 	options.ctx_in = arguments;
 	options.ctx_size_in = sizeof(arguments);
-	for (uint32_t slot = 1; slot < view->slots; slot++) {
-		uint32_t cpu = view->threads[slot].cpu;
+	for (uint32_t slot = 1; slot < view.slots; slot++) {
+		uint32_t cpu = view.threads[slot].cpu;
 
-		if (!runs(&view->threads[slot]) || cpu >= KD_CPU_WORDS * 64 ||
+		if (!runs(&view.threads[slot]) || cpu >= KD_CPU_WORDS * 64 ||
 		    done[cpu / 64] >> cpu % 64 & 1)
 			continue;
 		done[cpu / 64] |= 1ULL << cpu % 64;
@@ -239,6 +244,7 @@ static void counters_close(struct session *session)
 }
 
 const struct session_part counters_part = {
-	SESSION_STATE(counters), .select = counters_select,     .attach = counters_attach,
-	.read = counters_read,   .turn_cpu = counters_turn_cpu, .close = counters_close,
+	SESSION_STATE(counters), .select = counters_select, .attach = counters_attach,
+	.read = counters_read,   .look = counters_look,     .turn_cpu = counters_turn_cpu,
+	.close = counters_close,
 };

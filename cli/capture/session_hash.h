@@ -12,21 +12,6 @@
 #include "cli/model/sample.h"
 #include "session_types.h"
 
-struct bpf_map;
-struct lock_callers;
-struct windows;
-
-struct session_hash {
-	const struct bpf_map *map;
-	const struct windows *windows;
-	const struct session_view *view; /* the window being read */
-	struct lock_callers *callers;    /* completed later, see session_hashes() */
-	void *context;                   /* of who reads it */
-	struct thread_row *rows;
-	const uint32_t
-		*row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: it has none */
-};
-
 /* Gets what is found, and the thread's row that it belongs to. Returns 0 or a negative errno,
  * which ends the reading. */
 typedef int session_found_fn(const struct session_hash *hash, const void *key, const void *value,

@@ -71,6 +71,13 @@ int parts_turn_cpu(struct session *session, int cpu, bool online)
 	return error;
 }
 
+void parts_look(struct session *session)
+{
+	for (size_t i = 0; i < session->begun; i++)
+		if (session->parts[i]->look)
+			session->parts[i]->look(session);
+}
+
 void parts_free_slot(struct session *session, uint32_t slot)
 {
 	for (size_t i = 0; i < session->begun; i++)

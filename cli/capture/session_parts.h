@@ -13,10 +13,8 @@
 #include "cli/model/sample.h"
 #include "online_cpus.h"
 #include "session_btf.h"
-#include "session_hash.h"
 #include "session_programs.h"
 #include "session_types.h"
-#include "session_windows.h"
 
 #define SESSION_MAPS 16 /* maps whose memory is in use */
 
@@ -40,6 +38,8 @@ struct session_part {
 	/* Adds what a hash has of a window to the rows of its threads (hash.map and hash.context
 	 * are set here). Returns 0 or -ENOMEM. */
 	int (*read)(struct session *session, struct session_hash hash);
+	/* At an edge that user space sets, and when a window is read: for what no event tells. */
+	void (*look)(struct session *session);
 	/* A slot is given back: nothing in it is of its thread any more. */
 	void (*free_slot)(struct session *session, uint32_t slot);
 	/* A CPU has come online, or gone offline. Returns 0 or a negative errno. */
@@ -107,6 +107,7 @@ int parts_read(struct session *session, struct session_hash hash);
 /* All of them. Returns 0 or an error of one that failed. */
 int parts_turn_cpu(struct session *session, int cpu, bool online);
 
+void parts_look(struct session *session);
 void parts_free_slot(struct session *session, uint32_t slot);
 
 /* Those that have begun, the last first. Harmless if that has been done. */
@@ -130,9 +131,6 @@ void faults_look(struct session *session, uint64_t call_ns);
 
 /* Begins again if what it took is paid for, after a pause of at least so many ns. */
 void faults_resume(struct session *session, uint64_t pause_ns);
-
-/* See session_look(). */
-void counters_look(struct session *session, const struct session_view *view);
 
 /* For --resources: which calls read and write. */
 void classes_set_io(struct kernel_delay *skel);

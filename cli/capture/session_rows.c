@@ -11,6 +11,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/rows.h"
 #include "file_names.h"
+#include "session_hash.h"
 #include "session_memory.h"
 #include "session_parts.h"
 #include "session_reads.h"

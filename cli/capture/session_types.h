@@ -12,9 +12,13 @@
 #include "cli/model/deltas.h"
 #include "probes/sites.h"
 
+struct bpf_map;
 struct counter_set;
+struct kernel_delay__data_word;
+struct lock_callers;
 struct processes;
 struct syscall_set;
+struct thread_row;
 struct wait_filter;
 
 /* What is to leave traces. */
@@ -76,6 +80,29 @@ struct session_view {
 	uint64_t start, end;          /* of the window, since the epoch; end: KD_NEVER while open */
 	uint64_t gen;                 /* 0: there is no window */
 	int32_t opened_by, closed_by; /* as in struct kd_window */
+};
+
+/* The window word and the banks, as user space sees and sets them. Times count from the session's
+ * epoch. */
+struct windows {
+	struct kernel_delay__data_word *shared;
+	uint32_t banks, last; /* last: the bank that was used last by user space */
+	uint64_t epoch;
+	bool pairs;    /* of one thread: several windows may be open */
+	uint32_t held; /* the bank that windows_hold() has taken; KD_NO_BANK: none */
+	int token;     /* map to take the right to set edges from; -1: not needed */
+};
+
+/* A hash of the kernel side that is read for the window of a view. */
+struct session_hash {
+	const struct bpf_map *map;
+	const struct windows *windows;
+	const struct session_view *view; /* the window being read */
+	struct lock_callers *callers;    /* completed later, see session_hashes() */
+	void *context;                   /* of who reads it */
+	struct thread_row *rows;
+	const uint32_t
+		*row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: it has none */
 };
 
 /* Gets a system call that found no entry in its thread's table. Returns 1 to have it removed (its

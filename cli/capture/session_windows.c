@@ -7,6 +7,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "session_parts.h"
 #include "kernel_delay.skel.h"
 
 /* How far ahead an edge is announced, see bpf/window.bpf.h. */
@@ -90,7 +91,8 @@ static uint32_t bank_take(struct windows *windows)
 	return bank;
 }
 
-uint64_t windows_open(struct windows *windows, uint64_t at)
+/* In a free bank; one must be free and no window open. Times count from the epoch. */
+static uint64_t windows_open(struct windows *windows, uint64_t at)
 {
 	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
 	uint32_t bank = bank_take(windows);
@@ -178,7 +180,7 @@ static uint64_t window_end(struct windows *windows, uint32_t bank, int32_t by)
 	return end;
 }
 
-uint64_t windows_close(struct windows *windows)
+static uint64_t windows_close(struct windows *windows)
 {
 	uint32_t bank = KD_NO_BANK;
 
@@ -230,7 +232,8 @@ static uint32_t word_hold(struct windows *windows)
 	return bank;
 }
 
-uint32_t windows_hold(struct windows *windows)
+/* Returns its bank, or KD_NO_BANK. */
+static uint32_t windows_hold(struct windows *windows)
 {
 	if (!windows->pairs) {
 		windows->held = word_hold(windows);
@@ -242,15 +245,7 @@ uint32_t windows_hold(struct windows *windows)
 	return windows->held;
 }
 
-uint64_t windows_let_go(struct windows *windows)
-{
-	uint64_t end = window_end(windows, windows->held, KD_BY_BUTTON);
-
-	windows->held = KD_NO_BANK;
-	return end;
-}
-
-uint64_t windows_turn(struct windows *windows, uint64_t at)
+static uint64_t windows_turn(struct windows *windows, uint64_t at)
 {
 	struct kd_window *window, *next;
 	uint64_t edge, word;
@@ -274,7 +269,19 @@ uint64_t windows_turn(struct windows *windows, uint64_t at)
 	return edge;
 }
 
-uint32_t windows_current(const struct windows *windows, struct kd_window *window)
+/* False if it is free. The generation is 0 if its window is about to open; its end KD_NEVER while
+ * it is open. */
+static bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window)
+{
+	const struct kd_window *shared = &windows->shared->kd_windows[bank];
+
+	if (load((const uint64_t *)&shared->bank) == KD_BANK_FREE)
+		return false;
+	*window = *shared;
+	return true;
+}
+
+static uint32_t windows_current(const struct windows *windows, struct kd_window *window)
 {
 	uint64_t word = word_load(windows);
 	uint32_t bank = kd_word_bank(word);
@@ -294,16 +301,6 @@ uint32_t windows_current(const struct windows *windows, struct kd_window *window
 	return bank;
 }
 
-bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window)
-{
-	const struct kd_window *shared = &windows->shared->kd_windows[bank];
-
-	if (load((const uint64_t *)&shared->bank) == KD_BANK_FREE)
-		return false;
-	*window = *shared;
-	return true;
-}
-
 bool windows_are_busy(const struct windows *windows)
 {
 	uint64_t word = word_load(windows);
@@ -317,7 +314,7 @@ bool windows_are_busy(const struct windows *windows)
 	return false;
 }
 
-uint32_t windows_closed(const struct windows *windows, struct kd_window *window)
+static uint32_t windows_closed(const struct windows *windows, struct kd_window *window)
 {
 	const struct kd_window *all = windows->shared->kd_windows;
 	uint32_t oldest = KD_NO_BANK;
@@ -383,4 +380,96 @@ void windows_pause(struct windows *windows, uint64_t until)
 void windows_keep(struct windows *windows, uint64_t ns)
 {
 	store(&windows->shared->kd_keep, ns);
+}
+
+/* --- The same, and what was recorded in them --- */
+
+uint64_t session_window_open(struct session *session, uint64_t at)
+{
+	faults_resume(session, 0);
+	return windows_open(&session->windows, u64_sub(at, session->epoch)) + session->epoch;
+}
+
+uint64_t session_window_close(struct session *session)
+{
+	uint64_t end = windows_close(&session->windows);
+
+	session->skel->bss->kd_visit_end = end;
+	return end ? end + session->epoch : 0;
+}
+
+uint64_t session_window_turn(struct session *session, uint64_t at)
+{
+	uint64_t edge;
+
+	faults_resume(session, 0);
+	edge = windows_turn(&session->windows, u64_sub(at, session->epoch));
+	session->skel->bss->kd_visit_end = edge;
+	return edge ? edge + session->epoch : 0;
+}
+
+static struct session_view view_of(const struct session *session, uint32_t bank,
+				   const struct kd_window *window)
+{
+	struct session_view view = {
+		.threads = session->threads,
+		.records = session->records,
+		.slots = session->slots,
+		.bank = bank,
+		.epoch = session->epoch,
+		.fault_gen = __atomic_load_n(&session->skel->data_word->kd_fault_gen,
+					     __ATOMIC_RELAXED),
+	};
+
+	if (bank == KD_NO_BANK)
+		return view;
+	view.records += (size_t)bank * session->slots;
+	view.start = window->start;
+	view.end = window->end;
+	view.gen = window->gen;
+	view.opened_by = window->opened_by;
+	view.closed_by = window->closed_by;
+	return view;
+}
+
+struct session_view session_window_now(const struct session *session)
+{
+	struct kd_window window = { 0 };
+	uint32_t bank = windows_current(&session->windows, &window);
+
+	return view_of(session, bank, &window);
+}
+
+bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view)
+{
+	struct kd_window window;
+
+	if (bank >= session->banks || !windows_at(&session->windows, bank, &window))
+		return false;
+	*view = view_of(session, bank, &window);
+	return true;
+}
+
+bool session_window_hold(struct session *session, struct session_view *view)
+{
+	uint32_t bank = windows_hold(&session->windows);
+
+	parts_look(session);
+	return bank != KD_NO_BANK && session_window_at(session, bank, view);
+}
+
+void session_window_let_go(struct session *session)
+{
+	window_end(&session->windows, session->windows.held, KD_BY_BUTTON);
+	session->windows.held = KD_NO_BANK;
+	parts_look(session);
+}
+
+bool session_window_next(const struct session *session, struct session_view *view)
+{
+	struct kd_window window = { 0 };
+	uint32_t bank = windows_closed(&session->windows, &window);
+
+	*view = view_of(session, bank, &window);
+	return bank != KD_NO_BANK;
 }

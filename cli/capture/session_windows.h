@@ -1,61 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The window word and the banks, as user space sees and sets them. Part of the
- * session. Times count from the session's epoch. */
+/* The window word and the banks, as user space sees and sets them. */
 #ifndef SESSION_WINDOWS_H
 #define SESSION_WINDOWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/kernel_delay.h"
+#include "session_types.h"
 
-struct kernel_delay__data_word;
+struct session;
+struct windows;
 
-struct windows {
-	struct kernel_delay__data_word *shared;
-	uint32_t banks, last; /* last: the bank that was used last by user space */
-	uint64_t epoch;
-	bool pairs;    /* of one thread: several windows may be open */
-	uint32_t held; /* the bank that windows_hold() has taken; KD_NO_BANK: none */
-	int token;     /* map to take the right to set edges from; -1: not needed */
-};
+/* Opens a window in a free bank: at a time a few ms ahead, or at once if that is over, such as 0.
+ * Returns its start. */
+uint64_t session_window_open(struct session *session, uint64_t at);
 
-/* Opens a window in a free bank; one must be free and no window open. It starts at that time
- * (since the epoch), which should be a few ms ahead, or at once if that is over. Returns its
- * start. */
-uint64_t windows_open(struct windows *windows, uint64_t at);
+/* Closes the window that is open, of several the oldest. Returns its end; 0 if none is
+ * open, or it is not recorded. Nothing is written into its bank after session_settle(). */
+uint64_t session_window_close(struct session *session);
 
-/* Closes the window that is open, of several the oldest. Returns its end; 0 if none
- * is open (a trigger has closed it), or there was no bank for it. */
-uint64_t windows_close(struct windows *windows);
+/* Takes the window that is open, of several the oldest, or opens one if none is, and says what it
+ * is: triggers do nothing to it any more, and without pairs they open no other one before it is let
+ * go. Returns false if there is no bank for it just now. */
+bool session_window_hold(struct session *session, struct session_view *view);
 
-/* Closes the window that is open and opens the next one at the same edge, in a free
- * bank; one must be free. The edge is at that time, as above. Returns it; 0 if none is open. */
-uint64_t windows_turn(struct windows *windows, uint64_t at);
+/* Closes the window that is held. */
+void session_window_let_go(struct session *session);
 
-/* Takes the window that is open, of several the oldest, or opens one if none is: triggers do
- * nothing to it any more, and without pairs they open no other one before windows_let_go(). Returns
- * its bank; KD_NO_BANK if there is none for it just now. */
-uint32_t windows_hold(struct windows *windows);
+/* Closes the window that is open and opens the next one at the same edge, so that
+ * nothing lies between the two; a bank must be free; at a time as above. Returns that edge; 0 if
+ * none was open. */
+uint64_t session_window_turn(struct session *session, uint64_t at);
 
-/* Closes the window that is held. Returns its end. */
-uint64_t windows_let_go(struct windows *windows);
-
-/* Copies the window that is open, of several the oldest. Returns its bank; KD_NO_BANK
+/* The oldest of the windows that are closed and not yet released. Returns false
  * if there is none. */
-uint32_t windows_current(const struct windows *windows, struct kd_window *window);
+bool session_window_next(const struct session *session, struct session_view *view);
 
-/* Copies what a bank has. Returns false if it is free. The generation is 0 if its
- * window is about to open; its end KD_NEVER while it is open. */
-bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window);
+/* The window that is open now, of several the oldest, and what was recorded in it. */
+struct session_view session_window_now(const struct session *session);
+
+/* The window that a bank has, from 0 on: about to open (view->gen is 0), open
+ * (view->end is KD_NEVER), or ended and not released. Returns false if there is none. */
+bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view);
 
 /* True if a window may still be taken although no more are wanted: one is open whose
  * end nothing else decides, or an edge is just being set. */
 bool windows_are_busy(const struct windows *windows);
-
-/* Copies the oldest of the closed windows that have not been released. Returns
- * its bank; KD_NO_BANK if there is none. */
-uint32_t windows_closed(const struct windows *windows, struct kd_window *window);
 
 /* True if there is a window of this generation: open, or closed and not released. */
 bool windows_have(const struct windows *windows, uint64_t gen);

@@ -457,6 +457,11 @@ static int part_called(char hook, char part)
 		(void)hash;                                                                        \
 		return part_called('r', letter);                                                   \
 	}                                                                                          \
+	static void name##_look(struct session *session)                                           \
+	{                                                                                          \
+		(void)session;                                                                     \
+		part_called('l', letter);                                                          \
+	}                                                                                          \
 	static void name##_free_slot(struct session *session, uint32_t slot)                       \
 	{                                                                                          \
 		(void)session;                                                                     \
@@ -469,7 +474,8 @@ PART_OF(third, '3')
 
 #define HOOKS_OF(name)                                                                             \
 	.select = name##_select, .attach = name##_attach, .close = name##_close,                   \
-	.turn_cpu = name##_turn_cpu, .read = name##_read, .free_slot = name##_free_slot
+	.turn_cpu = name##_turn_cpu, .read = name##_read, .free_slot = name##_free_slot,           \
+	.look = name##_look
 
 /* One has a state, one has nothing but that. */
 static const struct session_part first_part = { HOOKS_OF(first) };
@@ -519,8 +525,9 @@ TEST(parts_walk)
 	ok(session.histograms && !session.histograms->opened, "a state begins as zeros");
 	called_begin();
 	is_i64(parts_read(&session, (struct session_hash){ 0 }), 0, "all are read");
+	parts_look(&session);
 	parts_free_slot(&session, 5);
-	is_str(called, "r1r2r3f1f2f3", "in their order");
+	is_str(called, "r1r2r3l1l2l3f1f2f3", "in their order");
 	memcpy(fails, "r2", 2);
 	called_begin();
 	is_i64(parts_read(&session, (struct session_hash){ 0 }), FAILED, "until one fails");
