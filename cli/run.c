@@ -15,7 +15,6 @@
 #include "cli/capture/ipi_count.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/overhead.h"
-#include "cli/capture/session_tracing.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/json/replay.h"
 #include "cli/model/losses.h"

@@ -13,7 +13,6 @@
 #include "cli/base/proc_file.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
-#include "cli/capture/session_windows.h"
 #include "cli/model/losses.h"
 #include "cli/model/verdict.h"
 #include "cli/model/worst.h"

@@ -18,10 +18,8 @@
 #include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"
 #include "collect_row.h"
-#include "session_culprits.h"
 #include "session_locks.h"
 #include "session_processes.h"
-#include "session_windows.h"
 
 /* The threads that have ended in a window, folded by process and name. */
 struct ended {

@@ -13,7 +13,6 @@
 #include "cli/base/clock.h"
 #include "cli/model/ledger.h"
 #include "cli/model/words.h"
-#include "session_culprits.h"
 #include "session_locks.h"
 #include "session_processes.h"
 

@@ -13,7 +13,6 @@
 #include "cli/model/tick.h"
 #include "cli/model/words.h"
 #include "collect_row.h"
-#include "session_culprits.h"
 
 /* Of interruptions that wait for the end of their window; 35 MB. */
 #define ENDED_MAX 200000

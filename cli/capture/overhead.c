@@ -15,7 +15,6 @@
 #include "cli/base/log.h"
 #include "cli/model/trigger_stats.h"
 #include "session_triggers.h"
-#include "session_windows.h"
 
 /* --- What probes cost --- */
 

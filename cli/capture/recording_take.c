@@ -12,7 +12,6 @@
 #include "cli/base/proc_file.h"
 #include "cli/model/recording_make.h"
 #include "collect_row.h"
-#include "session_culprits.h"
 #include "session_recorder.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 /* Perf events, as the kernel side counts them for each thread. */
-
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The kernel side's tables of who had the CPU while threads waited. */
 #define _GNU_SOURCE
-#include "session_culprits.h"
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sched.h>
@@ -17,6 +16,7 @@
 #include "cli/process/group.h"
 #include "session_memory.h"
 #include "session_parts.h"
+#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 #if defined(__x86_64__)

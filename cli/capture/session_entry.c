@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 /* What entering and leaving the kernel costs beyond what the programs see of it: the
  * tracepoints of system calls and interrupts are behind the entry and before the exit, and
  * the programs themselves read the clock in their middle. */
-
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>

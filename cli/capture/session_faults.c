@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 /* Timing page faults, as long as there are not too many, and time in reclaim. */
-
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ring of what interrupts threads. */
-
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>

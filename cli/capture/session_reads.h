@@ -10,8 +10,10 @@
 #include "cli/model/sample.h"
 #include "session_types.h"
 
+struct culprits;
 struct distribution;
 struct session;
+struct tracing;
 
 /* How long page faults were counted, not timed, between two times, ns of CLOCK_MONOTONIC. */
 uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end);
@@ -63,5 +65,55 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 
 /* Gives back the slot of a thread that has ended and been accounted. */
 void session_slot_free(struct session *session, uint32_t slot);
+
+/* --- Who had the CPU while threads waited --- */
+
+/* True if a thread waited for a CPU at the window's end and has not been charged up to
+ * there, as there has been no switch since: the task iterator has to visit it. */
+bool culprits_pending(const struct culprits *culprits, const struct session_view *view);
+
+/* Sets the row's culprits, which then add up to its waits for a CPU, and moves what limits
+ * took to their line of the ledger. The thread is a copy that was read with the ledger. Returns
+ * 0 or -ENOMEM. */
+int culprits_read(const struct culprits *culprits, const struct session_view *view, uint32_t slot,
+		  const struct kd_thread *thread, struct thread_row *row);
+
+/* Says which task a key is of: its IDs, names, class and priority. Returns false if the tables do
+ * not know it any more. */
+bool culprits_task(const struct culprits *culprits, uint32_t key, struct culprit *culprit);
+
+/* All tasks that the tables know, by key. rows has room for KD_CULPRITS. Returns how many. */
+size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows);
+
+/* Who has CPUs on which threads wait and where there has been no switch since, after a visit that
+ * culprits_pending() asked for: a row for each such CPU, from when on somebody has waited, with
+ * times since the epoch and no end. rows has room for one of each CPU. Returns how many. */
+size_t culprits_running(const struct culprits *culprits, const struct session_view *view,
+			struct recorded_run *rows);
+
+/* --- Traces --- */
+
+/* Of a record; size says where it ends, see struct kd_trace. Returns 0, or a negative
+ * errno, which ends the walk. */
+typedef int trace_fn(void *context, const struct kd_trace *trace, size_t size);
+
+/* Becomes readable when traces should be read at once. -1 if there are none. */
+int tracing_fd(const struct tracing *tracing);
+
+/* Calls found() for each record since the last call; times count from the epoch. Returns
+ * 0 or a negative errno, which may be found()'s. */
+int tracing_read(struct tracing *tracing, trace_fn *found, void *context);
+
+/* Leaves traces of the system calls that are in progress. Returns 0 or a negative
+ * errno. */
+int tracing_visit(struct tracing *tracing);
+
+/* Mappings of code for which there was no room in the ring, since the last call. */
+uint64_t tracing_maps_lost(struct tracing *tracing);
+
+/* Makes a user stack known, by the hash of its shape and values: copies that would be the
+ * same are not made. stack: what records will call it. */
+void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
+		   uint64_t stack, uint64_t mapped_at);
 
 #endif

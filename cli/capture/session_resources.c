@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 /* What threads read and write, their requests to disks, and what TCP sends again, as the kernel
  * side counts it. */
-
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The programs that leave traces, and their ring. */
 #define _GNU_SOURCE
-#include "session_tracing.h"
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -15,8 +15,6 @@
 #include "cli/stack/stacks.h"
 #include "file_names.h"
 #include "record_row.h"
-#include "session_tracing.h"
-#include "session_windows.h"
 
 /* More records than this are not kept until their window is read. */
 #define PENDING_MAX 500000
