@@ -253,25 +253,32 @@ static bool is_alone(const struct verdict_row *row, uint64_t busy)
 }
 
 /* Merges small culprits of a cause into one row: each says little, but together they may be
- * much. The unnamed row, if any, comes first. The merged row names a culprit only if that has
- * nearly all the time. */
+ * much. One that has half of what they took stays alone. The unnamed row, if any, comes first. The
+ * merged row names a culprit only if that has nearly all the time. */
 static void small_fold(struct verdict *verdict)
 {
 	struct verdict_row *first[CAUSES] = { NULL };
 	struct verdict_row most[CAUSES] = { { .ns = 0 } };
 	unsigned int n_small[CAUSES] = { 0 };
+	uint64_t small_ns[CAUSES] = { 0 };
 	size_t left = 0;
 
 	unnamed_first(verdict);
-	for (size_t i = 0; i < verdict->n_rows; i++)
-		n_small[verdict->rows[i].cause] += !is_alone(&verdict->rows[i], verdict->busy);
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		const struct verdict_row *row = &verdict->rows[i];
 
+		if (is_alone(row, verdict->busy))
+			continue;
+		n_small[row->cause]++;
+		small_ns[row->cause] = u64_add(small_ns[row->cause], row->ns);
+	}
 	for (size_t i = 0; i < verdict->n_rows; i++) {
 		struct verdict_row *row = &verdict->rows[i], **small = &first[row->cause];
 		struct verdict_row *part = &most[row->cause];
 		bool folds = !is_large(row, verdict->busy) || !is_named(row) ||
 			     (n_small[row->cause] >= VERDICT_GROUP &&
-			      !is_alone(row, verdict->busy));
+			      !is_alone(row, verdict->busy) &&
+			      row->ns < small_ns[row->cause] / 2);
 
 		if (folds && row->ns > part->ns)
 			*part = *row;

@@ -78,7 +78,8 @@ def case_long_poll(test):
               if event.kind == "syscall" and event.name == "poll" and
               event.end <= sample["window"]["start_ns"]]
     test.ok(before and max(event.end - event.at for event in before) > 10 * MS,
-            "the round begins after a poll that is there, too", before[:2])
+            "the round begins after a poll that is there, too", before[:2], sample["window"],
+            run.stdout[:2000], run.stderr)
 
 
 def case_condition(test):

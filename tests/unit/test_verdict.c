@@ -527,6 +527,26 @@ TEST(groups)
 	verdict_clear(&verdict);
 }
 
+/* One of them that has most of what they have together is named. */
+TEST(group_of_one)
+{
+	struct culprit culprits[9];
+	struct thread_row row = spent(LEDGER_READY_WOKEN, 84 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+
+	spend(&row, LEDGER_USER, 900 * MILLI);
+	row.ready = times(100, 84 * MILLI, 9 * MILLI);
+	for (pid_t i = 0; i < 8; i++)
+		culprits[i] = by(CULPRIT_TASK, "worker", 100 + i, 3 * MILLI);
+	culprits[8] = by(CULPRIT_TASK, "backup", 99, 60 * MILLI);
+	row.culprits = culprits, row.n_culprits = 9;
+	ok(!verdict_find(&verdict, &sample) && verdict.n_rows == 2 && verdict.rows[0].who.tid == 99 &&
+		   verdict.rows[0].ns == 60 * MILLI && verdict.rows[1].culprits == 8,
+	   "it is no part of the others' row");
+	verdict_clear(&verdict);
+}
+
 /* What is said first is what there is most of. */
 TEST(largest)
 {
