@@ -277,8 +277,7 @@ static void small_fold(struct verdict *verdict)
 		struct verdict_row *part = &most[row->cause];
 		bool folds = !is_large(row, verdict->busy) || !is_named(row) ||
 			     (n_small[row->cause] >= VERDICT_GROUP &&
-			      !is_alone(row, verdict->busy) &&
-			      row->ns < small_ns[row->cause] / 2);
+			      !is_alone(row, verdict->busy) && row->ns < small_ns[row->cause] / 2);
 
 		if (folds && row->ns > part->ns)
 			*part = *row;
