@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The order of things: options, target, checks, triggers, run. */
+/* Sequence: options, target, checks, triggers, run. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #include "run.h"
 #include "run_sampling.h"
 
-/* What the kernel has needs no target. */
+/* Probes of the kernel need no target. */
 static bool list_needs_target(const struct options *options)
 {
 	struct trigger only = { 0 };
@@ -38,7 +38,7 @@ static bool list_needs_target(const struct options *options)
 	       !trigger_kind_read(&only.kind, options->list_glob) || trigger_is_user(&only);
 }
 
-/* True if files are looked at that a program has only when its loader has run. */
+/* True if the files to look at include some that a program has only after its loader ran. */
 static bool needs_libraries(const struct options *options)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
@@ -54,8 +54,8 @@ static bool needs_libraries(const struct options *options)
 	return options->list_probes;
 }
 
-/* Finds the target, or starts it: then *command is set, which the caller closes. *target is the
- * first process of it. */
+/* Finds the target, or starts it: then sets *command, which the caller closes. *target is its
+ * first process. */
 static exit_status target_take(struct processes *processes, struct target *target,
 			       struct command **command, const struct options *options,
 			       const struct command_signals *signals)
@@ -71,7 +71,7 @@ static exit_status target_take(struct processes *processes, struct target *targe
 		return status;
 	if (processes_is_one(processes))
 		return target_find(target, processes->all[0].pid, NULL);
-	/* That any of several has ended meanwhile is nothing wrong. */
+	/* One of several processes may end meanwhile. */
 	*target = target_of(processes->all[0].pid);
 	return 0;
 }
@@ -86,7 +86,7 @@ static exit_status list_probes(const struct options *options, const struct comma
 	if (list_needs_target(options))
 		status = target_take(&processes, &target, &command, options, signals);
 	if (!status) {
-		tracefs_provide(); /* where it cannot be had, the list says so */
+		tracefs_provide(); /* without tracefs, the list says so */
 		status = probes_list(stdout, target.pid, options->list_glob);
 		status = status < 0 ? log_write_failed("the list", status) : status;
 	}
@@ -95,8 +95,8 @@ static exit_status list_probes(const struct options *options, const struct comma
 	return status;
 }
 
-/* Programs, maps, and what is counted on each CPU may be more than the usual 1,024 files. A command
- * has been started by now, and has the limit that it would have. */
+/* Programs, maps and per-CPU counters may need more than the usual 1,024 files. A command has
+ * been started by now, with the limit it would have. */
 static void more_files_allow(void)
 {
 	struct rlimit files;
@@ -118,7 +118,7 @@ static exit_status run_or_check(const struct options *options, const struct proc
 		return status;
 	more_files_allow();
 	if (options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll)
-		tracefs_provide(); /* where it cannot be had, what needs it says so */
+		tracefs_provide(); /* without tracefs, its users say so */
 	if (!options->check)
 		placement_choose(target->pid);
 	status = trigger_set_find(&triggers, options, processes);
@@ -130,7 +130,7 @@ static exit_status run_or_check(const struct options *options, const struct proc
 	return status;
 }
 
-/* A target is looked at, too, if one is named. */
+/* Also looks at a target if one is named. */
 static exit_status show_machine(const struct options *options)
 {
 	struct machine machine = { .root = "" };
@@ -141,7 +141,7 @@ static exit_status show_machine(const struct options *options)
 		status = target_choose(&target, options, *options->pids);
 	if (status)
 		return status;
-	tracefs_provide(); /* where it cannot be had, that is said */
+	tracefs_provide(); /* without tracefs, the output says so */
 	machine.pid = target.pid;
 	if (target.pid)
 		group_quota(target.pid, &machine.quota);
@@ -170,7 +170,7 @@ static exit_status find_and_run(const struct options *options,
 	struct target target;
 	struct command *command = NULL;
 	int passed;
-	/* No command is started in vain. */
+	/* Checks before it starts a command for nothing. */
 	int status = options->command ? preflight_check() : 0;
 
 	if (!status)
@@ -185,9 +185,9 @@ static exit_status find_and_run(const struct options *options,
 	return passed ? passed : status;
 }
 
-/* Where a standard stream is closed, what is opened next would get its number, and the report.
- * What is written to this fails. Not everybody has a /dev/null; who has not even a root directory
- * is not told. */
+/* Fills in for closed standard streams; otherwise the next file opened would get the number, and
+ * the report. Writes to the stand-in fail. Not every system has /dev/null; without even a root
+ * directory, ends in silence. */
 static void streams_reserve(void)
 {
 	int fd;
@@ -202,7 +202,7 @@ static void streams_reserve(void)
 	close(fd);
 }
 
-/* What the options ask for. */
+/* Does what the options ask for. */
 static exit_status options_obey(const struct options *options,
 				const struct command_signals *signals)
 {
@@ -229,7 +229,7 @@ static exit_status options_obey(const struct options *options,
 	};
 	status = fail_if_new(&conditions.fail_if, "--fail-if", options->fail_if, options->n_fail_if,
 			     &recorded);
-	recorded.comparison = false; /* it is made when all samples are there */
+	recorded.comparison = false; /* filled in when all samples are there */
 	if (!status && options->record_on)
 		status = record_on_open(&conditions.record_on, options->record_on, options->record,
 					&recorded);
@@ -249,10 +249,10 @@ int main(int argc, char **argv)
 
 	streams_reserve();
 	command_signals_read(&signals);
-	/* A closed pipe and a file that gets too long are write errors like others. */
+	/* A closed pipe and a file that gets too long are ordinary write errors. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Else a child that has ended would be gone, and its PID another's. */
+	/* Otherwise an ended child would be reaped, and its PID reused. */
 	signal(SIGCHLD, SIG_DFL);
 	if (argc > 1 && !strcmp(argv[1], STACKS_CHILD))
 		return stacks_child_main(argc - 1, argv + 1);

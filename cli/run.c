@@ -29,13 +29,13 @@
 #include "cli/text/text_parts.h"
 #include "run_sampling.h"
 
-/* --- What the run does not need any more --- */
+/* --- Privileges that the run no longer needs --- */
 
-/* kernel.perf_event_paranoid, from which on perf_event_open(2) needs CAP_SYS_ADMIN. Such a level is
- * not Linus Torvalds's, but that of Debian, Ubuntu and Android. */
+/* Level of kernel.perf_event_paranoid at which perf_event_open(2) needs CAP_SYS_ADMIN. Not a
+ * mainline level, but one of Debian, Ubuntu and Android. */
 #define PARANOID_ADMIN 3
 
-/* --- Which runs need what (PRIVILEGES in the manual page has the same table) --- */
+/* --- Privileges by kind of run (PRIVILEGES in the manual page has the same table) --- */
 
 static bool is_capture(const struct run *run)
 {
@@ -52,7 +52,7 @@ static bool has_traces(const struct run *run)
 	return run->tracing.on;
 }
 
-/* Who may be another user than this process. */
+/* Children may run as another user. */
 static bool has_children(const struct run *run)
 {
 	return run->stacks || run->command || outputs_are_served(run->outputs);
@@ -67,7 +67,7 @@ static bool has_files(const struct run *run)
 {
 	const struct outputs_config *outputs = &run->options->outputs;
 
-	if (outputs->live) /* which writes what somebody asks for */
+	if (outputs->live) /* writes the file that the user asks for */
 		return true;
 	for (size_t i = 0; i < outputs->n; i++)
 		if (outputs->all[i].file)
@@ -80,7 +80,7 @@ static bool has_pager(const struct run *run)
 	return outputs_have_pager(run->outputs);
 }
 
-/* Their probes may be put in again, or into newcomers, and their cost is measured at the end. */
+/* Probes may be attached again, or to new processes, and their cost is measured at the end. */
 static bool has_triggers(const struct run *run)
 {
 	return run->session && !trigger_set_is_empty(run->triggers);
@@ -96,8 +96,8 @@ static bool has_successors_by_btf(const struct run *run)
 	return run->options->follow_restart && run->options->btf_file;
 }
 
-/* Attaching by perf_event_open(2): to functions of processes that needs CAP_SYS_ADMIN in any
- * case (perf_uprobe_event_init()). */
+/* True if probes are attached by perf_event_open(2). For functions of processes it always needs
+ * CAP_SYS_ADMIN (perf_uprobe_event_init()). */
 static bool attaches_by_perf(const struct run *run)
 {
 	const struct triggers *triggers = run->session ? session_triggers(run->session) : NULL;
@@ -114,7 +114,7 @@ static const struct need {
 	uint64_t capabilities;
 	unsigned int calls;
 } needs[] = {
-	/* Maps and iterators of BPF; files of the target in /proc, and those it has mapped. */
+	/* BPF maps and iterators; files of the target in /proc, and those it maps. */
 	{ is_capture,
 	  CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_DAC_READ_SEARCH) |
 		  CAPABILITY(CAP_CHECKPOINT_RESTORE),
@@ -125,10 +125,11 @@ static const struct need {
 	{ has_files, CAPABILITY(CAP_DAC_OVERRIDE), 0 },
 	{ has_command, 0, CONFINE_DETACH },
 	{ has_pager, CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SETPCAP),
-	  CONFINE_EXECUTE | CONFINE_USERS | CONFINE_SOCKETS }, /* it becomes sudo's caller */
+	  CONFINE_EXECUTE | CONFINE_USERS | CONFINE_SOCKETS }, /* becomes the user who called
+								* sudo */
 	{ has_triggers, CAPABILITY(CAP_PERFMON), CONFINE_ATTACH },
 	{ attaches_by_perf, CAPABILITY(CAP_SYS_ADMIN), 0 },
-	/* To begin anew; CAP_NET_ADMIN is for the process connector. */
+	/* To start over; CAP_NET_ADMIN is for the process connector. */
 	{ has_successors,
 	  CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_SYSLOG) | CAPABILITY(CAP_NET_ADMIN) |
 		  CAPABILITY(CAP_KILL) | CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) |
@@ -137,7 +138,7 @@ static const struct need {
 	{ has_successors_by_btf, CAPABILITY(CAP_SYS_ADMIN), CONFINE_MOUNT },
 };
 
-/* CAP_SYS_ADMIN stands for those that were split off from it. */
+/* CAP_SYS_ADMIN stands in for capabilities split off from it. */
 static uint64_t with_substitute(uint64_t capabilities)
 {
 	static const unsigned int split[] = { CAP_BPF, CAP_PERFMON, CAP_CHECKPOINT_RESTORE };
@@ -148,9 +149,9 @@ static uint64_t with_substitute(uint64_t capabilities)
 	return capabilities;
 }
 
-/* Gives up what only the beginning of a run needed; to be called when all is attached. Without a
- * session it is one that replays a file, of which only options and outputs are looked at. What
- * cannot be given up is told. */
+/* Gives up what only the beginning of a run needed. Call it when all is attached. A run without
+ * a session replays a file, and needs only options and outputs set. Warns about what cannot be
+ * given up. */
 static void run_confine(const struct run *run)
 {
 	struct confine left = { 0 };
@@ -172,7 +173,7 @@ static void run_confine(const struct run *run)
 			 strerror(-error));
 }
 
-/* --- Samples that were saved before, printed again --- */
+/* --- Printing recorded samples again --- */
 
 struct replay {
 	struct outputs *outputs;
@@ -189,7 +190,7 @@ static exit_status sample_replay(const struct sample *sample, void *context)
 	for (size_t i = 0; i < sample->n_threads && !replay->matched; i++)
 		replay->matched = text_wants_thread(replay->report, &sample->threads[i]);
 	replay->lost |= sample_lost(sample) > 0 || sample->interrupted;
-	/* The file may have those of several runs. */
+	/* The file may hold several runs. */
 	return fail_if_check(replay->fail_if, sample, ++replay->samples)
 		       ?: outputs_write(replay->outputs, sample);
 }
@@ -212,7 +213,7 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 	};
 	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL);
 
-	/* Whoever has written the file: it is not to be read by root. */
+	/* The file may come from anybody, so root must not parse it. */
 	if (!status)
 		run_confine(&(struct run){ .options = options, .outputs = replay.outputs });
 	if (!status)
@@ -253,7 +254,7 @@ static void tracing_fill(struct tracing_config *tracing, const struct options *o
 	};
 }
 
-/* How many a command will have, or processes that come, nobody knows when it begins. */
+/* Slots for threads of a command, or of processes that may join, as nobody can count them. */
 #define THREADS_TO_COME 3000
 
 static void config_fill(struct session_config *config, const struct run *run)
@@ -269,7 +270,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 						       : processes_threads(processes);
 	while (n_tids < PIDS_MAX && run->options->tids[n_tids])
 		n_tids++;
-	if (n_tids) /* no others are followed */
+	if (n_tids) /* only these are followed */
 		threads = (unsigned int)n_tids;
 	*config = (struct session_config){
 		.tgid = run->target->pid,
@@ -307,7 +308,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 	}
 }
 
-/* What was mapped before the programs were attached nobody has told. */
+/* Mappings made before the programs were attached sent no event. */
 static void run_open_stacks(const struct run *run)
 {
 	const struct processes *processes = run->processes;
@@ -317,7 +318,7 @@ static void run_open_stacks(const struct run *run)
 		stacks_add(run->stacks, processes->all[i].pid);
 }
 
-/* What reads the session. */
+/* Opens the readers of the session. */
 static exit_status run_open_readers(struct run *run)
 {
 	struct tracer_config config = {
@@ -354,7 +355,7 @@ static exit_status run_open_session(struct run *run)
 	return status;
 }
 
-/* Whether a signal has come before there was anything to report. */
+/* Ends if a signal came before there was anything to report. */
 static exit_status run_begins(const struct run *run)
 {
 	return !run->restarts && signals_ask(run->signals)
@@ -362,7 +363,7 @@ static exit_status run_begins(const struct run *run)
 		       : 0;
 }
 
-/* From here on another process cannot have its PID unseen: it may have had it before. */
+/* From here on, reuse of the PID is noticed: checks that it was not reused before. */
 static exit_status run_hold(struct run *run)
 {
 	pid_t pid = run->target->pid;
@@ -377,14 +378,14 @@ static exit_status run_hold(struct run *run)
 	return EX_UNAVAILABLE;
 }
 
-/* To the target, which may be the successor of another one. */
+/* Attaches to the target, which may be a successor. */
 static exit_status run_attach(struct run *run)
 {
 	pid_t children[OWN_CHILDREN];
 	int status = run_begins(run);
 
 	tracing_fill(&run->tracing, run->options);
-	/* First: its child should inherit as little as possible. */
+	/* First, as its child should inherit as little as possible. */
 	if (!status && run->tracing.on && run->tracing.user_bytes)
 		status = stacks_open(&run->stacks,
 				     processes_is_one(run->processes) ? run->target->pid : 0,
@@ -414,7 +415,7 @@ static exit_status run_attach(struct run *run)
 		if (!status)
 			loop_heed(run->loop, &run->button);
 	}
-	/* Signals are passed on to a command, also if the run goes on without it. */
+	/* Signals are passed on to a command, even if the run continues without it. */
 	if (!status && (processes_is_one(run->processes) || run->command))
 		status = run_hold(run);
 	if (!status && !processes_is_one(run->processes))
@@ -425,7 +426,7 @@ static exit_status run_attach(struct run *run)
 		status = run_begins(run);
 	if (!status && run->command)
 		loop_pass_on(run->loop);
-	if (!status) /* until now a signal ends this process, if it cannot go on */
+	if (!status) /* until now, a signal ends this process if it cannot continue */
 		signals_when_stuck(run->signals, attached_drop);
 	return status;
 }
@@ -454,7 +455,7 @@ static void run_detach(struct run *run)
 	run->session = NULL;
 }
 
-/* One process runs in it; a successor's need not be the same. */
+/* Describes the container of a single process; a successor may have another. */
 static void container_fill(struct run *run)
 {
 	struct capture *capture = &run->capture;
@@ -470,7 +471,7 @@ static void container_fill(struct run *run)
 	memcpy(capture->pod, row.pod, sizeof(capture->pod));
 }
 
-/* What all samples of the run share. */
+/* Fills what all samples of the run share. */
 static void capture_fill(struct run *run)
 {
 	const char *texts[KD_ROLES];
@@ -509,7 +510,7 @@ static void run_announce(struct run *run)
 		.samples = options->sample_count,
 		.deadline = run->deadline,
 		.triggered = !trigger_set_is_empty(run->triggers) || run->record_on,
-		/* A command may write to the terminal, too. */
+		/* A command may write to the terminal too. */
 		.quiet = options->outputs.quiet || options->outputs.listen ||
 			 options->outputs.live || run->command,
 	};
@@ -519,7 +520,7 @@ static void run_announce(struct run *run)
 		log_note("recording; kill -USR1 %d reports what is held then", (int)getpid());
 }
 
-/* The samples of one target. */
+/* Takes the samples of one target. */
 static exit_status run_target(struct run *run)
 {
 	bool is_first = !run->outputs;
@@ -531,8 +532,7 @@ static exit_status run_target(struct run *run)
 		run_announce(run);
 		if (run->options->outputs.live)
 			status = live_open(&run->live, &run->options->outputs, run->signals);
-		if (run->live) /* ticks are a third of what it takes, if they come as often as else
-				*/
+		if (run->live) /* ticks at the usual rate would be a third of its cost */
 			loop_tick_each(run->loop, LIVE_TICK_NS);
 		if (run->live && run->options->record)
 			live_record_with(run->live, run_record_shown, run);
@@ -544,8 +544,8 @@ static exit_status run_target(struct run *run)
 	live_close(run->live); /* its samples have stacks of the run */
 	run->live = NULL;
 	run_detach(run);
-	/* One may end as soon as it has begun; then there is another one. Outputs that fail
-	 * would fail again. */
+	/* The target may end just after it began; its successor follows. Failing outputs would
+	 * fail again. */
 	if (status && status != EX_IOERR && status < EX_SIGNALLED && !is_first &&
 	    !identity_is_alive(&run->identity)) {
 		run->ended = LOOP_EXIT;
@@ -563,7 +563,7 @@ static bool run_follows(const struct run *run)
 	       (!options->sample_count || run_samples(run) < options->sample_count);
 }
 
-/* The samples of the target and of its successors. */
+/* Takes the samples of the target and its successors. */
 static exit_status run_targets(struct run *run)
 {
 	bool goes_on = true;
@@ -578,7 +578,7 @@ static exit_status run_targets(struct run *run)
 	return status;
 }
 
-/* For scripts: what was asked for is not there. */
+/* Tells scripts that the requested threads do not exist. */
 static exit_status threads_conclude(const struct run *run)
 {
 	const char *glob = run->options->outputs.report.threads;
@@ -613,7 +613,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 		status = button_open(&run.button);
 	if (!status)
 		status = run_targets(&run);
-	/* Those that are triggered end with their statistics. */
+	/* Triggered runs end with their statistics. */
 	if (!status && trigger_set_is_empty(triggers))
 		status = outputs_finish(run.outputs);
 	if (!status)
@@ -623,7 +623,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	loop_close(run.loop);
 	button_close(&run.button);
 	signals_close(run.signals);
-	shown = outputs_show(run.outputs); /* in any case: it may be a part */
+	shown = outputs_show(run.outputs); /* in any case: the report may be partial */
 	if (!status)
 		status = shown;
 	if (!status)

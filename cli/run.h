@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run: the samples that the options ask for, each taken and printed. */
+/* One run: takes and prints the samples that the options ask for. */
 #ifndef RUN_H
 #define RUN_H
 
@@ -13,20 +13,20 @@
 
 struct record_on;
 
-/* What samples may fulfil. */
+/* Conditions on samples. */
 struct run_conditions {
 	struct fail_if *fail_if;
 	struct record_on *record_on; /* NULL: all samples are reported */
 };
 
-/* Takes and prints all samples of the processes, of which target is the first. It may be a command
- * that waits to be released; else that is NULL. Returns 0 or, after printing why, an exit status;
- * if the command was released, when it has ended or two signals have come. */
+/* Takes and prints all samples of the processes; target is the first one. Command is one that
+ * waits to be released, or NULL. Returns 0, or an exit status after printing why. If the command
+ * was released, returns when it has ended, or after two signals. */
 exit_status run_all(const struct options *options, const struct processes *processes,
 		    const struct target *target, struct trigger_set *triggers,
 		    const struct run_conditions *conditions, struct command *command);
 
-/* Prints the samples of --replay. Returns as above. */
+/* Prints the samples of --replay. Returns as run_all() does. */
 exit_status run_replay(const struct options *options, struct fail_if *fail_if);
 
 #endif

@@ -12,10 +12,10 @@
 #include "cli/capture/session_triggers.h"
 
 #define NEWCOMERS_MAX (2 * KD_PROCESSES)
-#define LOOKS_AT_ONCE 16 /* about 1 ms, if they run what others do */
+#define LOOKS_AT_ONCE 16 /* about 1 ms, if they run known files */
 
-/* Nothing tells when the dynamic linker has mapped a program's libraries, which takes longer on a
- * busy machine, or from a slow disk: so it is looked at so long after its execve, and again. */
+/* No event tells when the dynamic linker has mapped a program's libraries, and a busy machine or
+ * slow disk delays it. So looks at the program at these times after its execve. */
 static const uint64_t looks_after[] = { 10 * NSEC_PER_MSEC, 100 * NSEC_PER_MSEC, NSEC_PER_SEC };
 #define LOOKS (sizeof(looks_after) / sizeof(*looks_after))
 
@@ -44,7 +44,7 @@ void newcomers_add(struct newcomers *newcomers, pid_t pid, uint64_t at)
 	add(newcomers, (struct newcomer){ .pid = pid, .due_at = at + looks_after[0] });
 }
 
-/* The stop first, as ever. */
+/* Attaches the stop trigger first, as everywhere. */
 static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 {
 	const struct trigger_set *set = run->triggers;
@@ -52,7 +52,7 @@ static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 	for (int role = KD_ROLES - 1; role >= 0; role--) {
 		if (set->n_sets[role] == before[role])
 			continue;
-		/* If a file is what is wrong, one of its processes is not to end the run. */
+		/* A bad file of one process must not end the run. */
 		if (!triggers_extend(session_triggers(run->session), role, set->n_sets[role]))
 			log_note("trigger '%s' is now also in %s", set->triggers[role].text,
 				 sites_get(set->sets[role][before[role]], 0)->object);

@@ -25,7 +25,7 @@
 
 /* --- Samples --- */
 
-#define EXIT_PATIENCE_NS (3 * NSEC_PER_SEC) /* busy CPUs; else one is hidden */
+#define EXIT_PATIENCE_NS (3 * NSEC_PER_SEC) /* for busy CPUs; then a thread is hidden */
 
 exit_status run_capture_failed(int error)
 {
@@ -48,7 +48,7 @@ void run_cut_tell(struct run *run)
 		 "is left out");
 }
 
-/* 1: the run is to end. */
+/* Returns 1 if the run is to end. */
 static int live_drain(struct run *run)
 {
 	int done = live_tick(run->live);
@@ -111,7 +111,7 @@ void run_sample_ended(const struct run *run, struct sample *sample, enum loop_ev
 	sample->overloaded = run->overloaded;
 }
 
-/* It gets another one by execve. */
+/* Takes the leader's name, which execve changes. */
 static void capture_name(char name[static KD_COMM_LEN], const struct sample *sample)
 {
 	const struct thread_row *leader = NULL;
@@ -141,9 +141,9 @@ exit_status run_print(struct run *run, struct sample *sample)
 		       ?: fail_if_check(run->fail_if, sample, sample->number);
 }
 
-/* Of a few waits for locks there are stacks also if none are asked for, and these are not counted
- * with those. What is needed for them is begun with the first, and anew from time to time, as
- * nobody tells what is mapped meanwhile. */
+/* Some waits for locks have stacks even if none were asked for, and these are not counted with
+ * the others. Their resolver is opened for the first one, and again from time to time, as no
+ * event tells about new mappings. */
 #define LOCK_STACKS_NS (60 * NSEC_PER_SEC)
 #define LOCK_STACKS 4096
 #define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
@@ -166,7 +166,7 @@ static struct stacks *lock_stacks(struct run *run)
 	return run->lock_stacks;
 }
 
-/* Which variables the locks are, and which functions waited for them. */
+/* Finds the variables of the locks, and the functions that waited for them. */
 static int locks_describe(struct run *run, struct sample *sample)
 {
 	struct lock_callers *callers = collector_lock_callers(run->collector);
@@ -183,7 +183,7 @@ static int locks_describe(struct run *run, struct sample *sample)
 	return error;
 }
 
-/* Windows of triggers begin at any time: nobody reads anything there. */
+/* Windows of triggers begin at any time, when nothing is read. */
 static int resources_collect(struct run *run, const struct session_view *view,
 			     struct sample *sample)
 {
@@ -223,7 +223,8 @@ int run_record_shown(void *context, struct sample *sample)
 		       ?: (sample->recording ? critical_path_of_sample(sample) : 0);
 }
 
-/* Of those that are reported it is known later, of those that are seen when they are written. */
+/* Otherwise recorded data is read later: with --record-on for reported samples, in the live view
+ * for samples that are written. */
 static bool is_recorded_at_once(const struct run *run)
 {
 	return !run->record_on && (!run->live || outputs_have_samples(run->outputs));
@@ -268,7 +269,7 @@ unsigned int run_threads(const struct run *run)
 	if (*run->options->tids || run->options->outputs.report.threads)
 		return 0;
 	if (processes_is_one(processes))
-		return target_threads(run->target->pid); /* which may be a successor */
+		return target_threads(run->target->pid); /* it may be a successor */
 	if (processes->follow_fork || processes->in_group)
 		return 0;
 	for (size_t i = 0; i < processes->n; i++)
@@ -276,7 +277,7 @@ unsigned int run_threads(const struct run *run)
 	return threads;
 }
 
-/* Threads of the target that /proc has, whatever tracing shows of them. */
+/* Counts threads of the target in /proc, even those that tracing hides. */
 static unsigned int run_threads_wanted(const struct run *run)
 {
 	const struct processes *processes = run->processes;
@@ -317,7 +318,7 @@ exit_status run_visible_check(const struct run *run)
 	return EX_UNAVAILABLE;
 }
 
-/* The end of a process is told before its last threads have left their CPUs. */
+/* The exit event comes before the last threads have left their CPUs. */
 int run_exit_await(struct run *run)
 {
 	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
@@ -341,7 +342,7 @@ exit_status run_conclude(const struct options *options, const struct fail_if *fa
 
 #define APPROACH_NS (10 * NSEC_PER_SEC)
 #define LOOK_NS (100 * NSEC_PER_MSEC)
-/* Reading both clocks is not exact: a window opens so much later, so that it never is before. */
+/* Clocks are not read at the same instant: a window opens this much later, so never too early. */
 #define MARGIN_NS (10 * NSEC_PER_USEC)
 #define LATE_NS NSEC_PER_MSEC
 
@@ -352,7 +353,7 @@ static uint64_t wall_now(void)
 	return clock_ns(&wall);
 }
 
-/* Sleeps until that time of the wall clock, which may be set meanwhile, or a signal. */
+/* Sleeps until that wall clock time, which may be set meanwhile, or until a signal. */
 static void run_at_sleep(const struct run *run, uint64_t until)
 {
 	for (uint64_t now = wall_now(); now < until && !signals_ask(run->signals);
@@ -380,7 +381,7 @@ exit_status run_at_approach(const struct run *run)
 	run_at_sleep(run, next - APPROACH_NS);
 	if (signals_ask(run->signals))
 		return 0;
-	/* Its PID may be another one's. */
+	/* Its PID may be reused by now. */
 	if (!is_one || identity_is_alive(&target))
 		return 0;
 	log_error("process %d has ended before %s", (int)target.pid, text);
@@ -393,7 +394,7 @@ void run_at_aim(struct run_at *at)
 	uint64_t now = clock_monotonic();
 	const struct timespec wall = clock_wall_at(now);
 
-	/* The clock may have been set ahead by more than this machine has been up. */
+	/* The wall clock may have been set ahead by more than the uptime. */
 	at->monotonic = u64_sub(now + MARGIN_NS + at->wall, clock_ns(&wall));
 }
 
@@ -431,7 +432,7 @@ exit_status run_at_choose(struct run *run)
 	return EX_TEMPFAIL;
 }
 
-/* Whether there is another moment now: the clock was set, or this program came too late. */
+/* True if the moment is no longer right: the clock was set, or this program is late. */
 static bool is_missed(const struct run *run)
 {
 	const struct schedule *schedule = &run->options->at;
@@ -503,7 +504,7 @@ exit_status record_on_look(struct record_on *record_on, struct sample *sample, b
 			record_on->until = u64_add(sample->end, record_on->hold);
 		*wanted |= !excess->so_far || sample->end >= record_on->until;
 	} else {
-		*wanted |= record_on->until; /* it ended where the window before did */
+		*wanted |= record_on->until; /* the wait ended where the previous window did */
 	}
 	*wanted |= record_on->until && !next_follows;
 	if (*wanted) {

@@ -15,20 +15,20 @@
 
 /* --- The target has ended, and another process takes its place --- */
 
-/* It may start before the old one has ended, by as much. */
+/* Longest time for which old and new process may overlap. */
 #define OVERLAP_NS (2 * NSEC_PER_SEC)
-/* The first process of a daemon that forks ends within this time, and is not meant. */
+/* A forking daemon's first process, which is not the one meant, ends within this time. */
 #define SETTLE_NS (50 * NSEC_PER_MSEC)
 
 struct search {
 	struct run *run;
 	struct appear appear;
-	uint64_t not_before; /* in which it started, as of struct identity */
+	uint64_t not_before; /* earliest start, as in struct identity */
 	struct identity found;
-	uint64_t settled_at; /* CLOCK_MONOTONIC ns; 0: none is found */
+	uint64_t settled_at; /* CLOCK_MONOTONIC ns; 0: none found */
 };
 
-/* Of several the first one. */
+/* Takes the first candidate. */
 static void candidate_look(void *context, pid_t pid, const char *comm)
 {
 	struct search *search = context;
@@ -52,7 +52,7 @@ static int successor_look(void *context)
 
 	if (outputs_refresh(search->run->outputs))
 		return -ENOMEM;
-	/* In any case: what is not read would wake the loop again at once. */
+	/* In any case: unread events would wake the loop at once. */
 	appeared = appear_look(&search->appear);
 	if (!search->settled_at && appeared)
 		target_each(candidate_look, search);
@@ -97,20 +97,21 @@ exit_status run_successor_await(struct run *run, bool *found)
 	return 0;
 }
 
-/* --- Samples of a given time, one after the other --- */
+/* --- Samples of a given length in sequence --- */
 
-#define ANSWERED_NS (2 * NSEC_PER_SEC) /* more than it takes to write what is recorded */
+#define ANSWERED_NS (2 * NSEC_PER_SEC) /* longer than writing the recorded data takes */
 
 struct timed {
 	struct run *run;
-	uint64_t start; /* of the window that is open; 0: none is */
+	uint64_t start; /* of the open window; 0: none */
 	struct timespec wall_start;
 	unsigned int hidden; /* threads that tracing does not show */
 	bool pressed;        /* SIGUSR1 asked for the sample */
-	bool extra;          /* and began it, as no window was open: it is none of --sample-count */
+	bool extra;          /* and began it without an open window: not counted by
+			      * --sample-count */
 };
 
-/* Threads get slots, and the kernel's counts are read. */
+/* Gives threads slots, and reads the kernel's counts. */
 static int timed_visit(struct timed *timed, enum kd_visit visit)
 {
 	struct run *run = timed->run;
@@ -131,7 +132,7 @@ static void timed_started(struct timed *timed, uint64_t start)
 		run_at_tell(timed->run, start);
 }
 
-/* Opens a window that does not begin where another one has ended. */
+/* Opens a window that does not continue another one. */
 static exit_status timed_begin(struct timed *timed)
 {
 	struct run *run = timed->run;
@@ -146,7 +147,7 @@ static exit_status timed_begin(struct timed *timed)
 	status = run->begun ? 0 : run_visible_check(run);
 	if (status)
 		return status;
-	/* What is pressed now this sample answers; other events come again. */
+	/* This sample answers SIGUSR1 from now on. Other events come again. */
 	while (run->at.wall && run_at_await(run, RUN_AT_LEAD_NS) == LOOP_PRESSED)
 		;
 	timed_started(timed, session_window_open(run->session, run->at.monotonic));
@@ -155,7 +156,7 @@ static exit_status timed_begin(struct timed *timed)
 	return 0;
 }
 
-/* Where it is not known before which samples are reported, their edges are told with them. */
+/* Prints the edges with the sample, where only the end tells which samples are reported. */
 static exit_status timed_print(struct run *run, struct sample *sample)
 {
 	int status = 0;
@@ -166,7 +167,7 @@ static exit_status timed_print(struct run *run, struct sample *sample)
 	return status ? status : run_print(run, sample);
 }
 
-/* Reads the window that has just been closed and prints it. */
+/* Reads the window just closed, and prints it. */
 static exit_status timed_finish(struct timed *timed, const struct timespec *wall_start,
 				enum loop_event event)
 {
@@ -205,8 +206,8 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	return status;
 }
 
-/* With --at and a period: whether its next moment is where the sample ends that was to begin at the
- * present one. Then it is to end there, at run->at. */
+/* With a period in --at: true if the next moment is where the current sample should end. Then
+ * sets run->at to it. */
 static bool timed_is_periodic(struct run *run)
 {
 	uint64_t end = u64_add(run->at.wall, run->options->sample_time);
@@ -218,7 +219,7 @@ static bool timed_is_periodic(struct run *run)
 	return true;
 }
 
-/* Waits for the end of the window, and sets it if SIGUSR1 makes it an earlier one. */
+/* Waits for the end of the window; SIGUSR1 may move the end forward. */
 static enum loop_event timed_wait(struct timed *timed, uint64_t *end)
 {
 	struct run *run = timed->run;
@@ -235,8 +236,8 @@ static enum loop_event timed_wait(struct timed *timed, uint64_t *end)
 	return event;
 }
 
-/* Takes one sample and prints it; *event says how its window ended. If the next one is
- * to follow, its window opens at this one's end, and is open meanwhile. */
+/* Takes and prints a sample; *event says how its window ended. If another one follows, its
+ * window opens at the end of this one. */
 static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_event *event)
 {
 	struct run *run = timed->run;
@@ -258,7 +259,7 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 	}
 	progress_sample(&run->progress, end);
 	*event = timed_wait(timed, &until);
-	if (timed->pressed && run->at.wall) /* the next one begins at its moment nevertheless */
+	if (timed->pressed && run->at.wall) /* the next one still begins at its moment */
 		next_follows = false;
 	if (*event == LOOP_EXIT && run_exit_await(run))
 		*event = LOOP_ERROR;
@@ -279,7 +280,7 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 	return 0;
 }
 
-/* Waits for the moment of --at. What is asked for shortly before, its sample answers. */
+/* Waits for the moment of --at. Its sample answers a SIGUSR1 shortly before. */
 static enum loop_event timed_await_moment(struct run *run)
 {
 	enum loop_event event;
@@ -290,8 +291,7 @@ static enum loop_event timed_await_moment(struct run *run)
 	return event;
 }
 
-/* Waits for the time at which the next window is to begin, after a pause; or until SIGUSR1 asks for
- * one. */
+/* Waits until the next window is to begin after a pause, or until SIGUSR1 asks for one. */
 static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_event *event)
 {
 	struct run *run = timed->run;
@@ -318,7 +318,7 @@ static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_ev
 	return status;
 }
 
-/* The run's end came while the first sample was waited for. */
+/* The run ended before the first sample began. */
 static exit_status timed_too_late(void)
 {
 	log_error("the time of --duration was over before a sample could begin");

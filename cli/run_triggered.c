@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples that triggers start or stop. */
+/* Takes samples that triggers start or stop. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -20,33 +20,35 @@
 #include "run_sampling.h"
 
 #define NEVER UINT64_MAX
-#define NESTED_MAX 10000 /* listed; all are counted */
+#define NESTED_MAX 10000 /* in the list; all are counted */
 
 struct triggered {
 	struct run *run;
 	bool has_start, has_stop;
 	uint64_t reported;   /* samples */
 	unsigned int hidden; /* threads that tracing does not show */
-	uint64_t names_at;   /* threads and names are to be read again */
-	uint64_t serve_at;   /* statistics are to be served again */
-	uint64_t close_at;   /* the sample that a trigger has started ends; NEVER: none such */
-	uint64_t open_at;    /* a sample that only a trigger stops begins; NEVER: one has begun */
-	uint64_t asked_to;   /* the sample that SIGUSR1 asked for ends; NEVER: none such */
-	bool asked;          /* for one that cannot be had yet */
+	uint64_t names_at;   /* when to read threads and names again */
+	uint64_t serve_at;   /* when to serve statistics again */
+	uint64_t close_at;   /* when the sample that a trigger started ends; NEVER: no such
+			      * sample */
+	uint64_t open_at;    /* when a sample that only a trigger stops begins; NEVER: one has
+			      * begun */
+	uint64_t asked_to;   /* when the sample for SIGUSR1 ends; NEVER: no such sample */
+	bool asked;          /* for a sample that is not possible yet */
 	bool start_told;     /* "# Start sampling" of the next sample has been printed */
-	int status;          /* an exit status, if a tick has failed */
-	uint64_t events_to;  /* those that came later are for the next tick */
+	int status;          /* an exit status, if a tick failed */
+	uint64_t events_to;  /* later events are for the next tick */
 	struct worst worst;
 	struct overhead *overhead;
 	struct duty *duty;
 	uint64_t began;
-	uint64_t taken; /* percent: more than --max-overhead */
+	uint64_t taken; /* percent: above --max-overhead */
 	pid_t taken_from;
 	struct trigger_stats stats;
 	struct newcomers newcomers;
 };
 
-/* Prints a sample with the lines before it. */
+/* Prints a sample and the lines before it. */
 static exit_status sample_tell(struct triggered *state, struct sample *sample)
 {
 	struct verdict verdict = { 0 };
@@ -64,8 +66,7 @@ static exit_status sample_tell(struct triggered *state, struct sample *sample)
 	return status;
 }
 
-/* Threads that the kernel tells of now only, and new names; not for each window of
- * many. */
+/* Reads new threads and names; not for each of many windows. */
 static int names_read(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
@@ -76,7 +77,7 @@ static int names_read(struct triggered *state)
 	return session_visit(state->run->session, KD_VISIT_OPEN);
 }
 
-/* Reads a closed window, and prints or keeps it. */
+/* Reads a closed window; prints or keeps it. */
 static exit_status window_take(struct triggered *state, const struct session_view *view,
 			       enum loop_event event)
 {
@@ -108,8 +109,8 @@ static exit_status window_take(struct triggered *state, const struct session_vie
 	return status;
 }
 
-/* All windows that wait, or those that began no later than a given time (since
- * the session's epoch). */
+/* Takes all waiting windows, or those that began no later than a given time (since the session's
+ * epoch). */
 static exit_status windows_take(struct triggered *state, uint64_t until, enum loop_event event)
 {
 	struct session_view view;
@@ -186,7 +187,7 @@ static int event_found(void *context, const struct kd_event *event)
 	return event->end > state->events_to ? -ECANCELED : 0;
 }
 
-/* Not those that come meanwhile: what this does may hit triggers, too, and would never end. */
+/* Leaves later events alone: this code may hit triggers too, and would never end. */
 static void events_take(struct triggered *state)
 {
 	struct session_view view = session_window_now(state->run->session);
@@ -198,7 +199,7 @@ static void events_take(struct triggered *state)
 		state->status = run_capture_failed(error);
 }
 
-/* A trigger has started a sample that the clock is to stop. */
+/* Notes a sample started by a trigger, which the clock is to stop. */
 static exit_status window_opened(struct triggered *state, const struct session_view *view)
 {
 	uint64_t start = view->start + view->epoch;
@@ -236,7 +237,7 @@ static exit_status stats_read(struct triggered *state, uint64_t lasted)
 	return 0;
 }
 
-/* There are hits between samples, too, for those who watch. */
+/* Serves statistics between samples, as they have hits too. */
 static exit_status stats_serve(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
@@ -250,8 +251,7 @@ static exit_status stats_serve(struct triggered *state)
 	return status ? status : outputs_triggers_now(state->run->outputs, &state->stats);
 }
 
-/* Keeps what the probes cost below the limit. Returns whether what was waited for may
- * have changed. */
+/* Keeps the probes' cost below the limit. Returns true if the awaited state may have changed. */
 static bool overhead_check(struct triggered *state)
 {
 	bool looked = overhead_look(state->overhead, false), was_on = duty_is_on(state->duty);
@@ -261,7 +261,7 @@ static bool overhead_check(struct triggered *state)
 			state->taken = overhead_worst(state->overhead, &state->taken_from) ?: 1;
 		return state->taken;
 	}
-	/* A window that only one of the edges is hit for goes on. */
+	/* A window continues if only one edge is hit. */
 	state->status = duty_tick(state->duty, looked, state->has_start && state->has_stop);
 	return state->status || was_on != duty_is_on(state->duty);
 }
@@ -276,7 +276,7 @@ static int triggered_tick(void *context)
 	events_take(state);
 	if (!state->status && run->triggers->everywhere)
 		state->status = newcomers_look(&state->newcomers, run);
-	/* Not those that begin meanwhile: they may never end. */
+	/* Leaves windows that begin meanwhile: they might never end. */
 	view = session_window_now(run->session);
 	if (!state->status)
 		state->status = windows_take(state, clock_monotonic() - view.epoch, LOOP_DEADLINE);
@@ -307,8 +307,8 @@ static exit_status window_begin(struct triggered *state)
 	return run_mark(state->run, "Start sampling", start, false);
 }
 
-/* SIGUSR1 asks for a sample: the one that is open, or one that begins now. It is in addition to
- * those that triggers may take. One that has been asked for already answers this, too. */
+/* Answers SIGUSR1 with the open window, or one that begins now. It comes in addition to those of
+ * triggers. A sample already asked for answers this request too. */
 static void sample_ask(struct triggered *state)
 {
 	struct session *session = state->run->session;
@@ -332,7 +332,7 @@ static exit_status sample_answer(struct triggered *state)
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
-/* What is to be done at this time. */
+/* Does what is due at this time. */
 static exit_status times_come(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
@@ -351,7 +351,7 @@ static exit_status times_come(struct triggered *state)
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
-/* How long a window must be, if its thread is to end it. */
+/* Returns the minimum length of a window that this thread ends. */
 static uint64_t delta_of(const struct triggered *state, pid_t tid)
 {
 	const struct deltas *deltas = &state->run->triggers->deltas;
@@ -362,8 +362,7 @@ static uint64_t delta_of(const struct triggered *state, pid_t tid)
 	return deltas_of(deltas, name);
 }
 
-/* Ends the windows that are still open. Those are kept that would have been if a trigger
- * had ended them now. */
+/* Ends the open windows. Keeps those that a trigger could have ended now. */
 static exit_status windows_end(struct triggered *state, enum loop_event event)
 {
 	struct session *session = state->run->session;
@@ -398,7 +397,7 @@ static exit_status windows_end(struct triggered *state, enum loop_event event)
 		wanted--;
 		status = windows_take(state, NEVER, event);
 	}
-	/* And those that their triggers have ended meanwhile. */
+	/* Also takes windows that triggers ended meanwhile. */
 	return status ? status : windows_take(state, NEVER, LOOP_DEADLINE);
 }
 
@@ -419,7 +418,7 @@ static exit_status stats_tell(struct triggered *state, uint64_t lasted)
 {
 	int status;
 
-	if (!run_is_cut(state->run)) /* that would attach them again */
+	if (!run_is_cut(state->run)) /* it would attach them again */
 		triggers_remeasure(session_triggers(state->run->session));
 	status = stats_read(state, lasted);
 	if (status)
@@ -475,7 +474,7 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 	return EX_TEMPFAIL;
 }
 
-/* From now on hits count. */
+/* Prints that hits count from now on. */
 static void armed_tell(const struct triggered *state)
 {
 	const char *const *names = state->stats.names;
@@ -522,7 +521,7 @@ static int triggered_begin(struct triggered *state)
 	return 0;
 }
 
-/* When something is to be done. */
+/* Returns when the next action is due. */
 static uint64_t next_time(const struct triggered *state)
 {
 	uint64_t opens = state->asked_to == NEVER && duty_is_on(state->duty) ? state->open_at
