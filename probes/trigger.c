@@ -21,20 +21,6 @@ const char *const trigger_grammar[] = {
 };
 const size_t trigger_grammar_len = sizeof(trigger_grammar) / sizeof(*trigger_grammar);
 
-static const struct {
-	const char *word;
-	enum trigger_kind kind;
-} kinds[] = {
-	/* The long form comes first. */
-	{ "usdt", TRIGGER_USDT },           { "u", TRIGGER_USDT },
-	{ "trace", TRIGGER_TRACEPOINT },    { "t", TRIGGER_TRACEPOINT },
-	{ "kprobe", TRIGGER_KPROBE },       { "k", TRIGGER_KPROBE },
-	{ "kretprobe", TRIGGER_KRETPROBE }, { "kr", TRIGGER_KRETPROBE },
-	{ "uprobe", TRIGGER_UPROBE },       { "up", TRIGGER_UPROBE },
-	{ "uretprobe", TRIGGER_URETPROBE }, { "ur", TRIGGER_URETPROBE },
-	{ "upr", TRIGGER_URETPROBE },
-};
-
 /* A slice of the text during parsing. */
 struct piece {
 	const char *at;
@@ -126,42 +112,12 @@ static int piece_number(const struct piece *piece, uint64_t *number)
 	return fits ? 0 : -ERANGE;
 }
 
-size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
-{
-	size_t length = strcspn(text, ":");
-
-	for (size_t i = 0; text[length] && i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (strlen(kinds[i].word) == length && !memcmp(kinds[i].word, text, length)) {
-			*kind = kinds[i].kind;
-			return length;
-		}
-	}
-	return 0;
-}
-
 const char *trigger_function(const char *text)
 {
 	struct piece object, name = piece_of(text + strcspn(text, ":") + 1);
 
 	piece_split_object(&object, &name);
 	return name.at;
-}
-
-const char *trigger_kind_word(size_t index)
-{
-	return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index].word : NULL;
-}
-
-static int kind_take(struct trigger *trigger, const char **rest, const char **why)
-{
-	size_t length = trigger_kind_read(&trigger->kind, trigger->text);
-
-	*rest = trigger->text + length + 1;
-	if (length && **rest)
-		return 0;
-	*why = length ? "nothing follows the kind of probe"
-		      : "it does not begin with a kind of probe";
-	return -EINVAL;
 }
 
 static int usdt_read(struct trigger *trigger, struct piece name, const char **why)
@@ -340,20 +296,61 @@ static int trigger_condition_read(struct trigger *trigger, const char *text, con
 	return -EINVAL;
 }
 
-static int probe_read(struct trigger *trigger, struct piece probe, const char **why)
+#define KINDS (TRIGGER_URETPROBE + 1)
+#define WORDS 3
+
+static const struct {
+	const char *words[WORDS]; /* the long form first */
+	int (*read)(struct trigger *trigger, struct piece probe, const char **why);
+	bool is_user, is_return;
+} kinds[KINDS] = {
+	[TRIGGER_USDT] = { .words = { "usdt", "u" }, .read = usdt_read, .is_user = true },
+	[TRIGGER_TRACEPOINT] = { .words = { "trace", "t" }, .read = tracepoint_read },
+	[TRIGGER_KPROBE] = { .words = { "kprobe", "k" }, .read = kernel_function_read },
+	[TRIGGER_KRETPROBE] = { .words = { "kretprobe", "kr" },
+				.read = kernel_function_read,
+				.is_return = true },
+	[TRIGGER_UPROBE] = { .words = { "uprobe", "up" },
+			     .read = user_function_read,
+			     .is_user = true },
+	[TRIGGER_URETPROBE] = { .words = { "uretprobe", "ur", "upr" },
+				.read = user_function_read,
+				.is_user = true,
+				.is_return = true },
+};
+
+const char *trigger_kind_word(size_t index)
 {
-	switch (trigger->kind) {
-	case TRIGGER_USDT:
-		return usdt_read(trigger, probe, why);
-	case TRIGGER_TRACEPOINT:
-		return tracepoint_read(trigger, probe, why);
-	case TRIGGER_KPROBE:
-	case TRIGGER_KRETPROBE:
-		return kernel_function_read(trigger, probe, why);
-	case TRIGGER_UPROBE:
-	case TRIGGER_URETPROBE:
-		return user_function_read(trigger, probe, why);
+	for (size_t i = 0; i < KINDS * WORDS; i++)
+		if (kinds[i / WORDS].words[i % WORDS] && !index--)
+			return kinds[i / WORDS].words[i % WORDS];
+	return NULL;
+}
+
+size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
+{
+	size_t length = strcspn(text, ":");
+
+	for (size_t i = 0; text[length] && i < KINDS * WORDS; i++) {
+		const char *word = kinds[i / WORDS].words[i % WORDS];
+
+		if (word && strlen(word) == length && !memcmp(word, text, length)) {
+			*kind = (enum trigger_kind)(i / WORDS);
+			return length;
+		}
 	}
+	return 0;
+}
+
+static int kind_take(struct trigger *trigger, const char **rest, const char **why)
+{
+	size_t length = trigger_kind_read(&trigger->kind, trigger->text);
+
+	*rest = trigger->text + length + 1;
+	if (length && **rest)
+		return 0;
+	*why = length ? "nothing follows the kind of probe"
+		      : "it does not begin with a kind of probe";
 	return -EINVAL;
 }
 
@@ -371,7 +368,7 @@ static int text_read(struct trigger *trigger, const char **why)
 		probe.length = (size_t)(condition - rest);
 	while (condition && probe.length && probe.at[probe.length - 1] == ' ')
 		probe.length--;
-	error = probe_read(trigger, probe, why);
+	error = kinds[trigger->kind].read(trigger, probe, why);
 	return error || !condition ? error : trigger_condition_read(trigger, condition + 3, why);
 }
 
@@ -406,13 +403,12 @@ void trigger_clear(struct trigger *trigger)
 
 bool trigger_is_user(const struct trigger *trigger)
 {
-	return trigger->kind == TRIGGER_USDT || trigger->kind == TRIGGER_UPROBE ||
-	       trigger->kind == TRIGGER_URETPROBE;
+	return kinds[trigger->kind].is_user;
 }
 
 bool trigger_is_return(const struct trigger *trigger)
 {
-	return trigger->kind == TRIGGER_KRETPROBE || trigger->kind == TRIGGER_URETPROBE;
+	return kinds[trigger->kind].is_return;
 }
 
 bool trigger_is_glob(const struct trigger *trigger)
@@ -429,9 +425,5 @@ bool trigger_is_of_target(const struct trigger *trigger)
 
 const char *trigger_kind_name(enum trigger_kind kind)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (kinds[i].kind == kind)
-			return kinds[i].word;
-	}
-	return "?";
+	return kinds[kind].words[0];
 }
