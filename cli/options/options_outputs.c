@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that say where reports go, in what form, and how the program runs. */
+/* Options for outputs: where reports go, in what form, and how the program runs. */
 #define _GNU_SOURCE
 #include "options_read.h"
 
@@ -21,7 +21,7 @@ static const char *const machine_formats[] = { "text", "json", NULL };
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define WORD LETTERS "0123456789_-"
 
-/* The names of all formats: "the formats are a, b and c". Returns text. */
+/* Lists the names of all formats: "the formats are a, b and c". Returns text. */
 static const char *formats_list(char text[static 256])
 {
 	const struct output_format *format, *next;
@@ -37,8 +37,8 @@ static const char *formats_list(char text[static 256])
 	return text;
 }
 
-/* Finds the format at the text's beginning, and sets *file to what follows its colon,
- * NULL if it stands alone. Text without a format is a file for the text report. */
+/* Finds the format at the beginning of the text. *file gets what follows its colon, or NULL
+ * without one. Text without a format is a file for the text report. */
 static exit_status read_format(const struct option_row *row, const char *text,
 			       struct output *output)
 {
@@ -53,7 +53,7 @@ static exit_status read_format(const struct option_row *row, const char *text,
 	if (!length)
 		return options_refuse_value(row, text, "names neither a format nor a file", "%s",
 					    formats_list(list));
-	/* A mistyped format would be the name of a file that nobody looks for. */
+	/* A mistyped format would become a file name. */
 	if (text[length] && strspn(text, WORD) == length)
 		return options_refuse_value(row, text, "does not begin with a format",
 					    "%s; or give text:FILE", formats_list(list));
@@ -62,7 +62,7 @@ static exit_status read_format(const struct option_row *row, const char *text,
 	return 0;
 }
 
-/* In the last name of a path a % stands for something. */
+/* True if the last component of a path has a % that means nothing. */
 static bool has_unknown_sequence(const char *file)
 {
 	const char *at = strrchr(file, '/') ? strrchr(file, '/') : file;
@@ -191,7 +191,7 @@ static int read_machine(const struct option_row *row, const char *text, struct o
 
 /* --- Rows --- */
 
-/* The help says what is preset or implied behind the text. */
+/* The help appends the default and the implied value. */
 static const struct option_row rows[] = {
 	{ .help = "Output:", .value = "output" },
 	{ "output", 'o', TAKES_VALUE, "FORMAT[:FILE]",

@@ -15,13 +15,13 @@
 #include "options_read.h"
 #include "options_table.h"
 
-/* --- Files that hold options, one per line: @FILE --- */
+/* --- Options files, one option per line: @FILE --- */
 
 #define BLANKS " \t\r\n"
 
 struct option_file {
 	const char *path;
-	size_t line; /* the current one, from 1 */
+	size_t line; /* current line, from 1 */
 	struct option_texts *texts;
 	options_found *found;
 	void *context;
@@ -32,8 +32,7 @@ static bool is_blank(char c)
 	return c && strchr(BLANKS, c);
 }
 
-/* The line without blanks around it and without a comment, which begins with the line or after a
- * blank. */
+/* Strips surrounding blanks and the comment, which begins the line or follows a blank. */
 static char *line_trim(char *line)
 {
 	size_t length = 0;
@@ -46,7 +45,7 @@ static char *line_trim(char *line)
 	return line;
 }
 
-/* An option and its value as one word; NULL without memory. */
+/* Joins an option and its value into a word. NULL without memory. */
 static char *word_new(const char *line)
 {
 	size_t name = strcspn(line, BLANKS "=");
@@ -106,7 +105,7 @@ static exit_status unreadable(const char *path, const char *why)
 	return EX_NOINPUT;
 }
 
-/* Of a text, which is cut into lines. */
+/* Reads a text, cutting it into lines. */
 static exit_status lines_read(struct option_file *file, char *text)
 {
 	int status = 0;
@@ -120,7 +119,7 @@ static exit_status lines_read(struct option_file *file, char *text)
 	return status;
 }
 
-/* Reads the file, which has to be text, into room for OPTIONS_FILE_MAX bytes and two more. */
+/* Reads the file, which must be text, into OPTIONS_FILE_MAX + 2 bytes. */
 static exit_status text_read(const char *path, char *text)
 {
 	FILE *in = fopen(path, "re");
@@ -143,9 +142,9 @@ static exit_status text_read(const char *path, char *text)
 	return 0;
 }
 
-/* Calls found() for the option, or the process, in each line of a file, as if it stood on the
- * command line. The words go to *texts: options may point to them. Returns 0; or after printing
- * what is wrong, and in which line, an exit status. */
+/* Calls found() for the option or process on each line of a file, as if it were on the command
+ * line. The words go to *texts, as options may point to them. Returns 0, or an exit status after
+ * printing what is wrong, and on which line. */
 static exit_status options_file_walk(const char *path, struct option_texts *texts,
 				     options_found *found, void *context)
 {
@@ -162,7 +161,7 @@ static exit_status options_file_walk(const char *path, struct option_texts *text
 	return status;
 }
 
-/* Frees them. */
+/* Frees the texts. */
 static void option_texts_clear(struct option_texts *texts)
 {
 	for (size_t i = 0; i < texts->n; i++)
@@ -171,14 +170,14 @@ static void option_texts_clear(struct option_texts *texts)
 	*texts = (struct option_texts){ 0 };
 }
 
-/* --- Which options mean something in a run like this --- */
+/* --- Which options make sense in a run --- */
 
 struct mode {
 	unsigned int in;
 	const char *name, *why;
 };
 
-/* Those first that say most of what the run is. */
+/* Modes that say most about the run come first. */
 static const struct mode modes[] = {
 	{ IN_MACHINE, "--machine", "it shows how this machine is set up, and takes no samples" },
 	{ IN_LIST_METRICS, "--list-metrics", "it lists the metrics, and does nothing else" },
@@ -211,7 +210,7 @@ static unsigned int modes_of(const struct options *options)
 	return is;
 }
 
-/* Refuses what is given, as messages name it, if one of these modes leaves it no meaning. */
+/* Refuses an option, as messages name it, that has no meaning in one of these modes. */
 static exit_status refuse_in(const char *what, unsigned int valid, unsigned int is)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -226,7 +225,7 @@ static exit_status refuse_in(const char *what, unsigned int valid, unsigned int 
 	return 0;
 }
 
-/* Also refuses it if there are no triggers that it needs, or only one. */
+/* Also refuses an option that needs triggers, or two of them. */
 static exit_status row_check(const struct option_row *row, unsigned int is)
 {
 	unsigned int too_few = row->in & IN_PAIR ? IN_ONE : 0;
@@ -247,9 +246,9 @@ static exit_status row_check(const struct option_row *row, unsigned int is)
 	return EX_USAGE;
 }
 
-/* Refuses what was given, by the index of its row, and is not valid in each mode that the options
- * make; process is one that was given without an option, NULL: none was. Returns 0, or after
- * printing what is wrong an exit status. */
+/* Refuses given options, by row index, that are not valid in every mode of the options. Process
+ * is one given without an option, or NULL. Returns 0, or an exit status after printing what is
+ * wrong. */
 static exit_status options_modes_check(const struct options *options,
 				       const bool given[OPTIONS_ROOM], const char *process)
 {
@@ -273,7 +272,7 @@ struct reading {
 	struct options *options;
 	const char *process; /* given without an option */
 	bool in_file;
-	bool given[OPTIONS_ROOM]; /* by the index of the row */
+	bool given[OPTIONS_ROOM]; /* by row index */
 };
 
 static exit_status word_read(void *context, const struct option_row *row, char *text);
@@ -336,7 +335,7 @@ static int presets_read(struct options *options)
 	return status;
 }
 
-/* --- What options mean together --- */
+/* --- What options mean in combination --- */
 
 bool options_want_traces(const struct options *options)
 {
@@ -364,7 +363,7 @@ static bool has_tables(const struct outputs_config *outputs)
 	return false;
 }
 
-/* A file of which every record needs the first one. */
+/* True for a file in which every record needs the first one. */
 static bool has_pages(const struct outputs_config *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
@@ -374,7 +373,7 @@ static bool has_pages(const struct outputs_config *outputs)
 	return false;
 }
 
-/* A copy has whole pages, and the buffer has room for one while another is read. */
+/* A copy has a multiple of the page size, and the buffer holds one while another is read. */
 static void round_sizes(struct options *options)
 {
 	uint64_t pages = 1, least;
@@ -387,7 +386,7 @@ static void round_sizes(struct options *options)
 	options->buffer_pages = pages;
 }
 
-#define LIVE_WINDOW NSEC_PER_SEC /* which is also what the help says */
+#define LIVE_WINDOW NSEC_PER_SEC /* the help says so too */
 
 #define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
 
@@ -408,7 +407,7 @@ static exit_status rules_apply(const struct option_rule *rules, size_t n)
 	return 0;
 }
 
-/* Whether the target may be several processes. */
+/* True if the target may be several processes. */
 static bool names_several(const struct options *options)
 {
 	return (options->pids[0] && options->pids[1]) || options->all || options->cgroup ||
@@ -553,8 +552,7 @@ static void warn_of_deltas(const struct options *options)
 		log_warn("--trigger-delta has no effect without both triggers");
 }
 
-/* Whether samples come until something ends the run that was asked for: of one sample it would not
- * be awaited. */
+/* True if samples come until something ends the run: a single sample would not wait for that. */
 static bool has_other_end(const struct options *options)
 {
 	return options->duration != UINT64_MAX || options->outputs.listen ||
@@ -562,7 +560,8 @@ static bool has_other_end(const struct options *options)
 	       (options->command && (has_triggers(options) || options->record_on));
 }
 
-/* How many samples, and how long. One of a command lasts as long as that, or as the run. */
+/* Chooses number and length of samples. A command's sample lasts as long as the command, or the
+ * run. */
 static void lengths_choose(struct options *options)
 {
 	bool unset = options->sample_count == COUNT_UNSET;
@@ -599,7 +598,7 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 	options->outputs.one = options->sample_count == 1 || options->trigger_worst ||
 			       options->replay;
 	if (options->record && has_triggers(options))
-		options->outputs.one = false; /* SIGUSR1 asks for others */
+		options->outputs.one = false; /* SIGUSR1 may ask for others */
 	options->outputs.report.extent = options->full      ? REPORT_FULL
 					 : options->summary ? REPORT_SUMMARY
 							    : REPORT_SHORT;

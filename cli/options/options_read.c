@@ -132,7 +132,7 @@ struct unit {
 	unsigned int shift;
 };
 
-/* A number directly followed by one of these units. Returns 0, -EINVAL or -ERANGE. */
+/* Parses a number directly followed by one of these units. Returns 0, -EINVAL or -ERANGE. */
 static int parse_amount(const char *text, const struct unit *units, uint64_t min, uint64_t max,
 			uint64_t *amount)
 {

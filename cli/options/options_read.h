@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row says of an option, and the readers of the kinds of values that several have. */
+/* A row describes an option; readers for values of several options. */
 #ifndef OPTIONS_READ_H
 #define OPTIONS_READ_H
 
@@ -11,15 +11,15 @@
 
 #define PROGRAM "kernel_delay"
 
-/* Where a value is looked for. */
+/* Where to find a value. */
 enum option_takes {
 	TAKES_NONE,
 	TAKES_VALUE,
 	TAKES_ATTACHED,  /* or none: --list-probes=GLOB */
-	TAKES_FOLLOWING, /* or none: attached, or the next word if it begins with a digit */
+	TAKES_FOLLOWING, /* or none: attached, or a next word that begins with a digit */
 };
 
-/* What can be a value, for completion. */
+/* Completions for a value. */
 enum option_words {
 	WORDS_NONE,
 	WORDS_PIDS,
@@ -31,10 +31,10 @@ enum option_words {
 	WORDS_OUTPUTS,
 	WORDS_CONDITIONS,
 	WORDS_FILES,
-	WORDS_CHOICES, /* of the row */
+	WORDS_CHOICES, /* from the row */
 };
 
-/* What a run is. Several may hold, and an option has to have a meaning in each. */
+/* Kinds of run. Several may hold, and an option must make sense in each. */
 enum option_mode {
 	IN_CLOCKED = 1 << 0, /* no trigger begins or ends samples */
 	IN_ONE = 1 << 1,     /* only a start or a stop trigger */
@@ -50,8 +50,8 @@ enum option_mode {
 	IN_MACHINE = 1 << 11,
 };
 
-/* Modes in which options mean something. That --sample-time means nothing with a stop trigger, nor
- * --trigger-delta without two triggers, is no error: scripts for kernel_delay.py may give them. */
+/* Modes in which options make sense. --sample-time with a stop trigger, or --trigger-delta without
+ * two triggers, has no effect but is accepted: scripts for kernel_delay.py may pass them. */
 #define PAIRS (IN_PAIR | IN_LONG_POLL | IN_COMMAND)
 #define TRIGGERED (IN_ONE | PAIRS)
 #define SAMPLES (IN_CLOCKED | IN_RECORD_ON | IN_LIVE | TRIGGERED)
@@ -60,34 +60,34 @@ enum option_mode {
 #define EVERYWHERE (~0U)
 
 struct option_row {
-	const char *name; /* NULL: help is a title, or with a letter the row has no help */
+	const char *name; /* NULL: help is a title; with a letter: the row has no help */
 	char letter;      /* 0: none */
 	enum option_takes takes;
-	const char *value; /* as the help names it; of a title: its topic, see --help=TOPIC */
+	const char *value; /* name in the help; for a title: its topic, see --help=TOPIC */
 	const char *help;
-	const char *brief; /* one line on the first screen of the help; NULL: it is not there */
+	const char *brief; /* line on the first help screen; NULL: not there */
 
-	/* Reads a value into the options; of an option without one text is NULL. Returns 0,
-	 * or after printing what is wrong an exit status. */
+	/* Parses a value into the options; text is NULL for an option without one. Returns 0, or
+	 * an exit status after printing what is wrong. */
 	int (*read)(const struct option_row *row, const char *text, struct options *options);
-	size_t field, size; /* where in struct options */
+	size_t field, size; /* of the member in struct options */
 	uint64_t min, max;
-	uint64_t unit; /* of a duration without one, ns; 0: it has to have one */
+	uint64_t unit; /* of a duration without one, ns; 0: a unit is required */
 
-	const char *const *choices; /* up to NULL; in the order of an enumeration */
+	const char *const *choices; /* up to NULL; in the order of the enum */
 
-	const char *preset;  /* the value if the option is not given; NULL: 0 */
-	const char *implied; /* the value if it is given without one */
+	const char *preset;  /* default value; NULL: 0 */
+	const char *implied; /* value of an option given without one */
 	enum option_words words;
-	unsigned int in; /* the modes in which it is valid */
+	unsigned int in; /* modes in which it is valid */
 };
 
 #define OPTIONS_SEE_HELP "`" PROGRAM " --help=all` lists the options"
 
-/* A hint to the error before it. Returns the exit status of a wrong command line. */
+/* Prints a hint after an error. Returns the exit status for a bad command line. */
 exit_status options_see_help(void);
 
-/* Prints "option --NAME: 'TEXT' WHAT" and a hint. Returns as above. */
+/* Prints "option --NAME: 'TEXT' WHAT" and a hint. Returns as options_see_help() does. */
 __attribute__((format(printf, 4, 5))) int options_refuse_value(const struct option_row *row,
 							       const char *text, const char *what,
 							       const char *hint, ...);
@@ -97,18 +97,18 @@ __attribute__((format(printf, 4, 5))) int options_refuse_value(const struct opti
 
 /* Kinds of values. */
 OPTION_READER(read_flag);
-OPTION_READER(read_number);   /* whole, from min to max */
-OPTION_READER(read_duration); /* at least min; as unit says */
+OPTION_READER(read_number);   /* an integer from min to max */
+OPTION_READER(read_duration); /* at least min; the unit is as in unit */
 OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
 OPTION_READER(read_alpha);    /* more than 0, up to 1: millionths */
 OPTION_READER(read_bytes);    /* or with K, up to max */
 OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
 OPTION_READER(read_file);     /* its name */
 OPTION_READER(read_glob);     /* a pattern, not empty */
-OPTION_READER(read_choice);   /* one of the row's choices: its number */
-OPTION_READER(read_text);     /* any that is not empty */
+OPTION_READER(read_choice);   /* index of one of the row's choices */
+OPTION_READER(read_text);     /* not empty */
 
-/* What rows say of them. */
+/* Initializers for rows. */
 #define FIELD(member)                                                                              \
 	.field = offsetof(struct options, member), .size = sizeof(((struct options *)NULL)->member)
 #define FLAG(member) .read = read_flag, FIELD(member)
@@ -117,23 +117,23 @@ OPTION_READER(read_text);     /* any that is not empty */
 #define DURATION(member, least, bare)                                                              \
 	.read = read_duration, FIELD(member), .min = (least), .unit = (bare)
 
-/* --- What readers of other values need --- */
+/* --- For readers of other values --- */
 
 #define OPTIONS_DURATION_MAX (365 * 24 * 3600 * NSEC_PER_SEC)
 
-/* Where the row's value goes. */
+/* Returns the row's member in the options. */
 static inline void *option_field(const struct option_row *row, struct options *options)
 {
 	return (char *)options + row->field;
 }
 
-/* Sets a number: fields of them have 4 or 8 bytes, and room for the row's maximum. Returns 0. */
+/* Stores a number in a member of 4 or 8 bytes, which can hold the row's maximum. Returns 0. */
 int option_store(const struct option_row *row, uint64_t number, struct options *options);
 
-/* Right after an option whose value is optional a number may be meant as the process. */
+/* Refuses a number without a unit. After an option with optional value it may mean a process. */
 exit_status options_refuse_bare(const struct option_row *row, const char *text);
 
-/* --- Groups of rows, each with the readers of its own --- */
+/* --- Groups of rows, each with its own readers --- */
 
 #define OPTIONS_OF_GROUP 48
 
@@ -146,9 +146,8 @@ struct option_group {
 	const struct option_group name = { all, sizeof(all) / sizeof(*(all)) };                    \
 	_Static_assert(sizeof(all) / sizeof(*(all)) <= OPTIONS_OF_GROUP, "room for each option")
 
-/* The process, given without an option: a PID, several with commas between them, or a name.
- * To be called when all options are read, as it is refused beside --pid and --comm.
- * Returns as a reader. */
+/* Parses a process given without an option: a PID, several separated by commas, or a name. Call it
+ * after all options are read, as it conflicts with --pid and --comm. Returns as a reader does. */
 exit_status options_read_process(const char *text, struct options *options);
 
 extern const struct option_group options_of_target, options_of_samples, options_of_outputs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that say what is taken, and when: samples, triggers, and what has stacks. */
+/* Options for what is sampled, and when: samples, triggers, and records with stacks. */
 #define _GNU_SOURCE
 #include "options_read.h"
 
@@ -222,7 +222,7 @@ static exit_status read_waits(const struct option_row *row, const char *text,
 
 /* --- Rows --- */
 
-/* The help says what is preset or implied behind the text. */
+/* The help appends the default and the implied value. */
 static const struct option_row rows[] = {
 	{ .help = "Samples:", .value = "samples" },
 	{ "sample-time", 0, TAKES_VALUE, "DURATION",

@@ -36,7 +36,7 @@ static const struct option_row help_rows[] = {
 };
 static OPTION_GROUP(options_of_help, help_rows);
 
-/* In the order of the help. */
+/* In help order. */
 static const struct option_group *const groups[] = { &options_of_target, &options_of_samples,
 						     &options_of_outputs, &options_of_help };
 #define GROUPS (sizeof(groups) / sizeof(*groups))
@@ -59,7 +59,7 @@ size_t option_row_index(const struct option_row *row)
 	return index;
 }
 
-/* What argp knows a row by: its letter or a number of its own. */
+/* Returns argp's key for a row: its letter or a number of its own. */
 static int option_row_key(size_t index)
 {
 	const struct option_row *row = option_row_at(index);
@@ -79,16 +79,16 @@ const struct option_row *option_row_find(int key)
 
 /* --- argp finds the options and formats the help --- */
 
-/* It does not say which word is wrong, so that is found out here. */
+/* argp does not report which word is wrong, so this finds out. */
 
 static const char about[] =
 	"Show where each thread of a running process spends its time, and how much of that "
 	"is the kernel's doing. COMMAND is started, and watched from its first instruction to "
 	"its end.";
 
-#define HELP_BRIEF "brief" /* the topic of the first screen */
+#define HELP_BRIEF "brief" /* topic of the first screen */
 
-/* What is said below the options of a topic. */
+/* Text below the options of a topic. */
 static const struct topic_text {
 	const char *topic, *text;
 } topic_texts[] = {
@@ -137,7 +137,7 @@ static const struct topic_text {
 struct argp_walk {
 	options_found *found;
 	void *context;
-	int next; /* index of the word that follows what was found last */
+	int next; /* index of the word after the last one found */
 	char **command;
 	int result; /* of found() */
 };
@@ -180,7 +180,8 @@ static void topic_text_write(const struct topic_text *text, FILE *out)
 		fprintf(out, "\n  %-12s %s", format->name, format->about);
 }
 
-/* What argp prints before the options and, behind \v, after them. The caller releases it. */
+/* Makes the text that argp prints before the options and, after \v, behind them. The caller
+ * frees it. */
 static char *topic_doc_make(const char *topic)
 {
 	char *doc = NULL;
@@ -202,7 +203,7 @@ static char *topic_doc_make(const char *topic)
 	return NULL;
 }
 
-/* Behind the text of an option what holds without it, or without its value. */
+/* Appends the default or implied value to an option's text. */
 static char *help_complete(int key, const char *text, void *input)
 {
 	const struct option_row *row = option_row_find(key);
@@ -227,7 +228,7 @@ static char *help_complete(int key, const char *text, void *input)
 	return (char *)text;
 }
 
-/* Makes *argp, with the entries of a topic. */
+/* Fills *argp with the options of a topic. */
 static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1],
 		      const char *topic)
 {
@@ -236,7 +237,7 @@ static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM
 	size_t n = 0;
 	int group = -1;
 
-	/* argp puts --help and --version into group -1, the last one, by itself. */
+	/* argp itself puts --help and --version into group -1, the last one. */
 	for (size_t i = 0; (row = option_row_at(i)); i++)
 		group -= !row->read;
 	for (size_t i = 0; (row = option_row_at(i)); i++) {
@@ -282,15 +283,15 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 	return walk.result ? walk.result : -error;
 }
 
-/* --- Words that cannot be read --- */
+/* --- Invalid words --- */
 
 static bool begins_with(const char *name, const char *prefix, size_t length)
 {
 	return name && !strncmp(name, prefix, length);
 }
 
-/* The option whose name, or the beginning of whose name alone, this is; NULL if there is
- * none. *similar is how many begin so. */
+/* Returns the option with this name, or the only one that begins with it; NULL: none. *similar:
+ * how many begin with it. */
 static const struct option_row *row_named(const char *name, size_t length, size_t *similar)
 {
 	const struct option_row *row, *found = NULL;
@@ -343,7 +344,7 @@ exit_status options_refuse_word(const char *word)
 
 	if (word[1] == '-')
 		return refuse_long(word);
-	/* Letters without values may stand before the one that is wrong. */
+	/* Letters without values may precede the wrong one. */
 	while (*++word) {
 		row = option_row_find(*word);
 		if (!row)
@@ -359,7 +360,7 @@ exit_status options_refuse_word(const char *word)
 
 #define HELP_ROOM (1 << 16)
 
-/* Ends the process after something was printed on stdout. */
+/* Ends the process after printing to stdout. */
 static _Noreturn void finish_output(void)
 {
 	errno = 0;
@@ -374,7 +375,7 @@ const char *options_version(void)
 	return KERNEL_DELAY_VERSION;
 }
 
-/* All is written at once, at the end: of an earlier write that failed nobody knows the reason. */
+/* Writes everything at once at the end, as the reason of an earlier failed write would be lost. */
 static void output_begin(void)
 {
 	char *all = malloc(HELP_ROOM);
@@ -382,10 +383,10 @@ static void output_begin(void)
 	if (!all)
 		exit(log_no_memory());
 	setvbuf(stdout, all, _IOFBF, HELP_ROOM);
-	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error like others */
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary error */
 }
 
-/* Prints parts, ARGP_HELP_*, of what there is about a topic. */
+/* Prints some sections (ARGP_HELP_*) of the help on a topic. */
 static void help_print(const char *topic, unsigned int parts)
 {
 	struct argp_option entries[OPTIONS_ROOM + 1];
@@ -396,7 +397,7 @@ static void help_print(const char *topic, unsigned int parts)
 		exit(log_no_memory());
 	argp_fill(&argp, entries, topic);
 	argp.doc = doc;
-	/* Without a sentence on values of short options. */
+	/* No sentence on values of short options. */
 	setenv("ARGP_HELP_FMT", "no-dup-args-note", false);
 	argp_help(&argp, stdout, parts, (char[]){ PROGRAM });
 	free(doc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that say which process, and its readers. */
+/* Options for the target process, and their readers. */
 #define _GNU_SOURCE
 #include "options_read.h"
 
@@ -13,7 +13,7 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 
-/* Reads PIDs with commas between them. Returns 0 or a negative errno. */
+/* Parses comma-separated PIDs. Returns 0 or a negative errno. */
 static int pids_parse(const char *text, pid_t pids[PIDS_MAX])
 {
 	char number[24];
@@ -37,7 +37,7 @@ static int pids_parse(const char *text, pid_t pids[PIDS_MAX])
 	return error;
 }
 
-/* most: what to give if there are too many of them; form: what they look like. */
+/* most: hint if there are too many; form: their syntax. */
 static exit_status ids_read(const struct option_row *row, const char *text, pid_t ids[PIDS_MAX],
 			    const char *most, const char *form)
 {
@@ -152,7 +152,7 @@ static int read_wait(const struct option_row *row, const char *text, struct opti
 	return text ? read_duration(row, text, options) : option_store(row, UINT64_MAX, options);
 }
 
-/* The help says what is preset or implied behind the text. */
+/* The help appends the default and the implied value. */
 static const struct option_row rows[] = {
 	{ .help = "Target:", .value = "target" },
 	{ "pid", 'p', TAKES_VALUE, "PID[,PID...]",
