@@ -21,38 +21,37 @@
 #include "session_locks.h"
 #include "session_processes.h"
 
-/* The threads that have ended in a window, folded by process and name. */
+/* Threads that ended in a window, folded by process and name. */
 struct ended {
-	uint64_t gen;  /* the window's */
+	uint64_t gen;  /* generation of the window */
 	void *by_name; /* tsearch(3) tree of struct thread_row */
 	size_t n;      /* names in it */
 	uint64_t torn;
 };
 
-#define KERNEL_FUNCTIONS 1024 /* in which threads sleep */
+#define KERNEL_FUNCTIONS 1024 /* functions in which threads sleep */
 
 struct collector {
 	struct session *session;
 	pid_t pid;
-	struct thread_row *rows; /* being built: row_of[slot] - 1 is a thread's */
+	struct thread_row *rows; /* being built; row_of[slot] - 1: index of a thread's row */
 	size_t n_rows, room;
 	uint32_t *row_of;
-	struct ended ended[KD_BANKS]; /* of each bank's window */
-	uint8_t *ended_in;            /* by slot: the banks, a bit each, in which its thread is */
+	struct ended ended[KD_BANKS]; /* by bank, for its window */
+	uint8_t *ended_in;            /* by slot: bits of the banks whose `ended` has its thread */
 	struct lock_callers *callers;
-	/* The kernel's functions, which are read where a thread slept outside of system calls.
-	 * Opened while there was the capability to see addresses; -1: could not be, or has been
-	 * read. */
+	/* Kernel functions, read for a thread that slept outside of system calls. kallsyms was
+	 * opened while this process could see addresses; -1: not possible, or already read. */
 	int kallsyms;
 	struct kernel_symbols *symbols;
 	uint64_t torn;
-	uint64_t walked;   /* the generation of the window for which the maps were walked last */
-	uint64_t fault_ns; /* what a timed page fault took last, on average */
-	struct session_view view;             /* the window being read */
-	char frozen_group[CULPRIT_GROUP_LEN]; /* that was seen frozen last, */
-	uint64_t frozen_at;                   /* since the epoch; 0: none was */
-	pid_t frozen_pid;                     /* the process whose it is; 0: none */
-	uint64_t frozen_looked;               /* when that was read last, CLOCK_MONOTONIC ns */
+	uint64_t walked;          /* generation of the window for which the maps were last walked */
+	uint64_t fault_ns;        /* last mean time of a timed page fault */
+	struct session_view view; /* the window being read */
+	char frozen_group[CULPRIT_GROUP_LEN]; /* cgroup last seen frozen, */
+	uint64_t frozen_at;                   /* since the epoch; 0: none */
+	pid_t frozen_pid;                     /* the process in it; 0: none */
+	uint64_t frozen_looked;               /* time of the last such read, CLOCK_MONOTONIC ns */
 	struct disk_limits disk_limits;
 };
 
@@ -103,7 +102,7 @@ static void ended_clear(struct ended *ended)
 	memset(ended, 0, sizeof(*ended));
 }
 
-/* Those of a window; what its bank had before is forgotten. */
+/* Returns the ended threads of a window; forgets those of the bank's previous window. */
 static struct ended *ended_of(struct collector *collector, const struct session_view *view)
 {
 	struct ended *ended = &collector->ended[view->bank];
@@ -180,7 +179,7 @@ static int overflow_found(void *context, const struct kd_overflow_key *key,
 	return 1;
 }
 
-/* Adds an ended thread to those of its name; takes over what the row owns. */
+/* Adds an ended thread to the row of its name; takes over what the row owns. */
 static int ended_add(struct ended *ended, struct thread_row *row)
 {
 	struct thread_row *copy, **found;
@@ -216,7 +215,8 @@ static uint8_t bank_bit(const struct session_view *view)
 	return (uint8_t)(1U << view->bank);
 }
 
-/* The function in which a thread slept outside of system calls. Without memory it has no name. */
+/* Names the function in which a thread slept outside of system calls. Without memory, leaves it
+ * unnamed. */
 static void kernel_function_name(struct collector *collector, struct thread_row *row)
 {
 	const struct stack *stack;
@@ -236,8 +236,8 @@ static void kernel_function_name(struct collector *collector, struct thread_row 
 			 stack->frames[0].function);
 }
 
-/* Reads the threads that have ended (or all) into rows, but for those that are among
- * the window's ended ones already. */
+/* Reads threads that have ended (or all threads) into rows, except those already in the window's
+ * ended ones. */
 static int slots_read(struct collector *collector, const struct session_view *view, bool all)
 {
 	collector->view = *view;
@@ -247,7 +247,7 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 		struct thread_row *row;
 		int result;
 
-		/* Most are not read: the first look at their memory tells. */
+		/* Most slots are skipped: the first look at their memory decides. */
 		if ((!all && !dead) || !view->threads[slot].task || view->threads[slot].left ||
 		    collector->ended_in[slot] & bank_bit(view))
 			continue;
@@ -263,7 +263,7 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 	return 0;
 }
 
-/* For threads that live so short that none of their page faults was timed. */
+/* Mean time of a page fault, for threads too short-lived to have a timed one. */
 static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 {
 	uint64_t ns = 0, timed = 0;
@@ -277,7 +277,7 @@ static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 	return collector->fault_ns;
 }
 
-/* Completes the rows with what maps have of them, which is removed from there. */
+/* Completes the rows with their map entries, and deletes these. */
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
 	struct entry_cost cost = *session_entry(collector->session);
@@ -286,14 +286,14 @@ static int rows_complete(struct collector *collector, const struct session_view 
 					       collector->row_of, collector->callers);
 
 	cost.fault_mean_ns = fault_mean(collector, cost.fault_ns);
-	/* Now all calls are known. */
+	/* All calls are complete now. */
 	for (size_t i = 0; i < collector->n_rows && !result; i++)
 		thread_move_entries(&collector->rows[i], &cost);
 	return result;
 }
 
-/* What the maps have of threads that have ended. They are walked whole: without such a thread once
- * in a window, for what was left of those before it. */
+/* Takes map entries of ended threads. Walks the maps completely; without such a thread once in a
+ * window, for leftovers of earlier ones. */
 static int rows_complete_ended(struct collector *collector, const struct session_view *view)
 {
 	if (!collector->n_rows && collector->walked == view->gen)
@@ -302,7 +302,7 @@ static int rows_complete_ended(struct collector *collector, const struct session
 	return rows_complete(collector, view);
 }
 
-/* Moves the rows of ended threads to those of their names; the other rows stay. */
+/* Moves rows of ended threads to the rows of their names. Other rows stay. */
 static int rows_settle(struct collector *collector, const struct session_view *view)
 {
 	struct ended *ended = ended_of(collector, view);
@@ -323,9 +323,9 @@ static int rows_settle(struct collector *collector, const struct session_view *v
 	return result;
 }
 
-/* True if a window that began in the life of the slot's ended thread has yet to take it
- * over; or may have begun: one that is just being opened does not say when. Of a thread that has
- * left, none takes anything: what maps have of it must not become the slot's next thread's. */
+/* True if a window that began, or may have begun, in the life of the slot's ended thread has yet
+ * to take it over: an opening window has no start time yet. No window takes a thread that left:
+ * its map entries must not go to the slot's next thread. */
 static bool is_needed(const struct collector *collector, const struct session_view *slots,
 		      uint32_t slot)
 {
@@ -339,7 +339,7 @@ static bool is_needed(const struct collector *collector, const struct session_vi
 	return false;
 }
 
-/* Ended threads that no window needs any more are nobody's. */
+/* Frees slots of ended threads that no window needs any more. */
 static void slots_free(struct collector *collector)
 {
 	struct session_view view = session_window_now(collector->session);
@@ -352,8 +352,8 @@ static void slots_free(struct collector *collector)
 	}
 }
 
-/* Who had ended before has ended inside a window that is still open: what maps have of such a
- * thread may be taken from there. */
+/* If the window is still open, threads read as ended have ended inside it, so their map entries
+ * may be taken. */
 static bool window_is_open(const struct collector *collector, const struct session_view *view)
 {
 	struct session_view now;
@@ -362,7 +362,7 @@ static bool window_is_open(const struct collector *collector, const struct sessi
 	       now.end == KD_NEVER;
 }
 
-/* Moves all rows to where there is room for them. */
+/* Moves all rows to an array with space for them. */
 static void ended_move(struct ended *ended, struct thread_row *rows)
 {
 	while (ended->by_name) {
@@ -381,7 +381,7 @@ static void ended_use(const void *node, VISIT visit, void *several)
 		several_use(several, *(struct thread_row *const *)node);
 }
 
-/* Those of ended processes, with these. */
+/* Folds ended processes, together with the window's ended rows. */
 static int ended_fold(struct collector *collector, const struct session_view *view)
 {
 	struct several *several = session_several(collector->session);
@@ -410,7 +410,7 @@ static int ended_fold(struct collector *collector, const struct session_view *vi
 	return result;
 }
 
-/* A window of hours may see more processes end than there is memory for: they are folded while it
+/* In a window of hours, more processes may end than memory can hold, so they are folded while it
  * is open. */
 static int processes_settle(struct collector *collector)
 {
@@ -424,7 +424,7 @@ static int processes_settle(struct collector *collector)
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++) {
 		if (!session_window_at(collector->session, bank, &found))
 			continue;
-		/* Pairs: of several that are open, a process may be part of any. */
+		/* Pairs: with several open windows, a process may belong to any of them. */
 		if (!found.gen || found.end != KD_NEVER ||
 		    session_windows(collector->session)->pairs)
 			return 0; /* next time there is one */
@@ -437,8 +437,9 @@ static int processes_settle(struct collector *collector)
 	return ended_fold(collector, &view);
 }
 
-/* While a thread is frozen its control group tells by which one. That takes reading all mounts, so
- * it is read once a second; in between a process that is frozen is so by the same group. */
+/* While a thread is frozen, its cgroups tell which one froze it. That takes a read of all
+ * mounts, so is done once a second. In between, a frozen process counts as frozen by the same
+ * cgroup. */
 static void frozen_look(struct collector *collector)
 {
 	struct session_view view = session_window_now(collector->session);
@@ -530,12 +531,12 @@ unsigned int collector_hidden(const struct collector *collector, unsigned int th
 	struct session_view view = session_window_now(collector->session);
 	unsigned int used = slots_used(collector);
 
-	/* With all slots taken the others were refused one, and counted. */
+	/* With all slots taken, other threads were refused one, and counted. */
 	return threads > used && used < view.slots - 1 ? threads - used : 0;
 }
 
-/* Moves all rows, those of living threads and of ended names, into the sample. The array goes with
- * them: of thousands of threads a copy would be megabytes. */
+/* Moves all rows, of live threads and of ended names, into the sample. The array moves too: with
+ * thousands of threads a copy would take megabytes. */
 static int rows_move(struct collector *collector, struct ended *ended, struct sample *sample)
 {
 	size_t n = 0, room = collector->n_rows + ended->n + 1;
@@ -557,7 +558,7 @@ static int rows_move(struct collector *collector, struct ended *ended, struct sa
 	return 0;
 }
 
-/* When the oldest window began that has yet to be read, or is being read. */
+/* Returns the start of the oldest window that is unread or being read. */
 static uint64_t windows_since(const struct collector *collector, const struct session_view *view)
 {
 	uint64_t since = view->start;

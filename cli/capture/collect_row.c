@@ -16,10 +16,10 @@
 #include "session_locks.h"
 #include "session_processes.h"
 
-/* --- Whether what a control group may read and write kept the target's threads waiting --- */
+/* --- Whether cgroup I/O limits kept the target's threads waiting --- */
 
 #define LOOK_NS (200 * NSEC_PER_MSEC) /* several of the kernel's slices */
-#define PROCESSES 8                   /* that are looked at, as each takes reading all mounts */
+#define PROCESSES 8                   /* to look at, as each takes a read of all mounts */
 
 static bool is_same(const struct disk_count *a, const struct disk_count *b)
 {
@@ -42,7 +42,7 @@ static double part_of(const struct disk_limit *limit)
 	return limit->per_second ? (double)limit->used / (double)limit->per_second : 0;
 }
 
-/* The process's limits become those that are known, each once. */
+/* Reads the process's limits and adds new ones. */
 static void process_look(struct disk_limits *now, pid_t pid)
 {
 	struct disk_count found[DISK_LIMITS];
@@ -53,7 +53,7 @@ static void process_look(struct disk_limits *now, pid_t pid)
 			now->counts[now->n++] = found[i];
 }
 
-/* The processes of threads that may wait for a disk. Returns how many. */
+/* Collects processes of threads that may wait for a disk. Returns how many. */
 static size_t threads_look(struct disk_limits *now, const struct session_view *view)
 {
 	pid_t seen[PROCESSES];
@@ -75,7 +75,7 @@ static size_t threads_look(struct disk_limits *now, const struct session_view *v
 	return n;
 }
 
-/* What was used of them since they were read last; the one of which most was. */
+/* Finds the limit used most since the last read. */
 static void use_find(struct disk_limits *limits, const struct disk_limits *now, uint64_t epoch)
 {
 	struct disk_limit most = { .per_second = 0 };
@@ -124,7 +124,7 @@ void disk_limits_take(struct disk_limits *limits, const struct session_view *vie
 		sample->disk_limit = limits->reached;
 }
 
-/* --- From what the maps say of one thread in one window to its row --- */
+/* --- A thread's row, from the maps, in one window --- */
 
 #define READ_TRIES 8
 
@@ -257,8 +257,7 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
 }
 
-/* Copies a thread and the plain part of its record until no event came between
- * the two. */
+/* Copies a thread and the plain fields of its record until no event came between the two. */
 static bool slot_read(const struct session_view *view, uint32_t slot, struct kd_thread *thread,
 		      struct kd_record *record)
 {
@@ -278,14 +277,14 @@ static bool slot_read(const struct session_view *view, uint32_t slot, struct kd_
 	return false;
 }
 
-/* That of a fault which has ended after faults were no longer timed. */
+/* Ends a fault that was open when timing of faults stopped. */
 static void fault_end(const struct session_view *view, struct kd_thread *thread)
 {
 	if (thread->state == KD_FAULT && thread->fault != view->fault_gen)
 		thread->state = KD_USER;
 }
 
-/* Where durations of what an item is are distributed; NULL: nowhere. */
+/* Returns the distribution for an item's durations; NULL: none. */
 static struct distribution *times_of(struct thread_row *row, const struct open_item *item)
 {
 	if (item->kind == OPEN_RUN)
@@ -298,9 +297,9 @@ static struct distribution *times_of(struct thread_row *row, const struct open_i
 	return NULL;
 }
 
-/* Adds what crosses the window's edges to the row, and what has ended inside to its
- * distributions, which have the rest already. Times in the sample are those of
- * CLOCK_MONOTONIC; 0 stays "not known". */
+/* Adds items that cross the window's edges to the row. Those that ended inside also go to
+ * distributions, which have the others already. Times in the sample are CLOCK_MONOTONIC; 0 stays
+ * "unknown". */
 static int open_items_read(struct session *session, uint64_t epoch, const struct kd_thread *thread,
 			   const struct kd_record *record, const struct ledger_window *window,
 			   struct thread_row *row)
@@ -324,7 +323,7 @@ static int open_items_read(struct session *session, uint64_t epoch, const struct
 	return error;
 }
 
-/* What a record says just as the row has it. */
+/* Copies the fields that record and row share. */
 static void record_read(struct thread_row *row, const struct kd_record *record)
 {
 	row->run = record->run;
@@ -339,7 +338,7 @@ static void record_read(struct thread_row *row, const struct kd_record *record)
 	row->cpus_beyond = record->cpus_beyond;
 }
 
-/* The function of the longest, which may go on. */
+/* Sets the function of the longest sleep, which may go on. */
 static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *thread,
 			      const struct kd_record *record, bool has_record)
 {
@@ -352,8 +351,8 @@ static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *th
 		row->kernel_at = thread->asleep_at;
 }
 
-/* Some faults are those of system calls, to which their time belongs: of the others as many as of
- * those that were seen. */
+/* Faults inside system calls count as time of the calls. Assumes the same share of other faults
+ * among unseen as among seen ones. */
 static uint64_t untimed_of(uint64_t unseen, uint64_t seen, uint64_t timed)
 {
 	return seen ? (uint64_t)((double)unseen * (double)u64_min(timed, seen) / (double)seen)

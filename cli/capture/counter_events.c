@@ -3,16 +3,16 @@
 
 #include <errno.h>
 
-/* No such event, or no counters at all: what perf_event_open(2) says then depends on what is asked
- * for, and on the machine. */
+/* True if there is no such event, or no counters: the errno of perf_event_open(2) then depends
+ * on the event and the machine. */
 static bool is_missing(int error, uint32_t type)
 {
 	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENXIO ||
 	       (error == -EINVAL && type != PERF_TYPE_SOFTWARE);
 }
 
-/* Returns 1; 0 if the CPU has no such event: it is offline, or with CPUs of two kinds one whose
- * kind has none; or a negative errno. */
+/* Returns 1; 0 if the CPU lacks the event, being offline or of a kind without it; or a negative
+ * errno. */
 static int event_open_on(const struct counter_event *event, size_t index, int cpu,
 			 const struct counter_ops *ops)
 {
@@ -32,7 +32,7 @@ static int event_open_on(const struct counter_event *event, size_t index, int cp
 	return error ? error : 1;
 }
 
-/* An event on all CPUs. Returns how many have it, or a negative errno. */
+/* Opens an event on all CPUs. Returns how many have it, or a negative errno. */
 static int event_open(const struct counter_event *event, size_t index, int cpus,
 		      const struct counter_ops *ops)
 {

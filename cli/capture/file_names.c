@@ -17,23 +17,23 @@
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
 
-/* So many are kept: traces refer to their words. */
+/* Limit on names, which stay as traces refer to them. */
 #define NAMES_MOST 16384
 
-#define MINOR_BITS 20 /* of the kernel's own device numbers */
+#define MINOR_BITS 20 /* in the kernel's device numbers */
 
 struct named {
-	struct kd_file file; /* its key */
+	struct kd_file file; /* key */
 	struct descriptor is;
 	char text[DESCRIPTOR_TEXT_LEN + 16];
 };
 
 struct file_names {
 	pid_t pid;
-	ino_t net; /* this program's network namespace; 0: not known */
+	ino_t net; /* this program's network namespace; 0: unknown */
 	void *tree;
 	size_t n;
-	struct descriptor spare; /* of one that is not kept */
+	struct descriptor spare; /* for one beyond the limit */
 };
 
 struct file_names *file_names_new(pid_t pid)
@@ -69,19 +69,19 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether a path ends with the file's name; that of one that was removed says so behind it. */
+/* True if a path ends with the file's name. A removed file has a suffix. */
 static bool is_name(const struct kd_file *file, const char *path)
 {
 	const char *last = last_component(path);
 	size_t length = strnlen(file->name, sizeof(file->name));
 
 	return !strncmp(last, file->name, length) &&
-	       (!last[length] || length + 1 >= sizeof(file->name) || /* cut off */
+	       (!last[length] || length + 1 >= sizeof(file->name) || /* truncated */
 		!strcmp(last + length, " (deleted)"));
 }
 
-/* Whether it is the file that the thread waited at, and no other that has its number by now. File
- * systems such as overlayfs tell users of other devices than the kernel has. */
+/* True if it is the file that the thread waited at, not another one with its number. File
+ * systems such as overlayfs report other devices to users than the kernel has. */
 static bool is_same(const struct kd_file *file, const struct statx *now, const char *path)
 {
 	dev_t device = makedev(file->device >> MINOR_BITS, file->device & ((1U << MINOR_BITS) - 1));
@@ -92,7 +92,7 @@ static bool is_same(const struct kd_file *file, const struct statx *now, const c
 	       file->kind == KD_AWAITED_DISK || is_name(file, path);
 }
 
-/* The path of a descriptor, if it is that file's still; else only its last component. */
+/* Finds the path of a descriptor that is still the same file; else only its last component. */
 static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *is)
 {
 	char link[64], path[PATH_MAX];
@@ -103,11 +103,11 @@ static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *
 	length = readlink(link, path, sizeof(path) - 1);
 	if (length > 0) {
 		path[length] = '\0';
-		/* The link may lead to another file by now: look at it last. No server is asked:
-		 * one that does not answer would hold us, as it may hold the target. */
+		/* The link may lead to another file by now, so check it last. Asks no server:
+		 * one that does not answer would block this process too. */
 		if (!statx(AT_FDCWD, link, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &now) &&
 		    is_same(file, &now, path)) {
-			/* The end says more than the beginning. */
+			/* The end is more useful than the beginning. */
 			if ((size_t)length < sizeof(is->path))
 				memcpy(is->path, path, (size_t)length + 1);
 			else
@@ -128,7 +128,7 @@ static void disk_find(const struct kd_file *file, struct descriptor *is)
 	char link[64], path[PATH_MAX];
 	ssize_t length;
 
-	if (!device_major) /* of no disk */
+	if (!device_major) /* not on a disk */
 		return;
 	snprintf(is->device_number, sizeof(is->device_number), "%u:%u", device_major, device_minor);
 	snprintf(link, sizeof(link), "/sys/dev/block/%s", is->device_number);
@@ -202,7 +202,7 @@ static int by_file(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct kd_file));
 }
 
-/* NULL: there is no memory, or there are too many. */
+/* Returns NULL without memory or above the limit. */
 static const struct named *named_find(struct file_names *names, const struct kd_file *file)
 {
 	struct named **found = tfind(file, &names->tree, by_file), *named;

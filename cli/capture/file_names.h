@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the target's descriptors stand for, in words: from what the kernel side has noted of a
- * file, and /proc/PID/fd as far as that is the same file still. */
+/* Describes the target's descriptors in words: from what the BPF side recorded, and /proc/PID/fd
+ * if that is still the same file. */
 #ifndef FILE_NAMES_H
 #define FILE_NAMES_H
 
@@ -13,14 +13,14 @@ struct file_names;
 /* Returns NULL without memory. */
 struct file_names *file_names_new(pid_t pid);
 
-/* Descriptors are this process's from now on. */
+/* Sets the process of later descriptors. */
 void file_names_turn(struct file_names *names, pid_t pid);
 
-/* What it stands for: valid until the next call. The first ones are looked at once only. */
+/* Describes a file; valid until the next call. The first ones are looked up only once. */
 const struct descriptor *file_names_find(struct file_names *names, const struct kd_file *file);
 
-/* Its words, "fd 5, /tmp/fifo": the same for the same file and descriptor, until
- * file_names_free(). NULL: there is no memory, or there are too many. */
+/* Returns its text, such as "fd 5, /tmp/fifo": the same pointer for the same file and
+ * descriptor, until file_names_free(). NULL: no memory, or too many names. */
 const char *file_names_text(struct file_names *names, const struct kd_file *file);
 
 /* NULL is allowed. */

@@ -14,11 +14,11 @@
 #include "cli/model/words.h"
 #include "collect_row.h"
 
-/* Of interruptions that wait for the end of their window; 35 MB. */
+/* Interruptions that wait for the end of their window; 35 MB. */
 #define ENDED_MAX 200000
-/* While no window is open: one may have begun, but not long ago. */
+/* While no window is open: one may have begun recently. */
 #define KEEP_NS (100 * NSEC_PER_MSEC)
-/* Of what was found right before, other threads' may be behind it. */
+/* Interruptions of other threads may follow the one found just before. */
 #define FOUND_BEFORE 8
 
 struct interruptions {
@@ -27,23 +27,23 @@ struct interruptions {
 	struct gap *gaps;   /* by slot */
 	struct tick *ticks; /* by CPU */
 	uint64_t tick_period;
-	/* In the order of their ends, by thread; what had not ended with a window is open, and of
-	 * that window only. */
+	/* By order of their ends, per thread. Those still going on at a window's end are open,
+	 * and belong to that window only. */
 	struct interruption *ended;
 	size_t n, room;
-	size_t open_from; /* there begin those of the window that is being read */
+	size_t open_from; /* index of the first one of the window being read */
 	uint64_t lost;
 };
 
-/* The ring is being read. */
+/* Reading of the ring. */
 struct drain {
 	struct interruptions *interruptions;
-	const struct session_view *view; /* the window that is being read; NULL: none is */
-	uint64_t irq_ns;                 /* what an interrupt takes beyond what is seen */
+	const struct session_view *view; /* window being read; NULL: none */
+	uint64_t irq_ns;                 /* time of an interrupt beyond the measured one */
 };
 
-/* The coarse clock advances at ticks. 0: not known, or CPUs may do without their ticks although
- * threads run there (nohz_full). */
+/* The coarse clock advances at ticks. 0: unknown, or CPUs may stop their tick while threads run
+ * (nohz_full). */
 static uint64_t tick_period(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/nohz_full", "re");
@@ -88,14 +88,14 @@ void interruptions_free(struct interruptions *interruptions)
 	free(interruptions);
 }
 
-/* Names the thread, if its slot is still its own. */
+/* Names the thread if its slot has not changed hands. */
 static void thread_name(const struct kd_thread *thread, struct interruption *interruption)
 {
 	if ((pid_t)thread->tid == interruption->tid)
 		memcpy(interruption->name, thread->comm, sizeof(interruption->name));
 }
 
-/* Names what took most of it, as long as the tables still know it. */
+/* Names what took most of the time, while the tables still have it. */
 static void who_name(const struct interruptions *interruptions, const struct kd_interruption *part,
 		     struct interruption *interruption)
 {
@@ -123,7 +123,7 @@ static void who_name(const struct interruptions *interruptions, const struct kd_
 		 irq.name);
 }
 
-/* Keeps one that has ended, or counts it as lost. Returns 0 or -ENOMEM. */
+/* Keeps an ended one, or counts it as lost. Returns 0 or -ENOMEM. */
 static int ended_add(struct interruptions *interruptions, struct interruption *interruption,
 		     uint32_t slot)
 {
@@ -164,8 +164,8 @@ static int stolen_found(struct interruptions *interruptions, const struct kd_int
 	return ended_add(interruptions, &interruption, part->slot);
 }
 
-/* A part that may be a tick has been added: if it was late, a stolen CPU is what that looks like
- * from inside. What the hypervisor says that it took by then has been found right before. */
+/* Looks at an added record that may be a tick. A late tick is how a stolen CPU looks from
+ * inside. Steal time that the hypervisor reports was found just before. */
 static void tick_look(struct interruptions *interruptions, const struct kd_interruption *part,
 		      struct gap *gap)
 {
@@ -192,7 +192,7 @@ static void tick_look(struct interruptions *interruptions, const struct kd_inter
 		gap_tick_late(gap, late, ns);
 }
 
-/* Adds one that goes on at a window's end. What the quota takes is taken to be spread evenly. */
+/* Adds an interruption that goes on at a window's end. Assumes the quota takes time evenly. */
 static int open_add(struct interruptions *interruptions, const struct kd_interruption *part,
 		    uint64_t end)
 {
@@ -207,12 +207,12 @@ static int open_add(struct interruptions *interruptions, const struct kd_interru
 	gap_add(&gap, &begun, 0);
 	gap_end(&gap, &open);
 	open.open = true;
-	if (begun.by == KD_BY_TASK) /* which kind of fault it is shows at its end */
+	if (begun.by == KD_BY_TASK) /* the kind of fault shows at its end */
 		who_name(interruptions, &begun, &open);
 	return ended_add(interruptions, &open, begun.slot);
 }
 
-/* Whether the thread still was without its CPU when the window's threads were looked at. */
+/* True if the thread was still off its CPU when the window's threads were read. */
 static bool open_is_known(const struct interruptions *interruptions, uint32_t tid, uint64_t end)
 {
 	end += session_window_now(interruptions->session).epoch;
@@ -236,8 +236,8 @@ static int part_cut(struct interruptions *interruptions, const struct kd_interru
 	return crosses(part, view->end) ? open_add(interruptions, part, view->end) : 0;
 }
 
-/* A thread has its CPU back: in windows that have ended meanwhile, and have yet to be read, it had
- * not. */
+/* A thread has its CPU back. In windows that ended meanwhile and are unread, it was still
+ * without. */
 static int part_open(const struct drain *drain, const struct kd_interruption *part)
 {
 	struct interruptions *interruptions = drain->interruptions;
@@ -274,12 +274,12 @@ static int part_found(void *context, const struct kd_interruption *part)
 	return error;
 }
 
-/* Forgets those that no window can have any more. */
+/* Forgets interruptions too old for any window. */
 static void ended_forget(struct interruptions *interruptions, uint64_t before)
 {
 	size_t kept = 0;
 
-	/* Most often the oldest is still needed. */
+	/* Usually the oldest is still needed. */
 	if (!interruptions->n || interruptions->ended[0].until > before)
 		return;
 	for (size_t i = 0; i < interruptions->n; i++)
@@ -288,7 +288,7 @@ static void ended_forget(struct interruptions *interruptions, uint64_t before)
 	interruptions->n = kept;
 }
 
-/* When the oldest window began that has not been read. */
+/* Returns the start of the oldest unread window. */
 static uint64_t oldest_start(const struct interruptions *interruptions)
 {
 	uint64_t oldest = clock_monotonic() - KEEP_NS;
@@ -319,7 +319,7 @@ int interruptions_drain(struct interruptions *interruptions)
 	return error;
 }
 
-/* Ends those after which nothing can come any more that belongs to them. */
+/* Finishes gaps to which nothing more can belong. */
 static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 {
 	uint32_t slots = session_window_now(interruptions->session).slots;
@@ -331,7 +331,7 @@ static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 	return error;
 }
 
-/* Who has had the CPU longest so far. The task that has it now is only known to the iterator. */
+/* Finds who has had the CPU longest so far. Only the iterator sees the task that has it now. */
 static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32_t *others)
 {
 	const struct kd_waiting *waiting = &thread->waiting;
@@ -342,7 +342,7 @@ static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32
 	return kd_taker_longest(&takers, others);
 }
 
-/* What limits have taken from the last charge until then, as far as the iterator saw. */
+/* Returns what limits took from the last charge until then, as far as the iterator saw. */
 static uint64_t limited_until(const struct kd_waiting *waiting, uint64_t end)
 {
 	if (waiting->seen_mark != waiting->mark || end < waiting->mark)
@@ -350,8 +350,8 @@ static uint64_t limited_until(const struct kd_waiting *waiting, uint64_t end)
 	return u64_min(waiting->seen_limited, end - waiting->mark);
 }
 
-/* Adds the interruption of a thread that has lost its CPU and not got it back by the window's end,
- * if it has not got it since. */
+/* Adds the interruption of a thread that lost its CPU before the window's end, and has not got
+ * it back since. */
 static int open_read(struct interruptions *interruptions, const struct session_view *view,
 		     uint32_t slot)
 {
@@ -373,7 +373,7 @@ static int open_read(struct interruptions *interruptions, const struct session_v
 	return open_add(interruptions, &part, view->end);
 }
 
-/* First the threads, then the ring: whoever gets its CPU back in between is in both. */
+/* Reads threads before the ring: a thread that gets its CPU back in between is in both. */
 static int window_read(struct interruptions *interruptions, const struct session_view *view)
 {
 	int error = 0;
@@ -393,7 +393,7 @@ static int row_by_tid(const void *a, const void *b)
 	return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
 }
 
-/* Those of single threads, by TID. Returns how many; NULL without memory. */
+/* Sorts the rows of single threads by TID. Returns how many; NULL without memory. */
 static struct thread_row **rows_sort(struct sample *sample, size_t *n)
 {
 	struct thread_row **rows = calloc(sample->n_threads + 1, sizeof(*rows));
@@ -407,7 +407,7 @@ static struct thread_row **rows_sort(struct sample *sample, size_t *n)
 	return rows;
 }
 
-/* Several that were ready throughout, and got no CPU. */
+/* True for several threads that were ready throughout and got no CPU. */
 static bool is_starved(const struct thread_row *row)
 {
 	enum ledger_state only;
@@ -416,7 +416,7 @@ static bool is_starved(const struct thread_row *row)
 	       only <= LEDGER_THROTTLED;
 }
 
-/* The row that has the thread's figures; NULL: there is none. */
+/* Returns the row with the thread's figures; NULL: none. */
 static struct thread_row *row_of(struct sample *sample, struct thread_row **rows, size_t n,
 				 const struct interruption *interruption)
 {
@@ -433,7 +433,7 @@ static struct thread_row *row_of(struct sample *sample, struct thread_row **rows
 	return found ? *found : NULL;
 }
 
-/* A sample that is being filled. */
+/* A sample under construction. */
 struct filling {
 	struct sample *sample;
 	struct thread_row **rows; /* by TID */
@@ -494,7 +494,7 @@ static int sample_fill(const struct interruptions *interruptions, struct filling
 	return error;
 }
 
-/* Those that went on at a window's end are of no other window. */
+/* Forgets those open at a window's end: they belong to no other window. */
 static void open_forget(struct interruptions *interruptions, uint64_t end)
 {
 	size_t kept = 0;
@@ -513,7 +513,7 @@ int interruptions_collect(struct interruptions *interruptions, const struct sess
 
 	if (!interruptions)
 		return 0;
-	error = window_read(interruptions, view); /* it is not held any more: forget nothing */
+	error = window_read(interruptions, view); /* released already: forget nothing */
 	if (!error)
 		error = gaps_settle(interruptions, view->end);
 	filling.rows = error ? NULL : rows_sort(sample, &filling.n_rows);

@@ -9,7 +9,7 @@
 
 #include "cli/base/log.h"
 
-/* How the row ends: that of x86 is CAL, that of arm64 one of IPI0 to IPI7. */
+/* Label at the end of the row: CAL on x86, one of IPI0 to IPI7 on arm64. */
 #define ROW_NAME "Function call interrupts"
 
 static uint32_t header_count(const char *line)
@@ -76,7 +76,7 @@ void ipi_count_end(const struct ipi_count *before, const char *what)
 	if (!before->cpus)
 		return;
 	ipi_count_begin(&now);
-	/* What one CPU sends, all others receive. */
+	/* All other CPUs receive what one CPU sends. */
 	if (before->cpus > 1 && now.cpus == before->cpus)
 		log_note("%s sent %" PRIu64 " function-call interrupts to each other CPU", what,
 			 (now.received - before->received) / (now.cpus - 1));

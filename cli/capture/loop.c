@@ -19,7 +19,7 @@
 
 /* --- What this process has attached to the kernel --- */
 
-/* A program is attached as long as somebody has its link, or the perf event that runs it. */
+/* A program stays attached while any process holds its link, or the perf event that runs it. */
 static bool holds_program(int directory, const char *name)
 {
 	static const char *const kinds[] = { "anon_inode:bpf_link", "anon_inode:[perf_event]" };
@@ -45,15 +45,15 @@ void attached_drop(int instead)
 		closedir(list);
 }
 
-/* --- Waiting: for a deadline, a signal, the button, or the end of the target --- */
+/* --- Waits for a deadline, a signal, SIGUSR1, or the end of the target --- */
 
 struct loop {
-	struct pollfd fds[5]; /* signals, the target, what wakes up: two, the button */
+	struct pollfd fds[5]; /* signals, the target, two that wake the loop, SIGUSR1 */
 	struct signals *signals;
 	const struct button *button; /* NULL: none */
 	int pidfd;                   /* of the target */
 	uint64_t tick_ns;
-	enum loop_event event; /* LOOP_DEADLINE: none so far */
+	enum loop_event event; /* LOOP_DEADLINE: none yet */
 };
 
 struct loop *loop_new(struct signals *signals)

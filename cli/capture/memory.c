@@ -22,7 +22,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Of /proc/PID/status; 0: it is not there. By lines: that of a process's groups may be long. */
+/* Reads the peak in /proc/PID/status; 0: absent. By line, as that of groups may be long. */
 static uint64_t peak_read(pid_t pid)
 {
 	char path[sizeof("/proc//status") + 3 * sizeof(pid)], *line = NULL;
@@ -40,7 +40,7 @@ static uint64_t peak_read(pid_t pid)
 	return kib * 1024;
 }
 
-/* What is not to be had stays 0. The peak may be a little older than the other. */
+/* Missing values stay 0. The peak may be slightly older than the other value. */
 static void reading_take(struct memory_reading *reading)
 {
 	char text[256];
@@ -105,7 +105,8 @@ int memory_end(struct memory_log *log, const struct session *session, struct sam
 
 		if (process && process->members > 1)
 			continue;
-		/* Of those that had a PID in the window, the first and the last. */
+		/* Of processes with the same PID, only the first has a start, and the last an end.
+		 */
 		if (i && usage[-1].pid == usage->pid)
 			start = NULL;
 		if (usage != usage_find(sample, usage->pid))

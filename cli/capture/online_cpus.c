@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a list such as "0-3,8". Returns false if it cannot be read: then nothing is known. */
+/* Parses a list such as "0-3,8". Returns false on failure: then nothing is certain. */
 static bool list_read(int fd, uint64_t words[static ONLINE_CPUS_MAX / 64])
 {
 	char text[4096], *at = text, *end;
