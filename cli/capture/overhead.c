@@ -20,7 +20,7 @@
 
 #define PERIOD_NS (50 * NSEC_PER_MSEC)
 #define COST_MAX_NS (20 * NSEC_PER_USEC)
-/* What is earned in so much CPU time can be saved; a new account has the latter. */
+/* Credit is capped at what this much CPU time earns; a new account starts with the second value. */
 #define CREDIT_NS (200 * NSEC_PER_MSEC)
 #define CREDIT_AT_FIRST_NS (100 * NSEC_PER_MSEC)
 #define SLEEPER_PERCENT 1 /* of the time */
@@ -28,21 +28,21 @@
  * taken out, a hit costs a little more than was measured. */
 #define RESERVE_PERCENT 10
 
-/* What is known of the thread in a slot; that of slot 0, which no thread has, stands
- * for other processes, as if each CPU were a thread of theirs. */
+/* Account of the thread in a slot. Slot 0, which no thread has, stands for other processes, as
+ * if each CPU were one of their threads. */
 struct account {
 	uint64_t task;     /* whose it is */
 	uint64_t hits;     /* at the last look */
 	uint64_t cpu;      /* its CPU time then */
 	int64_t balance;   /* ns */
-	uint64_t all_hits; /* since it began */
+	uint64_t all_hits; /* since the beginning */
 	uint64_t all_cpu;
 	uint64_t lost; /* between the last two looks, ns of lost_of */
 	uint64_t lost_of, earned;
 	bool hits_them; /* in this or the last phase in which probes were on */
 };
 
-/* Who paid most; the hits of a thread that has ended are kept here. */
+/* The thread that paid most; keeps the hits of an ended one. */
 struct payer {
 	pid_t tid;
 	char name[KD_COMM_LEN];
@@ -52,7 +52,7 @@ struct payer {
 struct overhead {
 	struct session *session;
 	uint64_t percent;
-	uint64_t looked; /* when */
+	uint64_t looked; /* time of the last look */
 	bool off;
 	uint64_t worked_on, worked_off; /* CPU time of threads that hit the probes, without
 					 * what these took */
@@ -60,7 +60,7 @@ struct overhead {
 	struct account *worst;
 	pid_t worst_tid;
 	struct payer payer;
-	struct kd_tally tally; /* as it was read last: much for a stack */
+	struct kd_tally tally; /* last reading: too large for the stack */
 };
 
 struct overhead *overhead_new(struct session *session, uint64_t percent)
@@ -89,7 +89,7 @@ void overhead_free(struct overhead *overhead)
 	free(overhead);
 }
 
-/* All CPU time of a thread. It may be switched while this reads. */
+/* Returns the CPU time of a thread. It may be switched during the read. */
 static uint64_t thread_cpu(const struct kd_thread *thread, uint64_t now)
 {
 	uint64_t before, ns;
@@ -115,8 +115,8 @@ static bool thread_sleeps(const struct kd_thread *thread)
 	       state == KD_FROZEN;
 }
 
-/* Of start and stop, as often as each was hit; if only other processes have hit them, of the
- * dearer one. */
+/* Averages over start and stop, by their hits. If only other processes hit them, returns the
+ * higher cost. */
 static uint64_t hit_cost(struct overhead *overhead)
 {
 	const struct kd_tally *tally = &overhead->tally;
@@ -134,7 +134,7 @@ static uint64_t hit_cost(struct overhead *overhead)
 	return hits ? ns / hits : most;
 }
 
-/* What has happened on an account since the last look. */
+/* Activity on an account since the last look. */
 struct turnover {
 	uint64_t hits;
 	uint64_t cpu;  /* ns, of which it earns the share */
@@ -179,7 +179,7 @@ static bool is_little(const struct overhead *overhead, const struct turnover *tu
 	return !overhead->percent || turnover->hits * COST_MAX_NS <= earned(overhead, turnover);
 }
 
-/* Hits of other processes. */
+/* Accounts the hits of other processes. */
 static void others_look(struct overhead *overhead, uint64_t elapsed, uint64_t *cost)
 {
 	struct account *account = overhead->accounts;
@@ -268,7 +268,7 @@ bool overhead_is_overdrawn(const struct overhead *overhead)
 	return overhead->percent && overhead->worst->balance < 0;
 }
 
-/* All debts are forgotten. */
+/* Forgives all debts. */
 static void overhead_forgive(struct overhead *overhead)
 {
 	uint32_t slots = session_window_now(overhead->session).slots;
@@ -278,7 +278,7 @@ static void overhead_forgive(struct overhead *overhead)
 			overhead->accounts[slot].balance = 0;
 }
 
-/* True if the one that is deepest in debt went deeper between the last two looks. */
+/* True if the account deepest in debt went deeper between the last two looks. */
 static bool overhead_is_growing(const struct overhead *overhead)
 {
 	return overhead->worst->lost > overhead->worst->earned;
@@ -293,7 +293,7 @@ uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid)
 	return percent < 100 ? percent : 100;
 }
 
-/* The probes are on from now on, or off. They are on at first. */
+/* Turns the probes on or off; initially on. */
 static void overhead_switch(struct overhead *overhead, bool on)
 {
 	uint32_t slots = session_window_now(overhead->session).slots;
@@ -323,11 +323,11 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 
 /* --- Below a limit, by taking them out for a part of the time --- */
 
-/* Each turn costs the target something, too: its code is written, and the CPUs that
- * run it are interrupted. */
+/* Each switch costs the target something, too: its code is written, and CPUs that run it are
+ * interrupted. */
 #define ON_MIN_NS (100 * NSEC_PER_MSEC)
 #define OFF_MIN_NS (500 * NSEC_PER_MSEC)
-/* A thread that gets no CPU earns nothing; nor does it lose anything. */
+/* A thread without a CPU neither earns nor loses. */
 #define OFF_MAX_NS (30 * NSEC_PER_SEC)
 /* A window that is open for that long is waited for, as long as this costs nothing: it
  * may be the stall that all this is for. */
@@ -336,7 +336,7 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 
 enum duty_state {
 	DUTY_ON,
-	DUTY_CLOSING, /* hits do not count any more, but the probes may still be there */
+	DUTY_CLOSING, /* hits no longer count, but the probes may still be there */
 	DUTY_OFF,
 };
 
@@ -345,7 +345,7 @@ struct duty {
 	struct overhead *overhead;
 	enum duty_state state;
 	uint64_t since;      /* hits count, or have not counted */
-	uint64_t off_before; /* ns in phases that are over */
+	uint64_t off_before; /* ns in finished phases */
 	uint64_t phases, dropped;
 	uint64_t awaited; /* generation of the window for which the probes stay; 0: none */
 };
@@ -406,7 +406,7 @@ static void windows_drop(struct duty *duty)
 	}
 }
 
-/* True if the probes stay for the sake of the window that is open. */
+/* True if the probes stay because of the open window. */
 static bool window_is_awaited(struct duty *duty)
 {
 	struct session_view view = session_window_now(duty->session);
@@ -466,7 +466,7 @@ void duty_tell(const struct duty *duty, struct trigger_stats *stats)
 	stats->duty.dropped = duty->dropped;
 }
 
-/* --- What this program takes for itself --- */
+/* --- This program's own cost --- */
 
 static uint64_t clock_read(clockid_t clock)
 {
@@ -475,7 +475,7 @@ static uint64_t clock_read(clockid_t clock)
 	return clock_gettime(clock, &now) ? 0 : clock_ns(&now);
 }
 
-/* Of all threads, those that have ended, too. */
+/* Counts all threads, including ended ones. */
 static struct own_cost self_read(void)
 {
 	struct own_cost cost = {
@@ -489,7 +489,7 @@ static struct own_cost self_read(void)
 	return cost;
 }
 
-/* getrusage() knows children only when they have ended. */
+/* getrusage() counts children only after they end. */
 static struct own_cost child_read(pid_t child)
 {
 	struct own_cost cost = { 0 };
@@ -519,7 +519,7 @@ void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILD
 	}
 }
 
-/* Counts only grow; one that does not was not to be had. */
+/* Counts only grow; otherwise the reading failed. */
 static uint64_t grown(uint64_t before, uint64_t now)
 {
 	return now > before ? now - before : 0;

@@ -17,17 +17,16 @@
 
 struct overhead;
 
-/* Watches for more than a share of a thread's CPU time, in percent; 0: for nothing.
- * A thread that sleeps may lose a little even if that is much of the little that it
- * runs. Returns NULL without memory. The session must outlive it. */
+/* Watches for more than a share of a thread's CPU time, in percent; 0: no limit. A mostly
+ * sleeping thread may lose a little, even if that is much of its CPU time. Returns NULL without
+ * memory. The session must outlive it. */
 struct overhead *overhead_new(struct session *session, uint64_t percent);
 void overhead_free(struct overhead *overhead);
 
-/* To be called often; looks every 50 ms, or at once if now. Returns true if it has
- * looked. */
+/* Call it often; looks every 50 ms, or at once if now. Returns true if it has looked. */
 bool overhead_look(struct overhead *overhead, bool now);
 
-/* True if some thread's hits have cost more than it has earned so far. */
+/* True if some thread's hits cost more than it has earned so far. */
 bool overhead_is_overdrawn(const struct overhead *overhead);
 
 /* The thread that has lost most: its TID, or 0 if those are threads of other
@@ -35,15 +34,15 @@ bool overhead_is_overdrawn(const struct overhead *overhead);
  * those of other processes of the CPUs'. */
 uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid);
 
-/* Fills in which thread paid most, and what share of the calls was seen. */
+/* Fills in which thread paid most, and the share of calls seen. */
 void overhead_tell(struct overhead *overhead, struct trigger_stats *stats);
 
 /* --- Below a limit, by taking them out for a part of the time --- */
 
 struct duty;
 
-/* For probes that are on now. The session and the overhead must outlive it. Returns
- * NULL without memory. */
+/* For probes that are on. The session and the overhead must outlive it. Returns NULL without
+ * memory. */
 struct duty *duty_new(struct session *session, struct overhead *overhead);
 void duty_free(struct duty *duty);
 
@@ -55,25 +54,25 @@ exit_status duty_tick(struct duty *duty, bool looked, bool drop);
 /* True if hits count now. */
 bool duty_is_on(const struct duty *duty);
 
-/* Fills in how long the probes have been off. */
+/* Fills in how long the probes were off. */
 void duty_tell(const struct duty *duty, struct trigger_stats *stats);
 
-/* --- What this program takes for itself --- */
+/* --- This program's own cost --- */
 
 #define OWN_CHILDREN 3
 
-/* Counts so far; zeroed: of nothing yet. */
+/* Counts so far; zeroed: none yet. */
 struct own_cost_meter {
-	struct own_cost self; /* period_ns: when they were read */
+	struct own_cost self; /* period_ns: time of the reading */
 	struct own_cost children[OWN_CHILDREN];
 	pid_t of[OWN_CHILDREN]; /* whose these are */
 };
 
-/* Counts from now on. children: 0 where there is none. */
+/* Starts counting. children: 0 where there is none. */
 void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN]);
 
-/* Returns what there was since own_cost_begin() or the last call of this one. What a child that
- * has ended took since then is not in it. */
+/* Returns the cost since own_cost_begin() or the last call. Lacks the cost of a child that ended
+ * since then. */
 struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN]);
 
 #endif

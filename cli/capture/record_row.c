@@ -15,8 +15,7 @@
 
 /* --- Memory of a thread that is in a call now --- */
 
-/* As stack_copy() of bpf/stack.bpf.h does; but pages that are swapped out are
- * fetched. */
+/* Like stack_copy() of bpf/stack.bpf.h, but swapped-out pages are read in. */
 static uint32_t part_copy(const struct remote *memory, uint64_t at, uint64_t end, __u64 *pages,
 			  size_t n_pages, uint8_t *data, uint32_t limit, bool *cut)
 {
@@ -76,7 +75,7 @@ uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 	return shrunk ? shrunk : data;
 }
 
-/* Page by page: it may end right in front of one that is not there. */
+/* By page: the path may end just before a missing page. */
 int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYTES + 1])
 {
 	size_t size = 0, part;
@@ -102,7 +101,7 @@ int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYT
 
 /* --- Rows --- */
 
-/* Who ended a wait. Whoever was woken before it began did not become its end by that. */
+/* Sets who ended a wait. A thread woken before the wait began did not end it by that. */
 static void wakers_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
 {
 	for (size_t i = 0; i < KD_WAKERS; i++) {
@@ -135,7 +134,7 @@ static void blocker_fill(struct blocker *blocker, const struct kd_blocker *from,
 		locks_name_read(pid, blocker->holder, blocker->holder_name);
 }
 
-/* When the system call was entered; 0: there is none, or that was before tracing began. */
+/* Returns when the system call was entered; 0: no call, or entered before tracing began. */
 static uint64_t call_since(const struct kd_trace *trace, uint64_t epoch)
 {
 	bool in_call = trace->call != KD_CALL_NONE && trace->type != KD_TRACE_SAMPLE;
@@ -182,7 +181,7 @@ int record_row_path(struct trace_row *row, const char *path, int64_t size)
 {
 	row->no_path = size < 0;
 	row->path_cut = size > KD_PATH_BYTES;
-	if (size <= 1) /* an empty one: the call is about its descriptor */
+	if (size <= 1) /* empty: the call is about its descriptor */
 		return 0;
 	row->path = strndup(path, KD_PATH_BYTES - 1);
 	return row->path ? 0 : -ENOMEM;
@@ -192,7 +191,7 @@ void record_row_join(struct trace_row *row, const struct trace_row *call)
 {
 	if (!row->blocker.lock && row->kind == TRACE_CALL)
 		row->blocker = call->blocker;
-	else if (!row->blocker.lock) /* somebody else may have had it during this wait */
+	else if (!row->blocker.lock) /* another thread may have held it during this wait */
 		row->blocker.lock = call->blocker.lock;
 	if (row->path)
 		return;
@@ -201,7 +200,7 @@ void record_row_join(struct trace_row *row, const struct trace_row *call)
 	row->no_path = call->no_path;
 }
 
-/* --- The kernel stacks of records --- */
+/* --- Kernel stacks of records --- */
 
 static int own_code_found(void *symbols, uint64_t address, uint64_t size)
 {
@@ -233,12 +232,12 @@ const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const ui
 	return kernel_symbols_stack(symbols, ips, n_sched + n);
 }
 
-/* --- Records of traces that user space could not keep, by the windows that would list them --- */
+/* --- Records that user space could not keep, by window --- */
 
 void trace_losses_add(struct trace_losses *losses, const struct session *session,
 		      const struct kd_trace *trace)
 {
-	/* As trace_lost() of the programs does. */
+	/* As in trace_lost() of the BPF programs. */
 	uint64_t since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
 	struct session_view view;
 

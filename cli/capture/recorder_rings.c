@@ -13,10 +13,10 @@
  * reported is noticed later. What lies longer back is not looked for. */
 #define LATE_NS 100000000ULL
 
-/* For how long events may be written while they are copied. */
+/* Longest time for which events may be written during the copy. */
 #define LATEST_NS 3600000000000ULL
 
-/* One ring: entries, of which room are kept, and how many there have been. */
+/* One ring: its entries, how many it holds, and how many were written. */
 struct ring {
 	const struct kd_recorded *entries;
 	uint64_t room;
@@ -28,10 +28,10 @@ struct copy {
 	struct recorded_event *events;
 	size_t n, room;
 	uint64_t since, epoch, complete;
-	uint64_t latest; /* nothing has happened later */
+	uint64_t latest; /* nothing happened later */
 };
 
-/* The upper bits of an event's time are missing: it is the latest that it can be. */
+/* An event's time lacks its upper bits: takes the latest possible time. */
 static uint64_t event_at(const struct copy *copy, uint64_t word)
 {
 	uint64_t ago = copy->latest - copy->epoch - (word >> KD_RECORDED_WHEN);
@@ -55,8 +55,7 @@ static struct recorded_event event_read(const struct copy *copy, const struct ri
 	};
 }
 
-/* The events that were overwritten while they were copied, and the one that may just be, are
- * dropped: they are the first. */
+/* Drops events overwritten during the copy, and the one possibly being written: they come first. */
 static int ring_copy(const struct ring *ring, struct copy *copy)
 {
 	uint64_t end = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE), first, after, kept;
@@ -85,7 +84,7 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	return 0;
 }
 
-/* The CPUs follow one another, each with its own ring, and the one for what interrupts it. */
+/* Rings are ordered by CPU: the CPU's own ring, then the one for its interrupts. */
 static uint32_t ring_first(const struct recorder_rings *rings, uint32_t cpu, bool spare)
 {
 	return cpu * (rings->room + rings->spare) + (spare ? rings->room : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rings of the flight recorder hold, copied while the kernel side goes on writing. */
+/* Copies the rings of the flight recorder while the BPF side goes on writing. */
 #ifndef RECORDER_RINGS_H
 #define RECORDER_RINGS_H
 
@@ -9,14 +9,14 @@
 #include "bpf/kernel_delay.h"
 #include "cli/model/recording_make.h"
 
-/* The maps' memory. */
+/* Memory of the maps. */
 struct recorder_rings {
 	struct kd_recorded *events;
 	struct kd_recorder *positions; /* by CPU */
-	uint32_t cpus, room, spare;    /* entries of each ring */
+	uint32_t cpus, room, spare;    /* entries per ring */
 };
 
-/* Tells the kernel side of each CPU's rings where they are. */
+/* Tells the BPF side where each CPU's rings are. */
 void recorder_rings_begin(struct recorder_rings *rings);
 
 /* What the rings hold of events since a time, up to now: CPU by CPU, in the order in which they

@@ -36,7 +36,7 @@ static int thread_add(struct recording *recording, const struct recorded_thread 
 	return 0;
 }
 
-/* The target's come first, of others the last name that is known. */
+/* Threads of the target come first; of others, the latest name. */
 static int thread_compare(const void *a, const void *b)
 {
 	const struct recorded_thread *left = a, *right = b;
@@ -96,7 +96,7 @@ static int ended_add(struct taking *taking, const struct recorder *recorder)
 	return error;
 }
 
-/* A thread of the target, and what it is now. */
+/* Adds a thread of the target in its present state. */
 static int now_add(struct taking *taking, const struct kd_thread *thread)
 {
 	struct recorded_thread row = {
@@ -154,7 +154,7 @@ static const struct kd_thread *slot_of(const struct session_view *view, pid_t ti
 	return NULL;
 }
 
-/* Each name once, so the array does not move. */
+/* Stores each name once, so the array does not move. */
 static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
 {
 	struct taking *taking = context;
@@ -184,7 +184,7 @@ static int irq_names_begin(struct recording *recording)
 	return recording->irq_names ? 0 : -ENOMEM;
 }
 
-/* Who the keys are of, as long as the tables know it. */
+/* Resolves the keys to tasks, while the tables still have them. */
 static int culprits_take(struct taking *taking)
 {
 	struct recording *recording = taking->recording;
@@ -198,10 +198,10 @@ static int culprits_take(struct taking *taking)
 	return 0;
 }
 
-/* --- Who has the CPUs now --- */
+/* --- Tasks on the CPUs now --- */
 
-/* To be asked before the rings are copied: a run that ends in between has left its event, one that
- * ends later is known here. Returns 0 or -ENOMEM. */
+/* Call it before copying the rings: a run that ends in between has left its event, one that ends
+ * later is found here. Returns 0 or -ENOMEM. */
 static int running_read(struct taking *taking)
 {
 	taking->running = calloc(session_cpus(taking->session), sizeof(*taking->running));

@@ -23,7 +23,7 @@
 #include "session_triggers.h"
 #include "kernel_delay.skel.h"
 
-/* After an edge, until programs that began before it have surely ended. */
+/* Time after an edge until programs that began before it have surely ended. */
 #define SETTLE_NS (100 * NSEC_PER_USEC)
 
 static int print_debug(enum libbpf_print_level level, const char *format, va_list args)
@@ -33,14 +33,13 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* First: which programs there are, and what all parts have to know. */
+/* First: chooses the programs, and sets what all parts need. */
 static exit_status base_select(struct session *session)
 {
 	const struct session_config *config = session->config;
 	struct kernel_delay *skel = session->skel;
-	/* Room for the threads there are, for more to come, and for those that
-	 * end until the collector next looks after them, which are no more where
-	 * there are many. */
+	/* Slots for present threads, for later ones, and for those that end before the
+	 * collector's next pass. Where there are many threads, no more end. */
 	uint64_t slots = config->threads + config->threads / 16 + 768;
 	int status = programs_select(&session->programs);
 
@@ -92,7 +91,7 @@ static exit_status base_attach(struct session *session)
 	return 0;
 }
 
-/* A scheduler of sched_ext may let a thread wait for several CPUs; that of the kernel leaves it at
+/* A sched_ext scheduler may let a thread wait for several CPUs. The kernel's own keeps it at
  * one. */
 static void scheduler_look(struct session *session)
 {
@@ -127,8 +126,8 @@ static void events_close(struct session *session)
 
 static const struct session_part events_part = { .attach = events_attach, .close = events_close };
 
-/* From now on forks are the fork handler's. Twice: the first visit may find a thread in the middle
- * of a switch. */
+/* From now on the fork handler adds forked threads. Visits twice: the first visit may find a
+ * thread during a switch. */
 static exit_status target_attach(struct session *session)
 {
 	int error;
@@ -142,7 +141,7 @@ static exit_status target_attach(struct session *session)
 		return EX_OSERR;
 	error = session_visit(session, KD_VISIT_OPEN);
 	session_settle(session);
-	if (!error) /* titles can be read as long as a process has not ended */
+	if (!error) /* titles can be read until a process ends */
 		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(session->several);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
@@ -151,7 +150,7 @@ static exit_status target_attach(struct session *session)
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
-	session->recorder->began = clock_monotonic(); /* all threads are known: it is complete */
+	session->recorder->began = clock_monotonic(); /* complete: all threads have slots */
 	return 0;
 }
 
@@ -162,35 +161,35 @@ static void target_close(struct session *session)
 
 static const struct session_part target_part = { .attach = target_attach, .close = target_close };
 
-/* The order in which they select and attach; they are closed in reverse. */
+/* Order in which parts select and attach; they close in reverse. */
 static const struct session_part *const all_parts[] = {
 	&base_part,
-	/* What only has memory. */
+	/* Parts that only have memory. */
 	&histograms_part,
 	&culprits_part,
 	&recorder_part,
 	&interruptions_part,
-	/* Before the programs that all runs have: a thread's end is seen here first. */
+	/* Before the programs of all runs: these parts must see a thread's end first. */
 	&resources_part,
 	&counters_part,
-	/* What is measured without our programs, the programs, and what is measured with them. */
+	/* Measured without our programs, then the programs, then measured with them. */
 	&bare_part,
 	&events_part,
 	&faults_part,
 	&entry_part,
-	/* Whose events are booked from then on, and whose threads there are. */
+	/* Sets whose events count, and finds the threads. */
 	&several_part,
 	&filter_part,
 	&target_part,
 	&steal_part,
-	/* What is read of threads that are known. */
+	/* Reads the threads found. */
 	&locks_part,
 	&stops_part,
 	&movers_part,
 	&files_part,
 	&classes_part,
 	&tracing_part,
-	/* Last: windows open from then on. */
+	/* Last: windows may open from here on. */
 	&triggers_part,
 	NULL,
 };

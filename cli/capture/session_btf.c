@@ -20,10 +20,10 @@
 #include "kernel_delay.skel.h"
 #include "kernel_delay_traces.skel.h"
 
-/* --- One of the two BPF objects --- */
+/* --- One of two BPF objects --- */
 
-/* Both are reached by one skeleton: it finds maps and programs by their names, and variables
- * by where they are in their section (tests/lint/skeletons.t compares all of them). */
+/* One skeleton serves both. It finds maps and programs by name, and variables by offset in their
+ * section (tests/lint/skeletons.t compares all of them). */
 #define SAME_SIZE(section)                                                                         \
 	_Static_assert(sizeof(struct kernel_delay__##section) ==                                   \
 			       sizeof(struct kernel_delay_traces__##section),                      \
@@ -51,25 +51,25 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 	return NULL;
 }
 
-/* --- What an object needs of the kernel's BTF --- */
+/* --- Kernel BTF that an object needs --- */
 
-/* libbpf looks through all of it, some 100,000 types, for each type and each tracepoint of an
- * object; here one pass finds them all. */
+/* libbpf scans all types, about 100,000, for each type and tracepoint of an object. One pass
+ * here finds them all. */
 
-#define TRACEPOINT "btf_trace_" /* how the kernel's typedef of a tracepoint begins */
-#define ITERATOR "bpf_iter_"    /* and its function of an iterator */
+#define TRACEPOINT "btf_trace_" /* prefix of the kernel's typedef for a tracepoint */
+#define ITERATOR "bpf_iter_"    /* prefix of its function for an iterator */
 #define PREEMPTED_CALLS "trace_call_bpf_faultable"
 #define NAME_MOST 256
 
 struct slicer {
 	struct btf *kernel, *slice;
-	struct btf *names;    /* its strings are what is looked for */
-	uint32_t *numbers;    /* of the kernel's types in the slice; 0: it is not there */
-	uint32_t *kernel_ids; /* of the slice's types */
+	struct btf *names;    /* its strings are the names to find */
+	uint32_t *numbers;    /* by kernel type: its number in the slice; 0: not in it */
+	uint32_t *kernel_ids; /* of the types in the slice */
 	uint32_t n;
 };
 
-/* Its first types: relocations look behind pointers only for what kind of type is there. */
+/* First types of the slice: behind a pointer, relocations only look at the kind of type. */
 enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_PART };
 
 static bool program_iterates(const struct bpf_program *program)
@@ -89,7 +89,7 @@ static int name_want(struct slicer *slicer, const char *prefix, const char *name
 	return btf__add_str(slicer->names, text);
 }
 
-/* What a program's section says it will be attached to, NULL if it does not. */
+/* Returns what a program's section says to attach to; NULL: nothing. */
 static const char *program_target(const struct bpf_program *program)
 {
 	const char *slash = strchr(bpf_program__section_name(program), '/');
@@ -146,7 +146,7 @@ static void names_search(struct slicer *slicer)
 	}
 }
 
-/* Returns the number of a type that another one mentions, without typedefs and qualifiers. */
+/* Returns the number of a type mentioned by another, without typedefs and qualifiers. */
 static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to)
 {
 	int plain = btf__resolve_type(slicer->kernel, id);
@@ -194,7 +194,7 @@ static int parts_copy(struct slicer *slicer)
 	return error < 0 ? error : 0;
 }
 
-/* The arrays have room for each type of the kernel; what is not written to takes no memory. */
+/* The arrays can hold each type of the kernel; unused space takes no memory. */
 static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 {
 	size_t n;
@@ -218,11 +218,10 @@ static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 	return parts_copy(slicer);
 }
 
-/* --- The slice is what libbpf sees of the kernel's BTF --- */
+/* --- Presents the slice to libbpf as the kernel's BTF --- */
 
-/* Called by libbpf for each program of these sections that it is about to load. Without --debug
- * nobody sees the source lines that the verifier's messages quote; the kernel checks and keeps
- * each. */
+/* Called by libbpf before it loads a program of these sections. Drops the source lines, which
+ * only --debug shows in the verifier's messages: the kernel checks and keeps each. */
 static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			   long cookie)
 {
@@ -257,7 +256,7 @@ int btf_open(struct session_btf *btf)
 	snprintf(btf->path, sizeof(btf->path), "/proc/self/fd/%d", btf->fd);
 	btf->handlers[0] = libbpf_register_prog_handler("tp_btf+", BPF_PROG_TYPE_TRACING,
 							BPF_TRACE_RAW_TP, &options);
-	options.prog_attach_fn = NULL; /* iterators are not attached by their sections' names */
+	options.prog_attach_fn = NULL; /* iterators are not attached by section name */
 	btf->handlers[1] = libbpf_register_prog_handler("iter+", BPF_PROG_TYPE_TRACING,
 							BPF_TRACE_ITER, &options);
 	return btf->handlers[0] < 0   ? btf->handlers[0]
@@ -287,7 +286,7 @@ int btf_search(struct session_btf *btf, const struct bpf_object *object)
 	return error;
 }
 
-/* In the kernel's BTF; 0: it has none. */
+/* Returns an id in the kernel's BTF; 0: none. */
 static uint32_t kernel_id(const struct session_btf *btf, uint32_t kind, const char *prefix,
 			  const char *name)
 {
@@ -311,8 +310,8 @@ int btf_target(struct session_btf *btf, struct bpf_program *program, const char 
 		return -E2BIG;
 	btf->targets[btf->n_targets].program = program;
 	btf->targets[btf->n_targets++].id = id;
-	/* As if it were to be attached to another program: libbpf then does without the kernel's
-	 * BTF, and program_prepare() says what is meant. */
+	/* Pretends to attach to another program, so libbpf does not load the kernel's BTF.
+	 * program_prepare() sets the real target. */
 	return bpf_program__set_attach_target(program, btf->fd, NULL);
 }
 
@@ -344,8 +343,8 @@ bool btf_calls_are_preempted(const struct session_btf *btf)
 	return kernel_id(btf, BTF_KIND_FUNC, "", PREEMPTED_CALLS);
 }
 
-/* libbpf before 1.3 frees its list of handlers twice if it was empty in between and another
- * session follows (libbpf commit 8a0260dbf657): one stays that no section is for. */
+/* libbpf before 1.3 frees its list of handlers twice if it was empty once and another session
+ * follows (libbpf commit 8a0260dbf657). So one handler stays that no section uses. */
 static void handlers_keep(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, options);
