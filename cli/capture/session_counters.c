@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Perf events, as the kernel side counts them for each thread. */
+/* Perf events, counted per thread on the BPF side. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,17 +19,17 @@
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
 
-/* Rows of a thread with --per-cpu, in a window, on average. */
+/* Average rows per thread and window with --per-cpu. */
 #define CPUS_PER_THREAD 4
 
 struct counters {
 	bool on;
-	struct counter_set set; /* those that this machine has */
+	struct counter_set set; /* events that this machine has */
 	struct bpf_link *link;
-	bool unread; /* it was said that they cannot be read at a window's edges */
+	bool unread; /* warned that they cannot be read at a window's edges */
 };
 
-/* All that is here is loaded only if events are wanted. */
+/* Loads all of this only if events are wanted. */
 static exit_status counters_select(struct session *session)
 {
 	struct counters *counters = session->counters;
@@ -67,7 +67,7 @@ static int event_open(void *context, struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The map keeps the event, as long as it is open here. */
+/* The map holds the event as long as the map is open here. */
 static int event_put(void *context, size_t event, int cpu, int fd)
 {
 	const struct session *session = context;
@@ -105,8 +105,8 @@ static exit_status refused(int error)
 	return error == -EPERM || error == -EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-/* Before the programs that all runs have: a thread's end is seen here first. Says once what this
- * machine cannot count. */
+/* Before the programs of all runs: a thread's end must be seen here first. Reports once what
+ * this machine cannot count. */
 static exit_status counters_attach(struct session *session)
 {
 	const struct counter_ops ops = { event_open, event_put, session };
@@ -142,7 +142,7 @@ static bool runs(const struct kd_thread *thread)
 					   : thread->on_cpu);
 }
 
-/* One that has gone offline runs no thread. */
+/* An offline CPU runs no thread. */
 static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 {
 	if (counters->unread || error == -ENXIO)
@@ -153,8 +153,8 @@ static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 		 cpu, strerror(-error));
 }
 
-/* Has the CPUs read that run threads of the target now: an interrupt for each of them. Says once if
- * one cannot be read. */
+/* Has CPUs that run target threads now read their counters: an interrupt for each. Reports once
+ * if one cannot be read. */
 static void counters_look(struct session *session)
 {
 	struct session_view view = session_window_now(session);
@@ -206,7 +206,7 @@ static int counts_found(const struct session_hash *hash, const void *key_, const
 	return error;
 }
 
-/* Threads that did not run have counted nothing: that is known, too. */
+/* Threads that did not run have counted nothing: their counts are 0, not unknown. */
 static int nothing_counted(const struct counter_set *set, struct thread_row *row)
 {
 	int error = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel side's tables of who had the CPU while threads waited. */
+/* The BPF side's tables of tasks that had the CPU while threads waited. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,9 +23,9 @@
 #include <cpuid.h>
 #endif
 
-/* --- What the hypervisor takes --- */
+/* --- Steal time --- */
 
-/* The clock has shown something since the machine was started. */
+/* True if the steal clock has advanced since boot. */
 static bool has_stolen(void)
 {
 	unsigned long long stolen = 0;
@@ -50,7 +50,7 @@ static bool is_virtual(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && c >> 31;
 }
 
-/* Of other hypervisors only what it has shown tells that there is a clock. */
+/* For other hypervisors, only an advanced clock shows that there is one. */
 static bool has_clock(void)
 {
 	unsigned int leaf, name[3], features = 0, b, c, d;
@@ -65,7 +65,7 @@ static bool has_clock(void)
 #else
 static bool is_virtual(void)
 {
-	return false; /* not known */
+	return false; /* unknown */
 }
 
 static bool has_clock(void)
@@ -74,7 +74,7 @@ static bool has_clock(void)
 }
 #endif
 
-/* The programs look at the clock if there is one. */
+/* The programs read the steal clock if there is one. */
 static exit_status steal_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
@@ -83,8 +83,8 @@ static exit_status steal_select(struct session *session)
 	return skel->rodata->kd_steal ? session_room(skel->maps.kd_steals, session->cpus) : 0;
 }
 
-/* After the first visit of the iterator: says if the report lacks what is stolen. On a machine
- * without a hypervisor there is nothing to say. */
+/* After the iterator's first visit: reports if steal time is missing. Prints nothing on a
+ * machine without a hypervisor. */
 static exit_status steal_tell(struct session *session)
 {
 	const struct kernel_delay *skel = session->skel;
@@ -103,23 +103,23 @@ static exit_status steal_tell(struct session *session)
 
 const struct session_part steal_part = { .select = steal_select, .attach = steal_tell };
 
-/* --- Who had the CPU --- */
+/* --- Tasks that had the CPU --- */
 
 #define READ_TRIES 8
 #define PF_KTHREAD 0x200000 /* include/linux/sched.h */
 
 struct culprit_group {
-	uint32_t key; /* whose it is, as struct kd_culprit has it */
+	uint32_t key; /* of the task, as in struct kd_culprit */
 	char path[CULPRIT_GROUP_LEN];
 };
 
 struct culprits {
 	struct kd_runqueue *runqueues; /* by CPU */
-	struct kd_blame *blames;       /* by slot; slots of them for each bank */
-	struct kd_culprit *tasks;      /* KD_CULPRITS of them */
+	struct kd_blame *blames;       /* by slot; one set of slots per bank */
+	struct kd_culprit *tasks;      /* KD_CULPRITS entries */
 	uint32_t cpus, slots;
-	char group[CULPRIT_GROUP_LEN]; /* its control group */
-	struct culprit_group *groups;  /* those of others, by their index in tasks */
+	char group[CULPRIT_GROUP_LEN]; /* its cgroup */
+	struct culprit_group *groups;  /* of other processes, by index in tasks */
 };
 
 static exit_status culprits_select(struct session *session)
@@ -187,7 +187,7 @@ const struct session_part culprits_part = {
 	.free_slot = culprits_free_slot, .close = culprits_close,
 };
 
-/* Copies what was charged, and the wait in progress, at one moment. */
+/* Copies what was charged, and the wait in progress, consistently. */
 static void blame_copy(const struct culprits *culprits, const struct session_view *view,
 		       uint32_t slot, struct kd_blame *blame, struct kd_waiting *waiting)
 {
@@ -206,12 +206,12 @@ static void blame_copy(const struct culprits *culprits, const struct session_vie
 		memset(blame, 0, sizeof(*blame));
 }
 
-/* Rows while they are being made. */
+/* A row under construction. */
 struct reading {
 	const struct culprits *culprits;
 	struct thread_row *row;
 	uint32_t tid;
-	bool real_time; /* the thread */
+	bool real_time; /* of the thread */
 };
 
 /* Whether a task that is not of real time had the CPU by a limit of those that are: a thread
@@ -248,7 +248,7 @@ static int kind_add(struct reading *reading, enum kd_who who, const struct kd_ch
 	return row_add(reading, &culprit, charge);
 }
 
-/* The group of another process, looked up once; not known if that has ended. */
+/* Looks up the cgroup of another process once; unknown if it has ended. */
 static void group_fill(const struct culprits *culprits, const struct kd_culprit *task,
 		       struct culprit *culprit)
 {
@@ -286,7 +286,7 @@ static void limit_fill(const struct culprits *culprits, const struct kd_culprit 
 	memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
 }
 
-/* Returns false if another one has its entry now, or the key is no task's. */
+/* Returns false if another task has the entry now, or the key belongs to no task. */
 static bool task_read(const struct culprits *culprits, uint32_t key, struct kd_culprit *task,
 		      struct culprit *culprit)
 {
@@ -393,7 +393,7 @@ static uint64_t passed(uint64_t before, uint64_t now, uint64_t most)
 	return now > before ? u64_min(now - before, most) : 0;
 }
 
-/* How long the present run of a CPU is, if it is one of these. */
+/* Returns the length of a CPU's present run, if it is of this kind. */
 static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, uint64_t now)
 {
 	return runqueue->runs == runs && now > runqueue->since ? now - runqueue->since : 0;
@@ -402,8 +402,8 @@ static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, ui
 /* A wait that goes on at the window's end, since the last charge. */
 struct pending {
 	struct kd_waiting *waiting; /* a copy */
-	uint64_t ns;                /* of it in the window */
-	uint64_t before;            /* and before that */
+	uint64_t ns;                /* in the window */
+	uint64_t before;            /* before the window */
 	bool woken, seen;
 };
 
@@ -494,7 +494,7 @@ static struct kd_charge charged(const struct thread_row *row)
 }
 
 /* The scheduler may have counted the end of a wait as running (switch_lead() in
- * bpf/sched.bpf.h), most often on a CPU that was idle. */
+ * bpf/sched.bpf.h), mostly on an idle CPU. */
 static void excess_take(struct thread_row *row, uint64_t excess, bool woken)
 {
 	culprits_sort(row->culprits, row->n_culprits);
@@ -513,7 +513,7 @@ static void excess_take(struct thread_row *row, uint64_t excess, bool woken)
 	}
 }
 
-/* Makes the rows add up to the ledger's waits, and moves what limits took to their line. */
+/* Makes the rows add up to the ledger's waits, and moves time taken by limits to their line. */
 static int ledger_settle(struct reading *reading)
 {
 	struct thread_row *row = reading->row;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What entering and leaving the kernel costs beyond what the programs see of it: the
- * tracepoints of system calls and interrupts are behind the entry and before the exit, and
- * the programs themselves read the clock in their middle. */
+/* Cost of entering and leaving the kernel that the programs do not measure. The tracepoints of
+ * system calls and interrupts come after the entry and before the exit, and the programs read
+ * the clock in their middle. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdbool.h>
@@ -24,11 +24,11 @@
 
 #define IRQ_ROUNDS 15
 #define ROUNDS_LEAST 5
-#define PATIENCE_NS 50000             /* until one is not expected any more */
-#define ALL_NS (1000 * NSEC_PER_USEC) /* for all of them */
+#define PATIENCE_NS 50000             /* until an interrupt is given up */
+#define ALL_NS (1000 * NSEC_PER_USEC) /* for all rounds */
 #define TIMER_NS 5000                 /* ahead: the call that sets it has returned */
 
-/* What the programs have seen of interrupts of this thread, ns. */
+/* Returns the time that the programs measured for interrupts of this thread, ns. */
 static uint64_t irqs_seen(const struct kd_record *record)
 {
 	const volatile struct kd_overlay *hard = &record->hardirq_ns, *soft = &record->softirq_ns;
@@ -39,9 +39,9 @@ static uint64_t irqs_seen(const struct kd_record *record)
 	return ns;
 }
 
-/* Waits, without a call, for an interrupt and returns what it took beyond what the programs have
- * seen; 0: none came. before: what they had seen. step: the least time between two readings of
- * the clock so far. */
+/* Spins until an interrupt, without a call, and returns its time beyond what the programs
+ * measured; 0: none came. before: what they had measured. step: the shortest interval between
+ * two clock readings so far. */
 static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uint64_t *step)
 {
 	uint64_t from = clock_monotonic(), last = from, seen = irqs_seen(record), then, ns;
@@ -49,7 +49,7 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 	for (uint64_t end = from + PATIENCE_NS; last < end; seen = irqs_seen(record)) {
 		if (seen != before)
 			break;
-		/* So nothing was seen before this, and the interrupt comes after from. */
+		/* Nothing was measured before this, and the interrupt comes after from. */
 		from = last;
 		last = clock_monotonic();
 		if (last > from)
@@ -65,10 +65,10 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 
 struct timer {
 	int fd;
-	uint64_t set; /* what setting it took the last time: in a virtual machine 20 us or more */
+	uint64_t set; /* time of the last set: in a virtual machine 20 us or more */
 };
 
-/* Asks for an interrupt. Returns false if none will come. */
+/* Arms the timer. Returns false if no interrupt will come. */
 static bool timer_set(struct timer *timer)
 {
 	const struct itimerspec after = {
@@ -108,19 +108,19 @@ static uint64_t irqs_measure(const struct kd_record *record)
 /* --- Costs of entering the kernel --- */
 
 #define ROUNDS 15
-#define CALLS 40       /* in a round: 10 us, seldom interrupted */
-#define MOST_NS 100000 /* a machine on which that takes longer is not to be judged by it */
+#define CALLS 40       /* in a round: 10 us, rarely interrupted */
+#define MOST_NS 100000 /* machines on which it takes longer are not corrected */
 
-/* Page faults: so few pages are never one large one. A fault takes up to 35 us in a virtual
- * machine, so all of them are the longest part of these measurements. */
+/* Page faults: so few pages never become a huge page. A fault takes up to 35 us in a virtual
+ * machine, so faults take most of the time of these measurements. */
 #define PAGES 8
 #define PAGE_ROUNDS 6
 
-/* Signals: each takes four calls and an exception's way back. */
+/* Signals: each takes four calls and a return from an exception. */
 #define SIGNALS 10
 #define SIGNAL_ROUNDS 6
 
-/* The least of all rounds is the one in which nothing came between. ns of CALLS. */
+/* The shortest round is an undisturbed one. ns of CALLS. */
 static uint64_t calls_measure(void)
 {
 	uint64_t least = MOST_NS * CALLS;
@@ -135,7 +135,7 @@ static uint64_t calls_measure(void)
 	return least;
 }
 
-/* What a round has booked as user mode, per call. */
+/* Returns the user time accounted per call in a round. */
 static uint64_t round_measure(const struct kd_record *record)
 {
 	const volatile __u64 *user = &record->ns[KD_USER];
@@ -157,7 +157,7 @@ static uint64_t rounds_measure(const struct kd_record *record)
 	return least < MOST_NS ? least : 0;
 }
 
-/* What a round of touching pages for the first time has booked as user mode, per page. */
+/* Returns the user time accounted per page, in a round of first touches. */
 static uint64_t pages_booked(const struct kd_record *record, volatile char *pages, size_t size)
 {
 	const volatile __u64 *user = &record->ns[KD_USER], *faults = &record->timed_faults;
@@ -168,7 +168,7 @@ static uint64_t pages_booked(const struct kd_record *record, volatile char *page
 	return *faults == count + PAGES - 1 ? (*user - before) / (PAGES - 1) : MOST_NS;
 }
 
-/* The same by the clock. */
+/* Returns the clock time per page of such a round. */
 static uint64_t pages_took(volatile char *pages, size_t size)
 {
 	uint64_t before = clock_monotonic();
@@ -202,8 +202,8 @@ static void signal_taken(int signal)
 	(void)signal;
 }
 
-/* What a round of signals to this thread has booked as user mode beyond the two calls of each:
- * calling the handler. */
+/* Returns the user time accounted for calling the handler, per signal to this thread, beyond the
+ * four calls of each. */
 static uint64_t signals_booked(const struct kd_record *record, uint64_t call_ns)
 {
 	const volatile __u64 *user = &record->ns[KD_USER], *signals = &record->signals;
@@ -231,7 +231,7 @@ static uint64_t signals_measure(const struct kd_record *record, uint64_t call_ns
 	return least < MOST_NS ? least : 0;
 }
 
-/* Before the programs are attached: a call that does next to nothing, and a page fault. */
+/* Before the programs are attached: measures a nearly empty call, and a page fault. */
 static exit_status bare_measure(struct session *session)
 {
 	session->bare_call_ns = calls_measure() / CALLS;
@@ -241,7 +241,7 @@ static exit_status bare_measure(struct session *session)
 
 const struct session_part bare_part = { .attach = bare_measure };
 
-/* A window of this thread: in shared memory, from start on. */
+/* Begins a window of this thread: in shared memory, from start on. */
 static void window_begin(struct kernel_delay *skel, struct kd_thread *thread)
 {
 	struct kernel_delay__data_word *shared = skel->data_word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Timing page faults, as long as there are not too many, and time in reclaim. */
+/* Times page faults, unless there are too many, and reclaim. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,43 +23,43 @@
 #define SECTION "THREAD TIME"
 
 #define FAULTS_RECLAIMS 4 /* pairs of tracepoints */
-#define FAULTS_PAUSES 64  /* remembered; of those long ago several are one */
+#define FAULTS_PAUSES 64  /* kept; old entries combine several pauses */
 
-/* When faults were not timed, ns of CLOCK_MONOTONIC; to: KD_NEVER if they still are not. And how
- * long, if that are several pauses. */
+/* A time without timed faults, ns of CLOCK_MONOTONIC; to: KD_NEVER if it goes on. ns: total
+ * length, if it combines several pauses. */
 struct faults_pause {
 	uint64_t from, to, ns;
 };
 
-/* What timing them took on one CPU beyond its share of the time, ns. */
+/* Time that timing took on one CPU beyond its share, ns. */
 struct faults_account {
-	uint64_t target;          /* of what the target's threads have run */
-	uint64_t foreign;         /* of all time, for the faults of others */
+	uint64_t target;          /* share of the run time of the target's threads */
+	uint64_t foreign;         /* share of all time, for faults of others */
 	struct kd_fault_cpu paid; /* what of it is in there */
 };
 
 struct faults {
 	struct kernel_delay *skel;
 	struct bpf_link *reclaim[2 * FAULTS_RECLAIMS];
-	int *events; /* of perf: two for each CPU; -1: none */
+	int *events; /* perf events: two for each CPU; -1: none */
 	size_t n_events;
 	struct kd_fault_cpu *cpus; /* memory of the map */
 	struct faults_account *accounts;
 	uint32_t n_cpus;
-	uint64_t looked_at; /* ns of CLOCK_MONOTONIC */
+	uint64_t looked_at; /* last look, ns of CLOCK_MONOTONIC */
 	struct faults_pause pauses[FAULTS_PAUSES];
 	size_t n_pauses;
 	bool timed;
 };
 
-/* Timing may take 5 % of the time, and so much more once: thousands of faults, as when a
- * program starts, are timed. */
+/* Timing may take 5 % of the time, plus an initial credit: thousands of faults, as at a
+ * program's start, are timed. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
-#define EARNED 20 /* one part of so many */
+#define EARNED 20 /* one part in this many */
 #define DEBT_NS (5 * NSEC_PER_MSEC)
 
-/* What a fault costs, as a part of what a system call does: more than was measured (see
- * OVERHEAD in the manual page). */
+/* Cost of a fault, relative to that of a system call: higher than measured (see OVERHEAD in the
+ * manual page). */
 #define TARGET_PRICE(call_ns) u64_max(2 * (call_ns), 300)
 #define FOREIGN_PRICE(call_ns) u64_max((call_ns) / 2, 100)
 
@@ -67,7 +67,7 @@ struct faults {
  * began before, but for those that sleep. */
 #define DRAIN_NS NSEC_PER_MSEC
 
-/* All in the context of the thread that looks for memory. */
+/* All run in the context of the thread that allocates memory. */
 static const struct {
 	const char *begin, *end;
 	bool node; /* a node's own, instead of taking memory of another one */
@@ -92,7 +92,7 @@ static exit_status faults_select(struct session *session)
 	return session_room(skel->maps.kd_fault_cpus, session->cpus);
 }
 
-/* Returns a descriptor, or a negative errno. */
+/* Returns a descriptor or a negative errno. */
 static int event_open(const struct bpf_program *program, int cpu, uint64_t config)
 {
 	struct perf_event_attr attr = {
@@ -126,7 +126,7 @@ static void cpu_close(struct faults *faults, int cpu)
 	}
 }
 
-/* Events of whatever runs on a CPU: those of threads would have to be two for each, and cost
+/* Opens events for everything on a CPU. Events of threads would need two for each, and cost time
  * at every switch. Returns 0 or a negative errno. */
 static int cpu_open(struct faults *faults, int cpu)
 {
@@ -182,7 +182,7 @@ static void events_switch(const struct faults *faults, bool on)
 			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Without its events, faults that begin there are not looked at. */
+/* Without its events, faults that begin there are ignored. */
 static int faults_turn_cpu(struct session *session, int cpu, bool online)
 {
 	struct faults *faults = session->faults;
@@ -208,7 +208,7 @@ static void begin_detach(struct faults *faults)
 	faults->skel->links.kd_page_fault_user = NULL;
 }
 
-/* Which few machines are set to do (node_reclaim_enabled() in include/linux/swap.h). */
+/* True if nodes reclaim, as few machines do (node_reclaim_enabled() in include/linux/swap.h). */
 static bool nodes_reclaim(void)
 {
 	FILE *file = fopen("/proc/sys/vm/zone_reclaim_mode", "re");
@@ -232,7 +232,7 @@ static exit_status reclaims_attach(struct faults *faults, struct programs *progr
 			continue;
 		link[1] = bpf_program__attach_raw_tracepoint(faults->skel->progs.kd_reclaim_end,
 							     reclaims[i].end);
-		/* Not without an end. */
+		/* Only with an end. */
 		if (link[1])
 			link[0] = bpf_program__attach_raw_tracepoint(
 				faults->skel->progs.kd_reclaim_begin, reclaims[i].begin);
@@ -245,14 +245,14 @@ static exit_status reclaims_attach(struct faults *faults, struct programs *progr
 	return status;
 }
 
-/* What this kernel does not give is left out, and is among the absences then. */
+/* Leaves out what this kernel lacks, and lists it among the absences. */
 static exit_status faults_attach(struct session *session)
 {
 	struct faults *faults = session->faults;
 	int error = reclaims_attach(faults, &session->programs);
 
 	if (error || !faults->skel->links.kd_page_fault_user)
-		return error; /* what is missing has been noted */
+		return error; /* missing parts are noted already */
 	faults->cpus = session_map(session, faults->skel->maps.kd_fault_cpus);
 	if (!faults->cpus)
 		return EX_OSERR;
@@ -275,7 +275,7 @@ static exit_status faults_attach(struct session *session)
 	return 0;
 }
 
-/* Makes two of them one each, so that there is room for as many again. */
+/* Combines pauses in pairs, which frees half of the entries. */
 static void pauses_thin(struct faults *faults)
 {
 	struct faults_pause *pauses = faults->pauses;

@@ -9,15 +9,15 @@
 
 #include "session_windows.h"
 
-/* What a map holds. Read and removed with one call for many: a call for each entry was an eighth of
- * what the live view takes. */
+/* Entries of a map. Reads and removes many with one call: a call for each entry was an eighth of
+ * the cost of the live view. */
 struct hash_entries {
 	char *keys, *values;
 	uint32_t n, room;
 	size_t key, value; /* bytes */
 };
 
-/* In a bucket's chain there may be more than is left of the room: then it is doubled. */
+/* A bucket's chain may be longer than the remaining space, which then is doubled. */
 static int entries_grow(struct hash_entries *entries)
 {
 	uint32_t room = entries->room ? entries->room * 2 : 256;
@@ -57,7 +57,7 @@ static int entries_read(struct hash_entries *entries, int fd)
 	return result == -ENOENT ? 0 : result;
 }
 
-/* The first n. One that has gone already ends a batch. Returns how many it has removed. */
+/* Removes the first n entries. A missing entry ends a batch. Returns how many it removed. */
 static uint32_t entries_remove(const struct hash_entries *entries, uint32_t n, int fd)
 {
 	uint32_t removed = 0, i = 0;
@@ -75,7 +75,7 @@ static uint32_t entries_remove(const struct hash_entries *entries, uint32_t n, i
 	return removed;
 }
 
-/* Whether it is to be removed. */
+/* True if the entry is to be removed. */
 static bool entry_take(const struct session_hash *hash, const void *key, const void *value,
 		       session_found_fn *found, int *result)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ring of what interrupts threads. */
+/* The ring of interruptions of threads. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "session_reads.h"
 #include "kernel_delay.skel.h"
 
-/* Parts of 72 bytes in the 20 ms until they are read: some 700,000 a second. */
+/* Holds 72-byte records for the 20 ms until the next read: about 700,000 a second. */
 #define RING_BYTES (1U << 20)
 
-/* Zeroed: there is none. */
+/* Zeroed: no ring. */
 struct interruption_ring {
 	struct ring_buffer *ring;
 	interruption_fn *found; /* of the walk in progress */
@@ -26,8 +26,8 @@ static exit_status interruptions_select(struct session *session)
 	bool wanted = session->config->interruptions;
 
 	session->skel->rodata->kd_interruptions_wanted = wanted;
-	/* There is always one: before Linux 6.8 the verifier looks at global functions that nobody
-	 * calls, too (2afae08c9dcb), and refuses a map that does not exist. */
+	/* The map always exists: before Linux 6.8 the verifier also checks uncalled global
+	 * functions (2afae08c9dcb), and refuses a missing map. */
 	return session_room(session->skel->maps.kd_interruptions,
 			    wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
 }

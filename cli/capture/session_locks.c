@@ -25,18 +25,18 @@
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 
-/* --- Which variables of the program the locks are that its threads waited for --- */
+/* --- Variables of the program for the locks that its threads waited for --- */
 
-#define MOST_ASKED 1024 /* addresses at a time that are not known yet */
+#define MOST_ASKED 1024 /* unresolved addresses at a time */
 #define MOST_KNOWN 8192
-/* For so long what was found is taken to be so still: libraries come and go. */
+/* Results are reused for this long: libraries come and go. */
 #define KNOWN_NS (60 * NSEC_PER_SEC)
-/* What a file system that does not answer, or a process that maps memory, may take. */
+/* Time limit for a file system that does not answer, or a process that maps memory. */
 #define PATIENCE NSEC_PER_SEC
 
 struct known_place {
 	pid_t pid;
-	uint64_t start; /* of the process, as in its row: a PID is used again */
+	uint64_t start; /* of the process, as in its row: PIDs are reused */
 	uint64_t address;
 	struct data_place place;
 };
@@ -45,11 +45,11 @@ struct lock_places {
 	struct signals *signals;
 	void *tree; /* of struct known_place */
 	size_t n;
-	uint64_t since; /* CLOCK_MONOTONIC ns: of the oldest of them */
+	uint64_t since; /* CLOCK_MONOTONIC ns: of the oldest one */
 	struct known_place *asked[MOST_ASKED];
 	size_t n_asked;
 	bool gave_up;
-	pid_t kept; /* a killed child that has not ended yet; 0: none */
+	pid_t kept; /* a killed child that has not ended; 0: none */
 };
 
 struct lock_places *lock_places_new(struct signals *signals)
@@ -69,7 +69,7 @@ static void places_forget(struct lock_places *places)
 	places->gave_up = false;
 }
 
-/* Whether one that was killed is there still, as a file system keeps it. */
+/* True if a killed child still exists, blocked by a file system. */
 static bool child_is_kept(struct lock_places *places)
 {
 	if (places->kept && waitpid(places->kept, NULL, WNOHANG))
@@ -102,7 +102,7 @@ static int by_asked(const void *a, const void *b)
 	return by_address(*(struct known_place *const *)a, *(struct known_place *const *)b);
 }
 
-/* Notes that an address is asked for, unless it is known. */
+/* Adds an address to look up, unless it is resolved. */
 static int place_ask(struct lock_places *places, const struct known_place *wanted)
 {
 	struct known_place *known;
@@ -135,8 +135,8 @@ static int place_take(struct lock_places *places, const struct known_place *want
 		       ?: field_own(&lock->object, place->object, sizeof(place->object));
 }
 
-/* Each lock of a process that is there still: of what has ended nothing can be read, and several
- * threads in one row may be of several processes. */
+/* Visits each lock of a live process. Nothing can be read of an ended one, and several threads
+ * in one row may belong to several processes. */
 static int locks_each(struct lock_places *places, struct sample *sample, bool ask)
 {
 	int error = 0;
@@ -163,7 +163,7 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 	return error;
 }
 
-/* In the child, which reads files of the target's. Addresses of one process come together. */
+/* In the child, which reads the target's files. Addresses of a process come together. */
 static exit_status places_read(void *context, int socket)
 {
 	const struct lock_places *places = context;
@@ -185,7 +185,7 @@ static exit_status places_read(void *context, int socket)
 	return queries ? 0 : EX_OSERR;
 }
 
-/* They come sorted by address, as those asked are. */
+/* Results arrive sorted by address, like the requests. */
 static exit_status place_receive(void *context, struct packet *packet)
 {
 	const struct lock_places *places = context;
@@ -243,9 +243,9 @@ int lock_places_find(struct lock_places *places, struct sample *sample)
 	return error ? error : locks_each(places, sample, false);
 }
 
-/* --- Which functions of the program waited for locks: from copies of their stacks to words --- */
+/* --- Functions of the program that waited for locks: from stack copies to text --- */
 
-#define MOST_COPIES 1024 /* of a sample */
+#define MOST_COPIES 1024 /* in a sample */
 
 struct caller_copy {
 	struct kd_caller caller;
@@ -256,8 +256,8 @@ struct caller_copy {
 struct lock_callers {
 	struct caller_copy *copies;
 	size_t n, room;
-	uint64_t before; /* numbers of earlier samples: rows of threads that ended in a window which
-			  * is still open may have them */
+	uint64_t before; /* numbers used by earlier samples: rows of threads that ended in a
+			  * window still open may have them */
 	uint64_t lost;
 };
 
@@ -279,8 +279,8 @@ bool lock_callers_wait(const struct lock_callers *callers)
 	return callers->n > 0;
 }
 
-/* Takes over what the kernel side has of a wait of a row's thread, which is of that process: for
- * the row's locks at this address. Returns 0 or -ENOMEM. */
+/* Takes over the BPF side's data on a wait of a row's thread in that process, for the row's
+ * locks at this address. Returns 0 or -ENOMEM. */
 static int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t address,
 			    const struct kd_caller *caller, struct thread_row *row)
 {
@@ -337,7 +337,7 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 			if (lock->caller <= callers->before || number > callers->n)
 				continue;
 			lock_caller_text(callers->copies[number - 1].stack, text);
-			field_own(&lock->called_from, text, sizeof(text)); /* or it is not known */
+			field_own(&lock->called_from, text, sizeof(text)); /* or it is unknown */
 		}
 	}
 	sample->losses[KD_LOSS_CALLERS] += callers->lost;
@@ -345,7 +345,7 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 	callers->n = callers->lost = 0;
 }
 
-/* --- Waits for locks, as the kernel side has counted them --- */
+/* --- Waits for locks, as counted by the BPF side --- */
 
 static bool is_in_namespace(pid_t pid, const char *kind, const struct stat *namespace)
 {
@@ -354,7 +354,7 @@ static bool is_in_namespace(pid_t pid, const char *kind, const struct stat *name
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)proc_thread(pid), kind);
 	if (stat(path, &theirs))
-		return errno == ENOENT; /* it has ended: it is nobody's by now */
+		return errno == ENOENT; /* it has ended */
 	return theirs.st_dev == namespace->st_dev && theirs.st_ino == namespace->st_ino;
 }
 
@@ -375,8 +375,8 @@ static bool same_namespaces(pid_t tgid, const struct processes *processes, const
 	return same;
 }
 
-/* Says which call to look at, and whether TIDs in the target's memory, and its clocks, mean what
- * they say here: of several processes, in all of them. */
+/* Sets which call to look at, and whether TIDs in the target's memory, and its clocks, mean the
+ * same here: with several processes, in all of them. */
 static exit_status locks_select(struct session *session)
 {
 	const struct session_config *config = session->config;
@@ -400,15 +400,15 @@ void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 	file = fopen(path, "re");
 	if (!file)
 		return;
-	/* The line feed at the end is not of the name; others may be. */
+	/* The final line feed is not part of the name; others may be. */
 	length = fread(text, 1, sizeof(text), file);
 	fclose(file);
 	if (length > 0 && length <= KD_COMM_LEN)
 		memcpy(name, text, length - 1);
 }
 
-/* The name that a thread of the target has now; "" if it has ended. pid: of the one that waits
- * for it. */
+/* Reads the present name of a thread of the target; "" if it has ended. pid: of the waiting
+ * thread. */
 static void name_of(const struct session_view *view, pid_t pid, uint32_t tid,
 		    char name[static KD_COMM_LEN])
 {
@@ -447,7 +447,7 @@ static int row_add(const struct session_view *view, const struct kd_lock_key *ke
 	return row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
 }
 
-/* The wait at the window's end is in the row already if it still went on when that was made. */
+/* The row already has the wait at the window's end if it still went on when the row was made. */
 static int lock_found(const struct session_hash *hash, const void *key, const void *value,
 		      struct thread_row *row)
 {
@@ -465,7 +465,7 @@ static int caller_found(const struct session_hash *hash, const void *key_, const
 				key->address, value, row);
 }
 
-/* Waits for locks that nobody looked at, as they were short. */
+/* Reads waits for locks that were too short to look at. */
 static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 {
 	const struct kd_record *record;
@@ -507,7 +507,7 @@ static int locks_read(struct session *session, struct session_hash hash)
 
 const struct session_part locks_part = { .select = locks_select, .read = locks_read };
 
-/* What a thread has done until t, as lock.bpf.h has it. */
+/* Returns what a thread did until t, as in lock.bpf.h. */
 static struct kd_doing doing_until(const struct kd_thread *thread, uint64_t t)
 {
 	struct kd_doing doing = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
@@ -555,7 +555,7 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 		meanwhile->running = above(now.running, locked->before.running);
 		meanwhile->ready = above(now.ready, locked->before.ready);
 		meanwhile->asleep = above(now.asleep, locked->before.asleep);
-		/* It is looked at later than the window's end, on a busy machine by much. */
+		/* The read comes after the window's end, on a busy machine long after. */
 		doing_limit(meanwhile, ns);
 		if (meanwhile->asleep)
 			waits.slept_in = holder.state == KD_UNSEEN ? holder.seed_call

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for locks, as the kernel side has counted them. */
+/* Waits for locks, as counted by the BPF side. */
 #ifndef SESSION_LOCKS_H
 #define SESSION_LOCKS_H
 
@@ -13,33 +13,32 @@
 
 struct lock_callers;
 
-/* The name that a thread of a process has now; left as it is if that has ended. */
+/* Reads the present name of a thread of a process; leaves it unchanged if the thread has ended. */
 void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN]);
 
-/* Adds the wait that a thread was in at the window's end, if it still is: else session_hashes(),
- * which comes after this, has it. Returns 0 or -ENOMEM. */
+/* Adds the wait that a thread was in at the window's end, if it goes on. Otherwise
+ * session_hashes(), which runs later, has it. Returns 0 or -ENOMEM. */
 int locks_read_open(const struct session_view *view, uint32_t slot, const struct kd_thread *thread,
 		    struct thread_row *row);
 
-/* --- Which variables of the program the locks are that its threads waited for --- */
+/* --- Variables of the program for the locks that its threads waited for --- */
 
 struct lock_places;
 
-/* Signals: see signals_wait(); they are not owned. Returns NULL without memory. */
+/* Signals: see signals_wait(); not owned. Returns NULL without memory. */
 struct lock_places *lock_places_new(struct signals *signals);
 
 /* NULL is allowed. */
 void lock_places_free(struct lock_places *places);
 
-/* Completes the rows of locks of a finished sample. What a process has mapped is read by a child
- * of this one, which is given up if that takes too long: then nothing is known of it for a while.
- * Returns 0 or -ENOMEM. */
+/* Completes lock rows of a finished sample. A child reads the mappings of a process. It is given
+ * up if it takes too long: then the process is skipped for a while. Returns 0 or -ENOMEM. */
 int lock_places_find(struct lock_places *places, struct sample *sample);
 
-/* Whether that was given up: who reads the same has to wait, too. */
+/* True if that was given up: other readers of the same files would block too. */
 bool lock_places_gave_up(const struct lock_places *places);
 
-/* --- Which functions of the program waited for locks: from copies of their stacks to words --- */
+/* --- Functions of the program that waited for locks: from stack copies to text --- */
 
 struct stacks;
 
@@ -49,11 +48,11 @@ struct lock_callers *lock_callers_new(void);
 /* NULL is allowed. */
 void lock_callers_free(struct lock_callers *callers);
 
-/* Completes the rows of locks of a finished sample, and forgets what was taken over; without
- * stacks (NULL) only that. */
+/* Completes lock rows of a finished sample, and forgets what was taken over; without stacks
+ * (NULL) only forgets. */
 void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, struct sample *sample);
 
-/* Whether that would do anything. */
+/* True if that has anything to do. */
 bool lock_callers_wait(const struct lock_callers *callers);
 
 #endif

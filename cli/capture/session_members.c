@@ -22,7 +22,7 @@
 
 /* --- Which threads of the target are followed --- */
 
-/* Others get no slot: they cost a lookup. */
+/* Other threads get no slot: they cost a lookup. */
 
 /* True if not all threads are followed. */
 static bool filter_is_on(const struct thread_filter *filter)
@@ -53,13 +53,13 @@ static exit_status filter_select(struct session *session)
 	return 0;
 }
 
-/* Has the iterator give slots to threads that are named by TID, if they are the target's. */
+/* Has the iterator give slots to threads named by TID, if they belong to the target. */
 static exit_status filter_attach(struct session *session)
 {
 	const struct thread_filter *filter = &session->config->filter;
 	int error = 0;
 
-	/* Slots are given to those that were refused one, as soon as the iterator finds them. */
+	/* Threads that were refused a slot get one as soon as the iterator finds them. */
 	for (size_t i = 0; i < filter->n_tids && !error; i++)
 		error = tid_set(session->skel, filter->tids[i], KD_SLOT_REFUSED);
 	if (error)
@@ -69,7 +69,7 @@ static exit_status filter_attach(struct session *session)
 
 const struct session_part filter_part = { .select = filter_select, .attach = filter_attach };
 
-/* --- The processes of a target of several that are known, by PID and start --- */
+/* --- Processes of a target of several, by PID and start --- */
 
 static int by_identity(const void *a, const void *b)
 {
@@ -88,7 +88,7 @@ struct member *member_find(const struct members *members, pid_t pid, uint64_t be
 	return found ? *found : NULL;
 }
 
-/* By the times of a sample. */
+/* Converts to the times of a sample. */
 static uint64_t start_of(const struct members *members, uint64_t began)
 {
 	return began ? began + members->epoch : 0;
@@ -171,9 +171,9 @@ void members_clear(struct members *members)
 	members->by_identity = members->living = NULL;
 }
 
-/* --- A target of several processes: those of a control group --- */
+/* --- A target of several processes: those of a cgroup --- */
 
-/* The kernel's number of a hierarchy, as in /proc/self/cgroup; 0: it has none of version 1. */
+/* Returns the kernel's number of a hierarchy, as in /proc/self/cgroup; 0: none of version 1. */
 static uint32_t hierarchy_of(const struct control_group *group)
 {
 	char line[PATH_MAX + GROUP_CONTROLLERS + 16], *controllers, *path;
@@ -199,7 +199,7 @@ exit_status group_select(struct kernel_delay *skel, const struct control_group *
 {
 	skel->rodata->kd_group = group->id;
 	skel->rodata->kd_hierarchy = hierarchy_of(group);
-	/* Of version 1 a child is born in its parent's group. */
+	/* In version 1, a child is born in its parent's cgroup. */
 	if (!group->version_1)
 		return 0;
 	skel->rodata->kd_follow_fork = 1;

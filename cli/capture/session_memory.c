@@ -18,12 +18,12 @@
 
 /* --- Memory of BPF maps --- */
 
-/* No child gets it: those that read what the target controls are not to write where the BPF
+/* Not inherited by children: those that read what the target controls must not write where BPF
  * programs read. */
 
-#define MUCH (512ULL << 20) /* bytes; of some 17,000 threads with triggers, 55,000 without */
+#define MUCH (512ULL << 20) /* bytes; of about 17,000 threads with triggers, 55,000 without */
 
-/* The kernel's arrays have entries of whole 64-bit words. */
+/* The kernel rounds array entries up to 64-bit words. */
 static size_t array_bytes(const struct bpf_map *map)
 {
 	return bpf_map__max_entries(map) * (((size_t)bpf_map__value_size(map) + 7) & ~(size_t)7);
@@ -80,7 +80,7 @@ void session_memory_keep(struct bpf_object *object)
 	}
 }
 
-/* Arrays have no keys; what a table has for each entry beside key and value, is about this. */
+/* Arrays have no keys. A hash entry's overhead beside key and value is about this. */
 #define TABLE_ENTRY 64
 
 static uint64_t map_bytes(const struct bpf_map *map)
@@ -106,7 +106,7 @@ void session_memory_tell(const struct session *session)
 
 	bpf_object__for_each_map(map, skel->obj)
 	{
-		/* How much is recorded was asked for. */
+		/* The recorder's size was asked for. */
 		if (bpf_map__autocreate(map) && map != skel->maps.kd_recorded)
 			bytes += map_bytes(map);
 	}
@@ -118,15 +118,15 @@ void session_memory_tell(const struct session *session)
 		 config->histograms ? ", and a run without --histogram" : "");
 }
 
-/* --- Queues of numbers that BPF programs take from, too --- */
+/* --- Queues of numbers shared with BPF programs --- */
 
-/* The kernel may refuse the map's lock where that is a resilient one (rqspinlock, since 6.15): here
- * that is waited for. */
+/* The kernel may refuse the map's lock if that is a resilient one (rqspinlock, since 6.15). Here
+ * it is retried. */
 
 #define TRIES 1000
 #define PAUSE_NS (100 * NSEC_PER_USEC)
 
-/* Waits before the next try, if there is one. */
+/* Sleeps before the next try; false if there is none. */
 static bool again(unsigned int tries)
 {
 	if (errno != EBUSY || tries + 1 >= TRIES)
@@ -204,16 +204,16 @@ void session_slot_free(struct session *session, uint32_t slot)
 			 strerror(errno));
 }
 
-/* --- The kernel side's histograms of durations, if there are any --- */
+/* --- Histograms of durations on the BPF side, if any --- */
 
-/* Of a slot's thread: of its runs, its waits, and of some system calls. */
+/* For a slot's thread: runs, waits, and some system calls. */
 #define ROOM_PER_SLOT 8
-#define ROOM_MAX 32768 /* 84 MB for each bank */
+#define ROOM_MAX 32768 /* 84 MB per bank */
 
 struct histograms {
 	struct kd_histogram_set *sets; /* by slot */
-	struct kd_histogram *memory;   /* room of them for each bank */
-	uint32_t room;                 /* 0: there are none */
+	struct kd_histogram *memory;   /* room of them per bank */
+	uint32_t room;                 /* 0: none */
 };
 
 static exit_status histograms_select(struct session *session)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of BPF maps. No child gets it: those that read what the target controls are not to write
- * where the BPF programs read. */
+/* Memory of BPF maps. Not inherited by children: those that read what the target controls must
+ * not write where BPF programs read. */
 #ifndef SESSION_MEMORY_H
 #define SESSION_MEMORY_H
 
@@ -14,34 +14,34 @@ struct bpf_object;
 struct kernel_delay;
 struct session;
 
-/* Maps a map's array for reading and writing, until session_unmap(). Returns NULL after printing
+/* Maps an array map for reading and writing, until session_unmap(). Returns NULL after printing
  * what failed. */
 void *session_map(struct session *session, const struct bpf_map *map);
 void session_unmap(struct session *session);
 
-/* Before loading: makes room in a map. Returns 0, or after printing what failed EX_OSERR. */
+/* Before loading: sets a map's size. Returns 0, or EX_OSERR after printing what failed. */
 exit_status session_room(struct bpf_map *map, uint64_t entries);
 
-/* Neither do children get the variables of a loaded object, which libbpf has mapped. */
+/* Keeps variables of a loaded object, which libbpf has mapped, from children too. */
 void session_memory_keep(struct bpf_object *object);
 
-/* Says what the maps of an object that is about to be loaded will take for threads, if that is
+/* Before loading: reports the memory that an object's maps will take for threads, if that is
  * much, and what takes less. */
 void session_memory_tell(const struct session *session);
 
-/* --- Queues of numbers that BPF programs take from, too --- */
+/* --- Queues of numbers shared with BPF programs --- */
 
-/* Return 0, or -1 with errno set: ENOENT if it is empty, E2BIG if it is full. */
+/* Return 0, or -1 with errno: ENOENT if empty, E2BIG if full. */
 int queue_put(int fd, uint32_t number);
 int queue_take(int fd, uint32_t *number);
 
 /* --- From TIDs to slots, see bpf/target.bpf.h --- */
 
-/* Before loading: room for those of so many slots. As session_room(). */
+/* Before loading: sets the size for this many slots. Returns as session_room() does. */
 exit_status tids_select(struct kernel_delay *skel, uint32_t slots);
 
-/* Before the kernel side does so itself: from now on a TID leads to this slot, or mark;
- * KD_SLOT_FREE: to none. Returns 0 or a negative errno. */
+/* Before the BPF side does so itself: makes a TID lead to this slot, or mark; KD_SLOT_FREE: to
+ * none. Returns 0 or a negative errno. */
 int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "cli/base/log.h"
 
-/* The session's pointer to a part's state. */
+/* Sets the session's pointer to a part's state. */
 static void state_set(struct session *session, const struct session_part *part, void *state)
 {
 	memcpy((char *)session + part->state, &state, sizeof(state));
