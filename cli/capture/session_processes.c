@@ -29,11 +29,11 @@
 #define CHECK_NS (200 * NSEC_PER_MSEC)
 #define REVISIT_NS (10 * NSEC_PER_MSEC) /* SEED_AGE_NS in bpf/seed.bpf.h */
 
-/* Of so many processes titles are read again for each sample. */
+/* With up to this many processes, titles are read again for each sample. */
 #define TITLES_FRESH 256
 #define DESCRIBED_AT_ONCE 16 /* about 1 ms */
 
-/* So many ended ones are worth to be folded. */
+/* Folding pays off from this many ended ones. */
 #define FOLD_LEAST 256
 
 struct several {
@@ -41,15 +41,15 @@ struct several {
 	const struct processes *rules;
 	struct process_describer describer;
 	struct members members;
-	size_t fold_at;             /* so many ended ones are folded */
-	struct process_row *folded; /* those of the window that is open */
+	size_t fold_at;             /* fold at this many ended ones */
+	struct process_row *folded; /* of the open window */
 	size_t n_folded;
-	uint64_t folded_gen;     /* the window's */
-	uint32_t changes, joins; /* of the kernel side, that have been read */
-	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: that those are alive that should be */
+	uint64_t folded_gen;     /* generation of that window */
+	uint32_t changes, joins; /* of the BPF side, already read */
+	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: last check that live ones are alive */
 	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
 	bool lists_newcomers;
-	pid_t *newcomers; /* that have not been taken */
+	pid_t *newcomers; /* not taken yet */
 	size_t n_newcomers, room_newcomers;
 };
 
@@ -185,7 +185,7 @@ static exit_status several_attach(struct session *session)
 	return EX_OSERR;
 }
 
-/* What the kernel side has of one process. Returns 0 or a negative errno. */
+/* Reads the BPF side's entry for a process. Returns 0 or a negative errno. */
 static int process_look(struct several *several, pid_t pid, const struct kd_process *now)
 {
 	struct member *known = member_get(&several->members, pid, now->began);
@@ -282,7 +282,7 @@ static void living_check(struct several *several)
 	}
 }
 
-/* Reads all that the kernel side has, and takes those out that have ended. */
+/* Reads all entries of the BPF side, and removes ended ones. */
 static int table_read(struct several *several)
 {
 	int fd = bpf_map__fd(several->skel->maps.kd_processes);
@@ -347,7 +347,7 @@ int several_look(struct several *several)
 	return error;
 }
 
-/* Another one that has its path now is not it. */
+/* Another cgroup with its path now is a different one. */
 static bool group_is_there(const struct control_group *group)
 {
 	struct stat status;
@@ -375,8 +375,8 @@ struct collecting {
 	struct several *several;
 	const struct session_view *view;
 	struct sample *sample;
-	uint64_t since;       /* what ended before that is of no window any more */
-	struct member **over; /* processes that are to be forgotten */
+	uint64_t since;       /* processes that ended earlier belong to no window */
+	struct member **over; /* processes to forget */
 	size_t n_over, room_over, room;
 	int error;
 };
@@ -403,7 +403,7 @@ static void row_add(struct collecting *collecting, const struct member *known)
 	row->ended = known->ended >= view->start && known->ended <= view->end;
 }
 
-/* Calls visit() with each process, and forgets those that are over then. */
+/* Calls visit() for each process, and forgets those marked. */
 static void collecting_walk(struct collecting *collecting,
 			    void (*visit)(const void *node, VISIT order, void *collecting))
 {
@@ -509,7 +509,7 @@ static void known_collect(const void *node, VISIT visit, void *collecting_)
 
 	if ((visit != postorder && visit != leaf) || collecting->error)
 		return;
-	if (!known->is_used) { /* no thread of it has a part in the window */
+	if (!known->is_used) { /* no thread of it is in the window */
 		if (known->ended && known->ended < collecting->since)
 			over_add(collecting, known);
 		return;

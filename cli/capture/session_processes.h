@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target of several processes: which they are, when they come and end. */
+/* A target of several processes: its members, and when they come and end. */
 #ifndef SESSION_PROCESSES_H
 #define SESSION_PROCESSES_H
 
@@ -12,17 +12,15 @@
 
 struct several;
 
-/* Reads which have begun and ended. Returns 0 or a negative errno. */
+/* Reads which processes began and ended. Returns 0 or a negative errno. */
 int several_look(struct several *several);
 
-/* True if processes were moved into the control group since the last call: the iterator is to
- * visit their threads (KD_VISIT_JOIN). And once more when those are old enough for it that were
- * not then. */
+/* True if processes moved into the cgroup since the last call: the iterator should visit their
+ * threads (KD_VISIT_JOIN). True again when those too young for that are old enough. */
 bool several_joined(struct several *several);
 
-/* Takes up to room PIDs of processes that are of the target and were not when it was looked at, nor
- * are children of its processes; execve is not told of. Returns how many. In runs with triggers in
- * files only. */
+/* Takes up to room PIDs of new processes of the target that are no children of its processes;
+ * execve is not reported. Returns how many. Only in runs with triggers in files. */
 size_t several_newcomers(struct several *several, pid_t *pids, size_t room);
 
 /* False if the target is one process: then none of these does anything. */
@@ -45,11 +43,11 @@ int several_fold_begin(struct several *several, const struct session_view *view,
 		       struct sample *sample);
 void several_fold_end(struct several *several, struct sample *sample);
 
-/* Forgets what was folded: its window is not read. */
+/* Forgets what was folded, as its window is not read. */
 void several_fold_forget(struct several *several);
 
 /* Adds the processes of a sample's threads to it, and forgets those that ended before a time, as
- * there is no window of it left. Returns 0 or -ENOMEM. */
+ * no window has them any more. Returns 0 or -ENOMEM. */
 int several_collect(struct several *several, const struct session_view *view, uint64_t since,
 		    struct sample *sample);
 

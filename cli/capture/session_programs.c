@@ -16,7 +16,7 @@
 #include "session_btf.h"
 #include "kernel_delay.skel.h"
 
-/* --- BPF programs that visit the threads of a process when they are asked to --- */
+/* --- BPF programs that visit the threads of a process on request --- */
 
 /* Part of the session. */
 
@@ -42,7 +42,7 @@ int iterator_run(const struct bpf_link *iterator)
 
 	if (fd < 0)
 		return -errno;
-	/* Having just slept, this CPU's run queue clock is fresh: see seed.bpf.h. */
+	/* After a sleep, this CPU's run queue clock is fresh: see seed.bpf.h. */
 	clock_wait_until(clock_monotonic() + NSEC_PER_USEC);
 	do {
 		got = read(fd, nothing, sizeof(nothing));
@@ -51,7 +51,7 @@ int iterator_run(const struct bpf_link *iterator)
 	return got < 0 ? -errno : 0;
 }
 
-/* --- What each kernel takes --- */
+/* --- What each kernel supports --- */
 
 void programs_absent(struct programs *programs, const char *section, const char *what)
 {
@@ -62,8 +62,8 @@ void programs_absent(struct programs *programs, const char *section, const char 
 		programs->absences[programs->n_absences++] = (struct absence){ section, what };
 }
 
-/* What the report lacks without a tracepoint, by how its name begins. NULL: the
- * tool is nothing without it. Other interrupts are not on every machine. */
+/* What the report lacks without a tracepoint, by prefix of its name. NULL: the tool needs it.
+ * Other interrupts do not exist on every machine. */
 static const struct {
 	const char *prefix, *section, *without;
 } uses[] = {
@@ -99,7 +99,7 @@ static const struct {
 	  .needs = "/sys/devices/system/cpu/cpu0/thermal_throttle" },
 };
 
-/* Notes that a tracepoint is missing. Returns false if nothing works without. */
+/* Notes that a tracepoint is missing. Returns false if nothing works without it. */
 static bool tracepoint_spare(struct programs *programs, const char *tracepoint)
 {
 	size_t use = 0;
@@ -206,7 +206,7 @@ exit_status programs_select(struct programs *programs)
 	return status;
 }
 
-/* In this mode no program may read the kernel's memory. */
+/* True in lockdown mode, where no program may read kernel memory. */
 static bool kernel_is_locked_down(void)
 {
 	char mode[128] = "";
@@ -264,8 +264,8 @@ exit_status programs_load(struct programs *programs)
 	return error ? load_failed(error) : 0;
 }
 
-/* What is not for want of memory, descriptors or permission is for want of the tracepoint, or of
- * what it needs of the machine. */
+/* Errors other than lack of memory, descriptors or permission mean that the tracepoint, or what
+ * it needs of the machine, is missing. */
 static bool is_missing(int error)
 {
 	return error != ENOMEM && error != EMFILE && error != ENFILE && error != EPERM &&
@@ -294,7 +294,7 @@ exit_status programs_unattached(struct programs *programs, const char *tracepoin
 	return 0;
 }
 
-/* errno says why. Returns 0 if the report can do without. */
+/* errno says why. Returns 0 if the report can do without it. */
 static exit_status attach_failed(struct programs *programs, const char *tracepoint)
 {
 	int error = errno;
@@ -323,14 +323,14 @@ static exit_status vectors_attach(struct programs *programs)
 	return status;
 }
 
-/* Whether it is attached to the tracepoint that its section names. */
+/* True if it attaches to the tracepoint that its section names. */
 static bool program_is_attached(const struct programs *programs, const struct bpf_program *program)
 {
 	return bpf_program__autoload(program) && !program_is_optional(programs, program) &&
 	       program != programs->skel->progs.kd_task_iter;
 }
 
-/* Has those at the other tracepoints of wake-ups go on in the one that does their work. */
+/* Has programs at the other wakeup tracepoints continue in the one that does the work. */
 static exit_status wakeups_join(struct programs *programs)
 {
 	int array = bpf_map__fd(programs->skel->maps.kd_wakeups);
@@ -406,10 +406,10 @@ uint64_t programs_skipped(const struct programs *programs)
 	return skipped;
 }
 
-/* The verifier allows no more functions (BPF_MAX_SUBPROGS, include/linux/bpf_verifier.h). */
+/* The verifier's limit (BPF_MAX_SUBPROGS, include/linux/bpf_verifier.h). */
 #define FUNCTIONS_MAX 256
 
-/* A kernel that hides its addresses says 0 of each. */
+/* A kernel that hides its addresses reports 0 for each. */
 static int program_code(const struct bpf_program *program, code_fn *found, void *context)
 {
 	__u64 addresses[FUNCTIONS_MAX] = { 0 };

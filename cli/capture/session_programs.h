@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the BPF programs a kernel takes. */
+/* Chooses the BPF programs that a kernel supports. */
 #ifndef SESSION_PROGRAMS_H
 #define SESSION_PROGRAMS_H
 
@@ -13,7 +13,7 @@
 #include "session_types.h"
 
 #define MAX_ABSENCES 8
-#define VECTORS 6 /* interrupts without a line, but for the NMI */
+#define VECTORS 6 /* interrupts without a line, except the NMI */
 
 struct bpf_link;
 struct bpf_program;
@@ -23,31 +23,31 @@ struct session_btf;
 struct programs {
 	struct kernel_delay *skel;
 	struct session_btf *btf;
-	bool classic; /* raw tracepoints of system calls may be preempted: not used */
-	struct absence absences[MAX_ABSENCES]; /* what the report lacks; no two alike */
+	bool classic; /* raw tracepoints of system calls may be preempted, so are not used */
+	struct absence absences[MAX_ABSENCES]; /* what the report lacks; all different */
 	size_t n_absences;
 	struct bpf_link
 		*vectors[VECTORS][2]; /* of one program at their entries, and one at their exits */
 };
 
-/* Switches on the programs that every run needs. Those that need the kernel's BTF are left
- * out if their tracepoint is not in it. To be called before loading. Returns 0, or after
- * printing what is missing EX_OSERR. */
+/* Enables the programs that every run needs. Leaves out programs that need kernel BTF, if it
+ * lacks their tracepoint. Call it before loading. Returns 0, or EX_OSERR after printing what is
+ * missing. */
 exit_status programs_select(struct programs *programs);
 
-/* Loads what was selected. Returns 0, or after printing what failed EX_NOPERM, EX_OSERR
- * or EX_OSFILE. */
+/* Loads what was selected. Returns 0, or EX_NOPERM, EX_OSERR or EX_OSFILE after printing what
+ * failed. */
 exit_status programs_load(struct programs *programs);
 
-/* Attaches what was loaded. A section whose tracepoint is not there is left out. Returns 0, or
- * after printing what failed EX_NOPERM or EX_OSERR. */
+/* Attaches what was loaded. Leaves out sections without a tracepoint. Returns 0, or EX_NOPERM or
+ * EX_OSERR after printing what failed. */
 exit_status programs_attach(struct programs *programs);
 
-/* Detaches what the skeleton has no link for. Harmless if nothing was attached. */
+/* Detaches links that the skeleton does not have. Harmless if nothing was attached. */
 void programs_close(struct programs *programs);
 
-/* Notes that a section, as the report calls it, is not as it should be. Both texts have to
- * outlive the run. */
+/* Notes that a section, as named in the report, is not as it should be. Both texts must outlive
+ * the run. */
 void programs_absent(struct programs *programs, const char *section, const char *what);
 
 /* Judges by errno why a tracepoint could not be attached to. Where the kernel has none, notes what
@@ -56,28 +56,27 @@ void programs_absent(struct programs *programs, const char *section, const char 
 exit_status programs_unattached(struct programs *programs, const char *tracepoint,
 				const char *section, const char *without);
 
-/* Attaches the program that counts upcalls, if it was loaded; if that fails, the
- * section is left out. */
+/* Attaches the program that counts upcalls, if loaded; leaves out the section on failure. */
 void programs_attach_upcalls(struct programs *programs);
 
-/* How many runs of one program the kernel has skipped since it was loaded. */
+/* Returns how many runs of a program the kernel has skipped since it was loaded. */
 uint64_t program_skipped(const struct bpf_program *program);
 
-/* How many runs of the programs the kernel has skipped since they were loaded. */
+/* Returns how many runs of the programs the kernel has skipped since loading. */
 uint64_t programs_skipped(const struct programs *programs);
 
-/* Finds the machine code of each function of the loaded programs, unless the kernel hides
- * where that is: size bytes from an address on. Returns 0, or what is not 0 of what
- * found() returned. */
+/* Finds the machine code of each function of the loaded programs, unless the kernel hides its
+ * address: size bytes from an address on. Returns 0, or the first result of found() other than
+ * 0. */
 typedef int code_fn(void *context, uint64_t address, uint64_t size);
 int programs_code(const struct programs *programs, code_fn *found, void *context);
 
-/* --- BPF programs that visit the threads of a process when they are asked to --- */
+/* --- BPF programs that visit the threads of a process on request --- */
 
 /* Part of the session. */
 
-/* For one process, where the kernel can filter (6.1), else for all. Returns NULL
- * after printing what failed. The caller destroys the link. */
+/* For one process if the kernel can filter (6.1), else for all. Returns NULL after printing what
+ * failed. The caller destroys the link. */
 struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid);
 
 /* Visits all threads. Returns 0 or a negative errno. */

@@ -60,7 +60,7 @@ uint64_t recorder_bytes(const struct recorder *recorder)
 	       sizeof(*recorder->rings.events);
 }
 
-/* Its thread's name is kept. */
+/* Keeps its thread's name. */
 static void recorder_free_slot(struct session *session, uint32_t slot)
 {
 	struct recorder *recorder = session->recorder;

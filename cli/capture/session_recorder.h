@@ -9,22 +9,22 @@
 #include "bpf/kernel_delay.h"
 #include "recorder_rings.h"
 
-/* The name of a thread that has ended, and whose slot another one may have by now. */
+/* Name of an ended thread, whose slot may belong to another one by now. */
 struct ended_name {
 	uint32_t tid, tgid;
 	char comm[KD_COMM_LEN];
 };
-#define ENDED_NAMES 4096 /* the last ones */
+#define ENDED_NAMES 4096 /* the latest ones */
 
 struct recorder {
 	struct recorder_rings rings;
-	struct kd_followed *followed; /* KD_FOLLOWED of them */
-	uint64_t began;           /* CLOCK_MONOTONIC: what happened before is not in the rings */
-	struct ended_name *ended; /* NULL: nothing is recorded */
-	size_t n_ended;           /* grows for ever: the next one's is n_ended % ENDED_NAMES */
+	struct kd_followed *followed; /* KD_FOLLOWED entries */
+	uint64_t began;               /* CLOCK_MONOTONIC: earlier events are not in the rings */
+	struct ended_name *ended;     /* NULL: nothing is recorded */
+	size_t n_ended;               /* never wraps: the next index is n_ended % ENDED_NAMES */
 };
 
-/* How many bytes the rings have. */
+/* Returns the size of the rings, bytes. */
 uint64_t recorder_bytes(const struct recorder *recorder);
 
 #endif

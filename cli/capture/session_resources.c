@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What threads read and write, their requests to disks, and what TCP sends again, as the kernel
- * side counts it. */
+/* Reads and writes of threads, their disk requests, and TCP retransmissions, as counted by the
+ * BPF side. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,7 +28,7 @@
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
 
-/* --- Which process of a sample has a socket open, by /proc/PID/fd --- */
+/* --- Processes of a sample that have a socket open, by /proc/PID/fd --- */
 
 struct socket_owner {
 	uint64_t inode; /* of the socket */
@@ -48,7 +48,7 @@ static int by_inode(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* A process that has ended has none. Returns 0 or -ENOMEM. */
+/* An ended process has none. Returns 0 or -ENOMEM. */
 static int process_read(struct socket_owners *owners, pid_t pid)
 {
 	char path[32], target[64];
@@ -86,8 +86,8 @@ static void socket_owners_free(struct socket_owners *owners)
 	free(owners);
 }
 
-/* Of the processes in sample->usages, as they are now; of several that have one the first. The
- * caller frees it. Returns NULL without memory. */
+/* Finds sockets of the processes in sample->usages, as they are now; of several owners, the
+ * first. The caller frees it. Returns NULL without memory. */
 static struct socket_owners *socket_owners_new(const struct sample *sample)
 {
 	struct socket_owners *owners = calloc(1, sizeof(*owners));
@@ -104,7 +104,7 @@ static struct socket_owners *socket_owners_new(const struct sample *sample)
 	return owners;
 }
 
-/* NULL if none of them has it. */
+/* Returns NULL if none of them has it. */
 static const struct socket_owner *socket_owners_find(const struct socket_owners *owners,
 						     uint64_t inode)
 {
@@ -113,20 +113,20 @@ static const struct socket_owner *socket_owners_find(const struct socket_owners 
 	return owners->n ? bsearch(&key, owners->all, owners->n, sizeof(key), by_inode) : NULL;
 }
 
-/* --- What threads read and write --- */
+/* --- Reads and writes of threads --- */
 
 #define RESOURCE_HOOKS 9
 
 struct resources {
 	bool on;
-	struct kd_io_record *records; /* banks of slots */
+	struct kd_io_record *records; /* slots for each bank */
 	struct bpf_link *links[RESOURCE_HOOKS];
 };
 
 struct hook {
 	struct bpf_program *program;
 	const char *tracepoint;
-	const char *section, *without; /* what the report lacks without it; NULL: nothing */
+	const char *section, *without; /* what the report lacks otherwise; NULL: nothing */
 };
 
 #define DISKS "THREAD BLOCK I/O STATISTICS"
@@ -159,7 +159,7 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 	return hooks[i];
 }
 
-/* All that is here is loaded only if it is wanted. */
+/* Loads all of this only if it is wanted. */
 static exit_status resources_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
@@ -290,7 +290,7 @@ static int resent_add(struct sample *sample, size_t *room, const struct kd_resen
 	return 0;
 }
 
-/* Entries of other windows that wait to be read stay. */
+/* Unread entries of other windows stay. */
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
 {
 	int fd = bpf_map__fd(session->skel->maps.kd_resent), error = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What of threads is in hashes of its own: calls beyond their tables, who moved and who stopped
- * them, and waits at descriptors. */
+/* Data of threads in separate hashes: calls beyond their tables, moves to other CPUs, stops, and
+ * waits at descriptors. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "session_reads.h"
 #include "kernel_delay.skel.h"
 
-/* --- System calls that found no entry in their thread's table --- */
+/* --- System calls without an entry in their thread's table --- */
 
 int session_overflow(struct session *session, session_overflow_fn *found, void *context)
 {
@@ -46,9 +46,9 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 	return result < 0 ? result : 0;
 }
 
-/* --- Who moved threads to other CPUs, as the kernel side has noted it --- */
+/* --- Moves of threads to other CPUs, as noted by the BPF side --- */
 
-/* Says which call to look at. */
+/* Sets which call to look at. */
 static exit_status movers_select(struct session *session)
 {
 	int affinity = syscall_number("sched_setaffinity");
@@ -84,9 +84,9 @@ static int movers_read(struct session *session, struct session_hash hash)
 
 const struct session_part movers_part = { .select = movers_select, .read = movers_read };
 
-/* --- Who stopped threads, as the kernel side has noted it --- */
+/* --- Stops of threads, as noted by the BPF side --- */
 
-/* What of the thread's stops has no row yet, ns. */
+/* Returns the thread's stopped time that has no row yet, ns. */
 static uint64_t left_of(const struct thread_row *row)
 {
 	uint64_t left = row->ledger.ns[LEDGER_STOPPED];
@@ -96,7 +96,7 @@ static uint64_t left_of(const struct thread_row *row)
 	return left;
 }
 
-/* No more than there is: one that goes on may have ended while it was being read. */
+/* Adds no more than is left: a stop in progress may have ended during the read. */
 static int stop_add(struct thread_row *row, const struct kd_stopper *by, struct kd_count stops)
 {
 	struct stop_row stop = {
@@ -125,7 +125,7 @@ static int stop_found(const struct session_hash *hash, const void *key, const vo
 	return stop_add(row, &times->by, times->count);
 }
 
-/* Also what of their time nobody is known for. */
+/* Also adds time without a known origin. */
 static int stops_read(struct session *session, struct session_hash hash)
 {
 	static const struct kd_stopper nobody;
@@ -162,7 +162,7 @@ int stops_read_open(const struct session_view *view, const struct kd_thread *thr
 	return stop_add(row, &thread->stopper, (struct kd_count){ 1, ns, ns });
 }
 
-/* --- Waits at descriptors, as the kernel side has counted them --- */
+/* --- Waits at descriptors, as counted by the BPF side --- */
 
 static exit_status files_select(struct session *session)
 {
@@ -170,7 +170,7 @@ static exit_status files_select(struct session *session)
 			    KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * session->slots);
 }
 
-/* As file_visit() of descriptor.bpf.h has it. */
+/* As in file_visit() of descriptor.bpf.h. */
 static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
 {
 	bool seeded = thread->state == KD_UNSEEN;
@@ -214,7 +214,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 
-/* Those at which nobody looked. */
+/* Adds waits that were not looked at. */
 static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, struct thread_row *row)
 {
 	const struct descriptor_row descriptor = {
@@ -229,7 +229,7 @@ static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, str
 			    : 0;
 }
 
-/* Those that were short. */
+/* Reads short waits. */
 static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 {
 	const struct kd_record *record;
@@ -255,7 +255,7 @@ static int files_read(struct session *session, struct session_hash hash)
 	hash.map = skel->maps.kd_files;
 	hash.context = session->file_names;
 	result = session_hash_read(&hash, file_found, &removed);
-	/* The kernel side adds to it meanwhile. */
+	/* The BPF side adds to it meanwhile. */
 	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
 	return result;
 }

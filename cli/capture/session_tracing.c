@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The programs that leave traces, and their ring. */
+/* Programs that leave traces, and their ring. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -26,18 +26,18 @@ struct tracing {
 	struct bpf_link *wakers[WAKERS_PROGRAMS];
 	struct ring_buffer *ring;
 	struct bpf_link *open_calls; /* iterator */
-	struct bpf_link **samplers;  /* of each CPU; NULL: it is offline */
-	int n_samplers;              /* CPUs that there can be */
+	struct bpf_link **samplers;  /* by CPU; NULL: offline */
+	int n_samplers;              /* possible CPUs */
 	unsigned int hz;
 	bool on;
-	uint64_t maps_lost; /* already told */
+	uint64_t maps_lost; /* already reported */
 	trace_fn *found;    /* of the walk in progress */
 	void *context;
 };
 
-/* --- What is special about which system call --- */
+/* --- Properties of system calls --- */
 
-/* Adds bits to what the BPF side's two tables, of native and of 32-bit calls, say of a call. */
+/* Adds bits for a call to the BPF side's two tables, of native and of 32-bit calls. */
 static void call_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD_CLASSES],
 		     const char *name, __u8 bits)
 {
@@ -56,7 +56,7 @@ static void class_add(struct kernel_delay *skel, const char *name, __u8 class)
 	call_add(skel->rodata->kd_class, skel->rodata->kd_compat_class, name, class);
 }
 
-/* What is so of several calls; the names end with NULL. */
+/* A property of several calls; the names end with NULL. */
 struct call_group {
 	__u8 bits;
 	const char *const *names;
@@ -70,7 +70,7 @@ static void groups_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD
 			call_add(native, compat, *name, groups[i].bits);
 }
 
-/* What a thread waits for that sleeps in one of these calls, and whether its first argument is a
+/* What a thread asleep in one of these calls waits for, and whether the first argument is a
  * descriptor. */
 static const struct call_group call_awaits[] = {
 #define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -128,7 +128,7 @@ static const struct {
 #undef TIMEOUT
 };
 
-/* Calls that are given a path, of several the first that is looked up. */
+/* Calls with a path; of several paths, the first one looked up. */
 static const struct call_group call_paths[] = {
 #define PATH(argument) (KD_PATH_GIVEN | (argument))
 	{ PATH(0), CALLS("open", "creat", "stat", "stat64", "lstat", "lstat64", "oldstat",
@@ -175,7 +175,7 @@ static void timeouts_set(struct kernel_delay *skel)
 	}
 }
 
-/* What holds in any run. */
+/* Holds for any run. */
 static exit_status classes_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
@@ -222,7 +222,7 @@ void classes_set_io(struct kernel_delay *skel)
 
 /* --- What the program that counts upcalls of openvswitch has counted --- */
 
-/* One CPU's counts in a window's bank. */
+/* Adds one CPU's counts in a window's bank. */
 static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
 {
 	for (uint32_t i = 0; i < KD_ERRNOS; i++) {
@@ -271,7 +271,7 @@ static struct hook hook_of(const struct kernel_delay *skel, size_t i)
 	return hooks[i];
 }
 
-/* Only where waits leave traces, or are recorded. */
+/* Only if waits leave traces, or are recorded. */
 static bool wakers_are_wanted(const struct tracing_config *wanted)
 {
 	return wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
@@ -519,7 +519,7 @@ void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, 
 	};
 	__u32 index = hash % KD_KNOWN;
 
-	/* If that fails, it is copied again. */
+	/* If that fails, the stack is copied again. */
 	shape_put(tracing, shape, hash);
 	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &known, BPF_ANY);
 }

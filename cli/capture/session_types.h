@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session is made of, for all of its parts. */
+/* Types of a session, for all of its parts. */
 #ifndef SESSION_TYPES_H
 #define SESSION_TYPES_H
 
@@ -21,24 +21,24 @@ struct syscall_set;
 struct thread_row;
 struct wait_filter;
 
-/* What is to leave traces. */
+/* What should leave traces. */
 struct tracing_config {
 	bool on;
-	uint64_t call_ns; /* system calls that take at least so long; KD_UNWANTED: none */
-	const struct syscall_set *calls;      /* which of them */
-	uint64_t wait_ns;                     /* waits; KD_UNWANTED: none */
-	const struct wait_filter *waits;      /* which of them, */
+	uint64_t call_ns;                /* system calls at least this long; KD_UNWANTED: none */
+	const struct syscall_set *calls; /* calls to trace */
+	uint64_t wait_ns;                /* waits; KD_UNWANTED: none */
+	const struct wait_filter *waits; /* waits to trace, */
 	const struct syscall_set *wait_calls; /* and in which calls; NULL: anywhere */
-	bool all_wakers;         /* who woke tasks of other processes that ended a wait */
+	bool all_wakers;         /* also wakers of other processes' tasks that ended a wait */
 	unsigned int profile_hz; /* samples of running code; 0: none */
 	bool kernel_stacks;
 	uint32_t user_bytes;   /* copied of a user stack; 0: no user stacks */
-	uint64_t share;        /* of each CPU for copying user stacks, millionths; 0: no limit */
+	uint64_t share;        /* of each CPU for user stack copies, millionths; 0: no limit */
 	uint32_t ring_bytes;   /* a power of two, whole pages */
-	uint64_t record_bytes; /* of the flight recorder, also where the rest is off; 0: none */
+	uint64_t record_bytes; /* for the flight recorder, even without traces; 0: none */
 };
 
-/* Which threads are followed: all, or those with such names, or those with these TIDs. */
+/* Threads to follow: all, or by name, or by TID. */
 struct thread_filter {
 	const char *names; /* a pattern; NULL: any */
 	const pid_t *tids;
@@ -49,65 +49,64 @@ struct session_config {
 	pid_t tgid; /* of the target, or its first process */
 	const struct processes *processes;
 	struct thread_filter filter;
-	unsigned int threads; /* the target has now, or will have */
+	unsigned int threads; /* of the target, now or later */
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
-	const char *btf_file; /* NULL: the kernel's own */
-	bool upcalls;         /* count those of openvswitch, where the kernel can */
+	const char *btf_file; /* NULL: the running kernel's */
+	bool upcalls;         /* count those of openvswitch, if the kernel can */
 
-	/* By enum kd_role. The same probe for both is attached once. */
+	/* By enum kd_role. A probe for both roles is attached once. */
 	struct trigger_sites triggers[KD_ROLES];
 	struct tracing_config tracing;
-	uint64_t detail_ns; /* where a thread waited is looked at after waits of so many ns */
+	uint64_t detail_ns; /* waits at least this long, ns, are looked at for their place */
 	bool histograms;    /* of durations */
 	bool interruptions;
 	bool resources;
 	const struct counter_set *counters; /* NULL: none */
 	bool same_probe;
-	bool everywhere; /* probes in files are hit by others, too; see struct trigger_set */
+	bool everywhere; /* others hit probes in files too; see struct trigger_set */
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
 	struct deltas deltas; /* of windows that triggers open and close */
 	uint64_t interval;    /* ns from the end of a window to the next one's start */
 };
 
-/* What the collector reads; it is the memory of the maps. */
+/* What the collector reads: the memory of the maps. */
 struct session_view {
-	struct kd_thread *threads; /* slots of them; slot 0 is never used */
+	struct kd_thread *threads; /* by slot; slot 0 is never used */
 	struct kd_record *records; /* of the window's bank, by slot */
 	uint32_t slots, bank;
 	uint64_t epoch;
-	uint32_t fault_gen;           /* a thread in a fault of another one has left it */
+	uint32_t fault_gen;           /* a thread in a fault of another generation has left it */
 	uint64_t start, end;          /* of the window, since the epoch; end: KD_NEVER while open */
-	uint64_t gen;                 /* 0: there is no window */
+	uint64_t gen;                 /* 0: no window */
 	int32_t opened_by, closed_by; /* as in struct kd_window */
 };
 
-/* The window word and the banks, as user space sees and sets them. Times count from the session's
- * epoch. */
+/* The window word and the banks, as seen and set by user space. Times are relative to the
+ * session's epoch. */
 struct windows {
 	struct kernel_delay__data_word *shared;
-	uint32_t banks, last; /* last: the bank that was used last by user space */
+	uint32_t banks, last; /* last: the bank last used by user space */
 	uint64_t epoch;
 	bool pairs;    /* of one thread: several windows may be open */
-	uint32_t held; /* the bank that windows_hold() has taken; KD_NO_BANK: none */
-	int token;     /* map to take the right to set edges from; -1: not needed */
+	uint32_t held; /* bank taken by windows_hold(); KD_NO_BANK: none */
+	int token;     /* map with the token for setting edges; -1: not needed */
 };
 
-/* A hash of the kernel side that is read for the window of a view. */
+/* A hash of the BPF side, read for a view's window. */
 struct session_hash {
 	const struct bpf_map *map;
 	const struct windows *windows;
 	const struct session_view *view; /* the window being read */
 	struct lock_callers *callers;    /* completed later, see session_hashes() */
-	void *context;                   /* of who reads it */
+	void *context;                   /* of its reader */
 	struct thread_row *rows;
-	const uint32_t
-		*row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: it has none */
+	const uint32_t *row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: none */
 };
 
-/* Gets a system call that found no entry in its thread's table. Returns 1 to have it removed (its
- * thread must have ended or its window be closed), 0 to keep it, or a negative errno, which ends
- * the walk. */
+/* Gets a system call without an entry in its thread's table. Returns 1 to remove it, 0 to keep
+ * it, or a negative errno that ends the walk. To be removed, its thread must have ended, or its
+ * window be closed. */
 typedef int session_overflow_fn(void *context, const struct kd_overflow_key *key,
 				const struct kd_count *count);
 

@@ -10,7 +10,7 @@
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 
-/* How far ahead an edge is announced, see bpf/window.bpf.h. */
+/* Lead time of an edge, see bpf/window.bpf.h. */
 #define EDGE_LEAD_NS (30 * NSEC_PER_USEC)
 
 static uint64_t load(const uint64_t *at)
@@ -28,7 +28,7 @@ static uint64_t word_load(const struct windows *windows)
 	return load((const uint64_t *)&windows->shared->kd_word);
 }
 
-/* The word, when no program is setting an edge. */
+/* Returns the word once no program is setting an edge. */
 static uint64_t word_await(const struct windows *windows)
 {
 	uint64_t word = word_load(windows);
@@ -40,7 +40,7 @@ static uint64_t word_await(const struct windows *windows)
 	return word;
 }
 
-/* Sets a word that programs set, too, if it is still the given one. */
+/* Swaps a word that programs set too, if it has the old value. */
 static bool u64_swap(struct windows *windows, __u64 *at, uint64_t old, uint64_t next)
 {
 	__u32 token = 1;
@@ -56,7 +56,7 @@ static bool u64_swap(struct windows *windows, __u64 *at, uint64_t old, uint64_t 
 	return swapped;
 }
 
-/* An edge that programs will know of before it comes, and not before that time. */
+/* Returns an edge that programs learn of before it comes, no earlier than that time. */
 static uint64_t edge_ahead(const struct windows *windows, uint64_t at)
 {
 	return u64_max(clock_monotonic() + EDGE_LEAD_NS - windows->epoch, at);
@@ -74,7 +74,7 @@ static uint64_t edge_now(const struct windows *windows, uint64_t at)
 	return edge;
 }
 
-/* Takes a free bank for a window that user space opens. */
+/* Takes a free bank for a window opened by user space. */
 static uint32_t bank_take(struct windows *windows)
 {
 	uint32_t bank = windows->last;
@@ -91,7 +91,8 @@ static uint32_t bank_take(struct windows *windows)
 	return bank;
 }
 
-/* In a free bank; one must be free and no window open. Times count from the epoch. */
+/* Opens a window in a free bank; one must be free and no window open. Times are relative to the
+ * epoch. */
 static uint64_t windows_open(struct windows *windows, uint64_t at)
 {
 	uint64_t word = word_await(windows), start, next, armed = windows->shared->kd_armed;
@@ -99,7 +100,7 @@ static uint64_t windows_open(struct windows *windows, uint64_t at)
 	struct kd_window *window = &windows->shared->kd_windows[bank];
 
 	store(&windows->shared->kd_armed, 0);
-	do { /* again if this process was held up: programs may have missed the edge */
+	do { /* again if this process was delayed: programs may have missed the edge */
 		store(&window->gen, 0);
 		start = edge_ahead(windows, at);
 		next = kd_word_compose(start, bank, KD_WORD_OPEN);
@@ -107,7 +108,7 @@ static uint64_t windows_open(struct windows *windows, uint64_t at)
 		window->end = KD_NEVER;
 		store(&window->gen, next);
 		if (!u64_swap(windows, &windows->shared->kd_word, word,
-			      next)) { /* a stop that was under way */
+			      next)) { /* a stop was in progress */
 			start = window->start = word >> KD_WORD_SHIFT;
 			store(&window->gen, word);
 			break;
@@ -119,7 +120,7 @@ static uint64_t windows_open(struct windows *windows, uint64_t at)
 	return start;
 }
 
-/* Pairs: the oldest that is open. */
+/* Pairs: returns the oldest open one. */
 static uint32_t pairs_oldest(const struct windows *windows)
 {
 	const struct kd_window *all = windows->shared->kd_windows;
@@ -132,8 +133,7 @@ static uint32_t pairs_oldest(const struct windows *windows)
 	return oldest;
 }
 
-/* Takes the bank of the oldest window that is open, unless its thread ends it just
- * now. KD_NO_BANK: there is none. */
+/* Takes the bank of the oldest open window, unless its thread is ending it. KD_NO_BANK: none. */
 static uint32_t pairs_take(struct windows *windows)
 {
 	uint32_t bank;
@@ -145,7 +145,7 @@ static uint32_t pairs_take(struct windows *windows)
 	return bank;
 }
 
-/* Takes the word of the window that is open. Returns its bank. One that is held is none. */
+/* Takes the word of the open window, and sets its bank. A held window does not count. */
 static bool word_take(struct windows *windows, uint32_t *bank)
 {
 	uint64_t word;
@@ -162,7 +162,7 @@ static bool word_take(struct windows *windows, uint32_t *bank)
 	return true;
 }
 
-/* Ends a window that was taken. */
+/* Ends a taken window. */
 static uint64_t window_end(struct windows *windows, uint32_t bank, int32_t by)
 {
 	struct kd_window *window = &windows->shared->kd_windows[bank];
@@ -206,7 +206,7 @@ static uint32_t window_add(struct windows *windows)
 	store(&all[bank].traces_lost, 0);
 	all[bank].opened_by = KD_BY_BUTTON;
 	all[bank].end = KD_NEVER;
-	do { /* again if this process was held up: programs may have missed the edge */
+	do { /* again if this process was delayed: programs may have missed the edge */
 		start = edge_ahead(windows, 0);
 		all[bank].start = start;
 		store(&all[bank].gen, kd_word_compose(start, bank, KD_WORD_OPEN));
@@ -232,7 +232,7 @@ static uint32_t word_hold(struct windows *windows)
 	return bank;
 }
 
-/* Returns its bank, or KD_NO_BANK. */
+/* Returns the bank, or KD_NO_BANK. */
 static uint32_t windows_hold(struct windows *windows)
 {
 	if (!windows->pairs) {
@@ -259,8 +259,8 @@ static uint64_t windows_turn(struct windows *windows, uint64_t at)
 	next->end = KD_NEVER;
 	next->start = edge = edge_now(windows, at);
 	word = kd_word_compose(edge, next_bank, KD_WORD_OPEN);
-	/* In this order: what comes in between beyond the edge is booked in both windows,
-	 * not in none, and is taken from the first again (see ledger_fill()). */
+	/* In this order: events in between, beyond the edge, are accounted in both windows, not
+	 * in none, and taken from the first again (see ledger_fill()). */
 	store(&next->gen, word);
 	store(&window->end, edge);
 	store(&windows->shared->kd_word, word);
@@ -269,8 +269,8 @@ static uint64_t windows_turn(struct windows *windows, uint64_t at)
 	return edge;
 }
 
-/* False if it is free. The generation is 0 if its window is about to open; its end KD_NEVER while
- * it is open. */
+/* Returns false if the bank is free. The generation is 0 if its window is about to open; the end
+ * is KD_NEVER while it is open. */
 static bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window)
 {
 	const struct kd_window *shared = &windows->shared->kd_windows[bank];

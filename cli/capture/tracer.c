@@ -16,17 +16,17 @@
 #include "file_names.h"
 #include "record_row.h"
 
-/* More records than this are not kept until their window is read. */
+/* Most records kept until their window is read. */
 #define PENDING_MAX 500000
-/* From so many on, those of windows that were not kept are looked for. */
+/* From this many on, looks for records of windows that were not kept. */
 #define PENDING_MANY 20000
 
-/* Reading the target's mappings takes at most one part in so many of the time, unless
- * a stack needs them. */
+/* Reading the target's mappings takes at most 1/MAPS_SHARE of the time, unless a stack needs
+ * them. */
 #define MAPS_SHARE 10
-#define MAPS_CHANGES 64 /* that wait for it */
+#define MAPS_CHANGES 64 /* waiting for the next read */
 
-/* In place of an errno: the walk has read enough. */
+/* Instead of an errno: the walk has read enough. */
 #define ENOUGH (-EXFULL)
 
 /* A record that waits for its window to be read. */
@@ -52,23 +52,23 @@ struct tracer {
 	struct pending *first, **last;
 	size_t n;
 	struct trace_losses losses;
-	uint64_t window_lost;      /* of the window that was read */
+	uint64_t window_lost;      /* of the window just read */
 	uint64_t known_incomplete; /* stacks that were not copied, as they are known */
 	struct stacks_counts told;
 	uint64_t beyond_told;
-	uint64_t left; /* bytes that the walk in progress may still read */
+	uint64_t left; /* bytes that the current walk may still read */
 	/* What the target has mapped, in order, as far as nobody has looked at it yet, */
 	struct maps_change changes[MAPS_CHANGES];
 	size_t n_changes;
 	uint64_t maps_due; /* and when that may be next (CLOCK_MONOTONIC ns) */
 };
 
-/* Looks at what was mapped. */
+/* Reads new mappings. */
 static void maps_read(struct tracer *tracer)
 {
 	uint64_t begun = clock_monotonic();
 
-	/* A process that has gone keeps what is known of it. */
+	/* An ended process keeps its old ones. */
 	for (size_t i = 0; i < tracer->n_changes; i++)
 		stacks_mapped(tracer->config.stacks, tracer->changes[i].pid, tracer->changes[i].t,
 			      &tracer->changes[i].mapped);
@@ -126,8 +126,8 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 	return tracer;
 }
 
-/* Takes those out that end before a time (CLOCK_MONOTONIC ns), and calls that went on
- * when they were looked at. */
+/* Drops records that end before a time (CLOCK_MONOTONIC ns), and calls that were looked at in
+ * progress. */
 static void pending_drop(struct tracer *tracer, uint64_t before)
 {
 	struct pending **link = &tracer->first;
@@ -187,7 +187,7 @@ static void stack_submit(struct tracer *tracer, struct pending *pending,
 		pending->row.no_user = stacks_excuse(error);
 }
 
-/* The stack of a call in progress, which the iterator could not copy. */
+/* Submits the stack of a call in progress, which the iterator could not copy. */
 static void open_stack_submit(struct tracer *tracer, struct pending *pending,
 			      const struct kd_trace *trace)
 {
@@ -298,8 +298,8 @@ static int trace_found(void *context, const struct kd_trace *trace, size_t size)
 	return error;
 }
 
-/* Reads what was in the ring when this was called: as much as it can hold. It may be
- * filled as fast as it is read. */
+/* Reads what was in the ring at the time of the call, at most its size. It may fill as fast as
+ * it is read. */
 static int ring_read(struct tracer *tracer)
 {
 	int error;
@@ -311,8 +311,8 @@ static int ring_read(struct tracer *tracer)
 	return error == ENOUGH ? 0 : error;
 }
 
-/* The time (CLOCK_MONOTONIC ns) from which on there are windows, open ones or such that
- * are not read yet; UINT64_MAX: there is none. */
+/* Returns the start (CLOCK_MONOTONIC ns) of the oldest window that is open or unread;
+ * UINT64_MAX: none. */
 static uint64_t windows_begin(const struct session *session)
 {
 	uint64_t begin = UINT64_MAX;
@@ -337,7 +337,7 @@ int tracer_drain(struct tracer *tracer)
 	return 0;
 }
 
-/* 0: they are of one call, or wait in user mode. */
+/* 0: same call, or same wait in user mode. */
 static int call_order(const void *a, const void *b)
 {
 	const struct pending *left = *(struct pending *const *)a;
@@ -348,7 +348,7 @@ static int call_order(const void *a, const void *b)
 	return (left->since > right->since) - (left->since < right->since);
 }
 
-/* Of those of one call the first is one that has a user's stack. */
+/* Among records of a call, one with a user stack comes first. */
 static int stack_order(const void *a, const void *b)
 {
 	struct pending *const *left = a, *const *right = b;
@@ -358,7 +358,8 @@ static int stack_order(const void *a, const void *b)
 
 typedef bool pending_filter(const struct pending *pending, uint64_t end);
 
-/* What has the stacks of a call, or of a wait in user mode, or why there are none. */
+/* True if it has stacks, path or lock of a call or of a wait in user mode, or why it has no
+ * stacks. */
 static bool has_stacks(const struct pending *pending, uint64_t end)
 {
 	(void)end;
@@ -372,7 +373,7 @@ static bool has_ended_since(const struct pending *pending, uint64_t end)
 	return pending->type == KD_TRACE_CALL && pending->row.end > end;
 }
 
-/* The records that are wanted, to be looked up by thread and time. */
+/* Makes an index of the wanted records, by thread and time. */
 static struct pending **index_make(const struct tracer *tracer, pending_filter *wanted,
 				   uint64_t end, size_t *n)
 {
@@ -495,7 +496,7 @@ static enum belongs row_belongs(const struct tracer *tracer, const struct pendin
 	return UNFINISHED;
 }
 
-/* What a record of a window becomes a row with. */
+/* Context for making rows from the records of a window. */
 struct rows {
 	struct tracer *tracer;
 	uint64_t start, end;
@@ -566,7 +567,7 @@ int tracer_read(struct tracer *tracer, const struct session_view *view)
 
 	if (!tracer->config.wanted->on)
 		return 0;
-	/* Without tracer_drain(), which may drop what went on at the window's end. */
+	/* Not by tracer_drain(), which may drop what went on at the window's end. */
 	error = ring_read(tracer) ?: tracing_visit(session_tracing(tracer->session)) ?: ring_read(tracer);
 	tracer->window_lost = windows_traces_lost(session_windows(tracer->session), view->bank) +
 			      trace_losses_of(&tracer->losses, view);
@@ -585,7 +586,7 @@ int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct t
 	asked_tell(tracer, list);
 	error = rows_move(tracer, start, end, list);
 	counts_tell(tracer, list);
-	/* Others, which began before its end, may be open. */
+	/* Other windows, which began before its end, may be open. */
 	begin = windows_begin(tracer->session);
 	pending_drop(tracer, begin <= end ? begin : end + 1);
 	return error;
