@@ -105,8 +105,7 @@ int memory_end(struct memory_log *log, const struct session *session, struct sam
 
 		if (process && process->members > 1)
 			continue;
-		/* Of processes with the same PID, only the first has a start, and the last an end.
-		 */
+		/* Among processes of one PID, only the first has a start, and the last an end. */
 		if (i && usage[-1].pid == usage->pid)
 			start = NULL;
 		if (usage != usage_find(sample, usage->pid))

@@ -24,8 +24,8 @@
 #define CREDIT_NS (200 * NSEC_PER_MSEC)
 #define CREDIT_AT_FIRST_NS (100 * NSEC_PER_MSEC)
 #define SLEEPER_PERCENT 1 /* of the time */
-/* Of what is earned: with colder caches than here, and while the probes are put in and
- * taken out, a hit costs a little more than was measured. */
+/* Reserve from the credit earned: with colder caches, and while probes are attached and
+ * detached, a hit costs slightly more than measured. */
 #define RESERVE_PERCENT 10
 
 /* Account of the thread in a slot. Slot 0, which no thread has, stands for other processes, as

@@ -82,8 +82,8 @@ static bool timer_set(struct timer *timer)
 	return true;
 }
 
-/* Of a timer's, ns; 0: not known. record: this thread's, in which the programs count now. The
- * least, as with some of them other interrupts or threads come. */
+/* Measures a timer's interrupt, ns; 0: unknown. record: of this thread; the programs count in it
+ * now. Takes the least, as some readings include other interrupts or threads. */
 static uint64_t irqs_measure(const struct kd_record *record)
 {
 	struct timer timer = { .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) };

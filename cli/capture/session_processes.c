@@ -124,8 +124,8 @@ static int chosen_seed(struct several *several, const struct process *process)
 	return 0;
 }
 
-/* Those of the group, which may have got more. *more: there was one that the kernel side did not
- * have. *lost: there was no room for so many. */
+/* Adds the cgroup's processes, of which there may be more by now. *more: the BPF side lacked
+ * one. *lost: how many did not fit. */
 static int group_seed(struct several *several, bool *more, uint64_t *lost)
 {
 	size_t n;
@@ -459,7 +459,7 @@ static void known_fold(const void *node, VISIT visit, void *collecting_)
 		row_add(collecting, known);
 }
 
-/* Those of the window go to the sample; those of one that was never read are forgotten. */
+/* Moves folded processes of the window into the sample; forgets those of a window never read. */
 static void folded_move(struct several *several, const struct session_view *view,
 			struct sample *sample)
 {

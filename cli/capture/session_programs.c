@@ -155,8 +155,8 @@ static bool calls_are_classic(struct programs *programs)
 	return !error;
 }
 
-/* Those that triggers, upcalls and traces need have no tracepoint to be found at;
- * whoever needs them switches them on and attaches them. */
+/* Programs for triggers, upcalls and traces name no tracepoint: their users enable and attach
+ * them. */
 static bool program_is_optional(const struct programs *programs, const struct bpf_program *program)
 {
 	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE ||

@@ -65,7 +65,7 @@ static exit_status values_conditions(struct kernel_delay *skel, enum kd_role rol
 	return 0;
 }
 
-/* The same of deltas by name, once. */
+/* Hands over deltas by name, once. */
 static exit_status values_deltas(struct kernel_delay *skel, const struct deltas *deltas)
 {
 	for (__u32 i = 0; i < deltas->n; i++) {
@@ -211,7 +211,7 @@ static exit_status ends_select(const struct triggers *triggers, struct session_b
 						   : skel->progs.kd_trigger_exec;
 	struct bpf_program *exit = triggers->token ? skel->progs.kd_trigger_exit_token
 						   : skel->progs.kd_trigger_exit;
-	/* Of a single process the run ends then, too. */
+	/* With a single process, the run ends then anyway. */
 	bool windows = !processes_is_one(config->processes) && config->triggers[KD_START].n_sets &&
 		       config->triggers[KD_STOP].n_sets;
 	bool ends = (config->same_thread || windows) && !stop_is_end(&config->triggers[KD_STOP]);
@@ -360,7 +360,7 @@ static exit_status probes_attach(struct triggers *triggers)
 	return status;
 }
 
-/* Of the probes that are attached. */
+/* Sums the drops of the attached probes. */
 static uint64_t dropped_now(const struct triggers *triggers)
 {
 	uint64_t dropped, sum = 0;
