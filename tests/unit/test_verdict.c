@@ -541,8 +541,9 @@ TEST(group_of_one)
 		culprits[i] = by(CULPRIT_TASK, "worker", 100 + i, 3 * MILLI);
 	culprits[8] = by(CULPRIT_TASK, "backup", 99, 60 * MILLI);
 	row.culprits = culprits, row.n_culprits = 9;
-	ok(!verdict_find(&verdict, &sample) && verdict.n_rows == 2 && verdict.rows[0].who.tid == 99 &&
-		   verdict.rows[0].ns == 60 * MILLI && verdict.rows[1].culprits == 8,
+	ok(!verdict_find(&verdict, &sample) && verdict.n_rows == 2 &&
+		   verdict.rows[0].who.tid == 99 && verdict.rows[0].ns == 60 * MILLI &&
+		   verdict.rows[1].culprits == 8,
 	   "it is no part of the others' row");
 	verdict_clear(&verdict);
 }
