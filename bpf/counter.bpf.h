@@ -10,7 +10,7 @@
 
 /* Set before loading. */
 const volatile __u32 kd_counters = 0; /* number of events */
-const volatile __u8 kd_per_cpu = 0;   /* --per-cpu */
+const volatile __u8 kd_per_cpu = 0;   /* of --counters */
 /* The kernel also reports how long an event was counted (bpf_perf_event_read_value). */
 const volatile __u8 kd_counters_timed = 0;
 

@@ -38,7 +38,7 @@ enum kd_recorded_kind {
 #define KD_RECORDED_FROM 24    /* bits: TIDs have 22 */
 #define KD_RECORDED_AWAITED 27 /* bits: there are fewer than 8 contexts */
 
-/* Small, because --record-memory is spent on these. */
+/* Small, because memory of --record is spent on these. */
 struct kd_recorded {
 	__u64 word; /* time << KD_RECORDED_WHEN | detail << KD_RECORDED_DETAIL | kind */
 	__u32 tid;

@@ -52,7 +52,7 @@ enum kd_trace_type {
 
 enum kd_trace_flags {
 	KD_TRACE_REGS = 1,     /* regs are set, and the stack was copied */
-	KD_TRACE_LIMITED = 2,  /* no user stack: --stack-overhead */
+	KD_TRACE_LIMITED = 2,  /* no user stack: too expensive */
 	KD_TRACE_WAITED = 4,   /* kernel[] is the longest wait's stack, of waited ns */
 	KD_TRACE_CUT = 8,      /* the stack exceeds the copy limit */
 	KD_TRACE_EARLIER = 16, /* began before start, when it was not traced */

@@ -204,7 +204,7 @@ static exit_status triggers_replay(const struct trigger_stats *stats, void *cont
 
 exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 {
-	struct replay replay = { .fail_if = fail_if, .report = &options->outputs.report };
+	struct replay replay = { .fail_if = fail_if, .report = &options->outputs.settings.report };
 	const struct replay_handlers handlers = {
 		.sample = sample_replay,
 		.triggers = triggers_replay,
@@ -274,7 +274,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		threads = (unsigned int)n_tids;
 	*config = (struct session_config){
 		.tgid = run->target->pid,
-		.filter = { .names = run->options->outputs.report.threads,
+		.filter = { .names = run->options->outputs.settings.report.threads,
 			    .tids = run->options->tids,
 			    .n_tids = n_tids },
 		.processes = run->processes,
@@ -581,7 +581,7 @@ static exit_status run_targets(struct run *run)
 /* Tells scripts that the requested threads do not exist. */
 static exit_status threads_conclude(const struct run *run)
 {
-	const char *glob = run->options->outputs.report.threads;
+	const char *glob = run->options->outputs.settings.report.threads;
 
 	return !glob || run->matched || !run_samples(run) ? 0 : run_threads_absent(glob);
 }

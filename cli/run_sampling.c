@@ -32,7 +32,7 @@ exit_status run_capture_failed(int error)
 	log_error("cannot read what was recorded: %s", strerror(-error));
 	if (error == -EPERM || error == -EACCES)
 		log_hint("if this kernel asks for a privilege that was given up when all was "
-			 "attached, --keep-privileges goes on with all");
+			 "attached, --debug=0,keep-privileges goes on with all");
 	return EX_OSERR;
 }
 
@@ -266,7 +266,7 @@ unsigned int run_threads(const struct run *run)
 	const struct processes *processes = run->processes;
 	unsigned int threads = 0;
 
-	if (*run->options->tids || run->options->outputs.report.threads)
+	if (*run->options->tids || run->options->outputs.settings.report.threads)
 		return 0;
 	if (processes_is_one(processes))
 		return target_threads(run->target->pid); /* it may be a successor */
@@ -304,9 +304,9 @@ exit_status run_visible_check(const struct run *run)
 
 	if (!collector_is_empty(run->collector))
 		return 0;
-	if (run->options->outputs.report.threads) {
+	if (run->options->outputs.settings.report.threads) {
 		log_warn("no thread of the target matches --threads '%s' yet",
-			 run->options->outputs.report.threads);
+			 run->options->outputs.settings.report.threads);
 		return 0;
 	}
 	threads = run_threads_wanted(run);

@@ -50,7 +50,7 @@ trap '[ -z "$work" ] || rm -rf -- "$work"' EXIT
 # In the background, so that a signal for this script reaches it at once.
 capture() {
 	"${KERNEL_DELAY:-kernel_delay}" "$@" --quiet --sample-count "$samples" \
-		--output-limit "$limit" "${conditions[@]}" -o "json:$work/%t-%n.json" \
+		"${conditions[@]}" -o "json:$work/%t-%n.json,limit=$limit" \
 		2>"$work/reason.txt" &
 	pid=$!
 	wait "$pid"

@@ -142,7 +142,7 @@ int triggers_check(FILE *file, const char *role, const struct trigger *trigger,
 	list_print_text(&out, trigger->text, 0);
 	list_print(&out, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind), n,
 		   n == 1 ? "" : "s",
-		   target_only ? "the target only" : "any process, unless --trigger-target-only",
+		   target_only ? "the target only" : "any process, unless target-only is behind it",
 		   trigger_is_user(trigger) && trigger->everywhere
 			   ? "; other processes that run this code pay as much"
 			   : "");

@@ -355,8 +355,7 @@ static exit_status job_refuse(const struct jobs *jobs, const struct job *job, co
 		  "%s cannot take its place: %s",
 		  jobs->search->trigger, jobs->search->danger, job_name(job), why);
 	log_hint("choose another function, or an instruction in it (up:FUNCTION+OFFSET), or risk a "
-		 "return "
-		 "probe with --unsafe-returns");
+		 "return probe, with ,unsafe-returns behind the trigger");
 	return EX_CONFIG;
 }
 
@@ -538,7 +537,8 @@ static exit_status jobs_search(struct jobs *jobs)
 		log_error("%s: return instructions cannot be found without %s",
 			  jobs->search->trigger, INSTRUCTIONS_LIBRARY);
 		log_hint("install it (package libcapstone4, libcapstone5 or capstone), choose "
-			 "another function, or risk a return probe with --unsafe-returns");
+			 "another function, or risk a return probe, with "
+			 ",unsafe-returns behind the trigger");
 		return EX_OSERR;
 	}
 	for (size_t i = 0; i < jobs->n; i++)

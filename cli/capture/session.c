@@ -310,7 +310,7 @@ static void cpu_changed(void *context, int cpu, bool is_online)
 			 cpu, strerror(-error),
 			 error == -EPERM || error == -EACCES
 				 ? ", unless the run keeps the right to have them "
-				   "(--keep-privileges)"
+				   "(--debug=0,keep-privileges)"
 				 : "");
 }
 

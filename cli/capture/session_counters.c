@@ -19,7 +19,7 @@
 #include "session_windows.h"
 #include "kernel_delay.skel.h"
 
-/* Average rows per thread and window with --per-cpu. */
+/* Average rows per thread and window with per-cpu. */
 #define CPUS_PER_THREAD 4
 
 struct counters {

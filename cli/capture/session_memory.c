@@ -97,7 +97,7 @@ void session_memory_tell(const struct session *session)
 	const struct kernel_delay *skel = session->skel;
 	const struct session_config *config = session->config;
 	const char *banks =
-		config->banks > 2 ? "; so does a smaller --window-banks"
+		config->banks > 2 ? "; so do fewer banks of a trigger (banks=N)"
 		: config->banks == 2
 			? "; so does one sample, without --sample-count, --record-on and triggers"
 			: "";

@@ -69,7 +69,7 @@ static void offer_options(const struct completion *completion)
 	for (size_t i = 0; (row = option_row_at(i)); i++) {
 		const char *end;
 
-		if (!row->name)
+		if (!row->name || row->of)
 			continue;
 		end = strstr(row->help, ". ");
 		snprintf(word, sizeof(word), "--%s", row->name);
@@ -277,8 +277,34 @@ static void offer_conditions(struct completion *completion)
 	}
 }
 
+/* Behind the last comma. The value of one is completed like that of an option. */
+static void offer_attributes(struct completion *completion)
+{
+	const char *comma = strrchr(completion->value, ','), *value = completion->value;
+	const struct option_row *row, *option = completion->row;
+	char word[64];
+
+	if (!comma)
+		return;
+	completion->value = comma + 1;
+	for (size_t i = 0; (row = option_row_at(i)); i++) {
+		if (!row->name || attribute_find(option, attribute_name(row)) != row)
+			continue;
+		snprintf(word, sizeof(word), "%s%s", attribute_name(row), row->value ? "=" : "");
+		offer(completion, row->value ? 'p' : 'w', word, "");
+	}
+	row = attribute_find(option, comma + 1);
+	if (row && strchr(comma, '=')) {
+		completion->row = row;
+		completion->value = strchr(comma, '=') + 1;
+	} else {
+		completion->value = value;
+	}
+}
+
 static void offer_values(struct completion *completion)
 {
+	offer_attributes(completion);
 	switch (completion->row->words) {
 	case WORDS_NONE:
 		break;

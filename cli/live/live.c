@@ -245,6 +245,7 @@ static void write_shown(struct live *live)
 	if (!status && !is_file(&options->outputs.all[0]))
 		status = EX_USAGE;
 	config.all[0] = options->outputs.all[0];
+	config.all[0].settings = config.settings;
 	config.n = 1;
 	config.listen = config.live = false;
 	config.compare = NULL;
@@ -384,7 +385,7 @@ exit_status live_open(struct live **out, const struct outputs_config *outputs,
 		return log_no_memory();
 	live->outputs = outputs;
 	live->signals = signals;
-	live->view.sort = outputs->report.sort;
+	live->view.sort = outputs->settings.report.sort;
 	live->stale = true;
 	status = signals_watch(live);
 	if (!status)

@@ -254,8 +254,8 @@ const struct metric_family metric_families[] = {
 	       "How long they took since the driver got them.", LONGEST),
 
 	{ P "perf_events", METRIC_COUNTER, "", "thread,event,cpu",
-	  "Perf events that were counted while threads ran; cpu only with --per-cpu; with "
-	  "--counters.",
+	  "Perf events that were counted while threads ran; cpu only with per-cpu of "
+	  "--counters; with --counters.",
 	  METRIC_LIST(COUNTERS), VALUE(EVENTS_COUNT) },
 	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",
 	  "System calls that read or wrote, by the kind of descriptor: network, file, pipe (also "

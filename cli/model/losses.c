@@ -21,7 +21,7 @@ const struct loss losses[LOSSES] = {
 		    "missing (from threads that were not known yet); take another sample."),
 	KERNEL_LOSS(KD_LOSS_PAIRS, "trigger_pairs", "start trigger is", "start triggers are",
 		    "missing (on too many threads of other processes at once); add "
-		    "--trigger-target-only."),
+		    "target-only to them."),
 	KERNEL_LOSS(KD_LOSS_EDGES, "trigger_edges", "trigger is", "triggers are",
 		    "missing (another CPU was just starting or ending a sample)."),
 	KERNEL_LOSS(KD_LOSS_DURATIONS, "durations", "duration is", "durations are",

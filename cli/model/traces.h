@@ -71,7 +71,7 @@ struct trace_row {
 	const struct stack *kernel, *user; /* owned by the run; NULL: none */
 	const char *no_user;   /* why there is no user stack, beyond what limited says */
 	const char *no_kernel; /* why there is no kernel stack; NULL: unknown */
-	bool limited;          /* user stack not copied: --stack-overhead */
+	bool limited;          /* user stack not copied: too expensive */
 	bool cut;              /* user stack larger than the copy limit */
 	bool earlier;          /* began before start, when it was not yet traced */
 	bool tracing;          /* sample: this program's own work, see own_samples */
@@ -96,7 +96,7 @@ struct trace_list {
 	uint64_t beyond;     /* stacks beyond --stack-trace-size */
 	uint64_t failed;     /* copied user stacks that could not be resolved */
 	const char *failure; /* NULL: unknown */
-	uint64_t limited;    /* user stacks over the --stack-overhead limit */
+	uint64_t limited;    /* user stacks over the limit of costs */
 	uint64_t incomplete; /* user stacks that end early */
 	bool kernel_hidden;  /* kallsyms hides addresses */
 	/* Samples of this program's own work in the kernel. Their kernel stacks begin where it

@@ -104,7 +104,14 @@ struct options {
 	bool strict;
 	bool keep_privileges; /* also those needed only at the beginning */
 
+	char *attributes;          /* while an option is read: what stands behind its value */
 	struct option_texts texts; /* storage for the strings */
 };
+
+/* True if slow calls, waits or profile samples are asked for. */
+static inline bool options_want_traces(const struct options *options)
+{
+	return options->call_events || options->off_cpu || options->profile_hz;
+}
 
 #endif

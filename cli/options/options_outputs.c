@@ -89,7 +89,7 @@ static exit_status read_output(const struct option_row *row, const char *text,
 			       struct options *options)
 {
 	struct outputs_config *outputs = &options->outputs;
-	struct output output = { 0 };
+	struct output output = { .attributes = options->attributes };
 	int status = read_format(row, text, &output);
 
 	if (status)
@@ -120,6 +120,7 @@ static exit_status read_output(const struct option_row *row, const char *text,
 		log_error("option --%s is given more than %d times", row->name, OUTPUTS_MAX);
 		return options_see_help();
 	}
+	options->attributes = NULL; /* they are the output's */
 	outputs->all[outputs->n++] = output;
 	return 0;
 }
@@ -135,7 +136,7 @@ static exit_status read_mode(const struct option_row *row, const char *text,
 	if (!length || text[length] || length > 4 || value > 0666 || value & 0111)
 		return options_refuse_value(row, text, "is not a mode for such files",
 					    "give it in octal, such as 0644 or 0600");
-	options->outputs.mode = value;
+	options->outputs.settings.mode = value;
 	return 0;
 }
 
@@ -163,6 +164,8 @@ static exit_status read_listen(const struct option_row *row, const char *text,
 			"give a port, or an address before it: 9155, 0.0.0.0:9155, "
 			"[::1]:9155");
 	options->outputs.listen = true;
+	options->outputs.served.attributes = options->attributes;
+	options->attributes = NULL;
 	memcpy(options->outputs.address, address, sizeof(address));
 	options->outputs.port = (uint16_t)number;
 	return 0;
@@ -189,7 +192,15 @@ static int read_machine(const struct option_row *row, const char *text, struct o
 				    row->choices[0], row->choices[1]);
 }
 
+static int read_nothing(const struct option_row *row, const char *text, struct options *options)
+{
+	(void)row, (void)text, (void)options;
+	return 0;
+}
+
 /* --- Rows --- */
+
+#define METRICS "openmetrics prometheus"
 
 /* The help appends the default and the implied value. */
 static const struct option_row rows[] = {
@@ -201,45 +212,67 @@ static const struct option_row rows[] = {
 	  "%t its time, %p the process ID of this program.",
 	  .brief = "text, json, html, openmetrics, perfetto, ...", .read = read_output,
 	  .words = WORDS_OUTPUTS, .in = REPORT },
-	{ "live", 0, TAKES_NONE, NULL,
+	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
+	  FIELD(outputs.settings.mode), .preset = "0600", .in = REPORT, .of = "output",
+	  .attribute = "mode" },
+	{ "output-limit", 0, TAKES_VALUE, "SIZE",
+	  "How many bytes its files may fill, also with K, M or G; the oldest files of this run "
+	  "are removed (default: no limit).",
+	  .read = read_size, FIELD(outputs.settings.limit), .in = REPORT, .of = "output",
+	  .attribute = "limit" },
+	{ "top", 0, TAKES_VALUE, "N",
+	  "Print sections of the first N threads, and one line for each other thread. If N is at "
+	  "most 10, fewer have sections where the report would exceed 400 lines.",
+	  NUMBER(outputs.settings.report.top, 0, UINT32_MAX), .preset = "10", .in = REPORT,
+	  .of = "output", .formats = "text" },
+	{ "sort", 0, TAKES_VALUE, "KEY",
+	  "The order of threads, also with --live: first those that were kept from running for "
+	  "the longest time in total (kept) or at once (longest), or that were running, ready or "
+	  "blocked for the longest time; or by name or tid.",
+	  .read = read_choice, FIELD(outputs.settings.report.sort), .choices = sorts,
+	  .words = WORDS_CHOICES, .preset = "kept", .in = REPORT, .of = "output live",
+	  .formats = "text" },
+	{ "lines", 0, TAKES_NONE, NULL,
+	  "In the lists of waits and of running code, give each offset in a function a row of its "
+	  "own.",
+	  FLAG(outputs.settings.report.lines), .in = REPORT, .of = "output",
+	  .formats = "text folded" },
+	{ "color", 0, TAKES_VALUE, "WHEN",
+	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
+	  "NO_COLOR is set. Files have none.",
+	  .read = read_choice, FIELD(outputs.settings.color), .choices = colors,
+	  .words = WORDS_CHOICES, .preset = "auto", .in = REPORT, .of = "output",
+	  .formats = "text" },
+	{ "no-pager", 0, TAKES_NONE, NULL,
+	  "Do not show a report that is longer than the terminal with PAGER (default: less).",
+	  FLAG(outputs.settings.no_pager), .in = REPORT, .of = "output", .formats = "text" },
+	{ "per-thread", 0, TAKES_NONE, NULL,
+	  "List each thread separately, with its TID: in the list of waits, in stacks and in "
+	  "metrics (there the default with one sample).",
+	  FLAG(outputs.settings.report.per_thread), .in = REPORT, .of = "output listen",
+	  .formats = "text folded " METRICS },
+	{ "fold-names", 0, TAKES_NONE, NULL, "Drop the numbers at the end of thread names.",
+	  FLAG(outputs.settings.report.fold_names), .in = REPORT, .of = "output listen",
+	  .formats = METRICS },
+	{ "max-syscalls", 0, TAKES_VALUE, "N",
+	  "Name only the N longest system calls of each thread and add up the others; 0: name "
+	  "all.",
+	  NUMBER(outputs.settings.report.max_syscalls, 0, UINT32_MAX), .preset = "0", .in = REPORT,
+	  .of = "output listen", .formats = METRICS },
+	{ "timestamps", 0, TAKES_NONE, NULL, "Give the time of the sample with each value.",
+	  FLAG(outputs.settings.report.timestamps), .in = REPORT, .of = "output listen",
+	  .formats = METRICS },
+	{ "ewma", 0, TAKES_VALUE, "ALPHA", "", .read = read_nothing, .in = REPORT, .of = "" },
+	{ "live", 0, TAKES_ATTACHED, "sort=KEY",
 	  "Show one window after the other on this terminal, of 1s each unless --sample-time says "
 	  "otherwise; ? lists the keys.",
 	  .brief = "show one window after the other on the terminal", FLAG(outputs.live),
 	  .in = IN_CLOCKED | IN_LIVE },
-	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
-	  FIELD(outputs.mode), .preset = "0600", .in = REPORT },
-	{ "output-limit", 0, TAKES_VALUE, "SIZE",
-	  "How many bytes the files of one output may fill, also with K, M or G; the oldest files "
-	  "of this run are removed (default: no limit).",
-	  .read = read_size, FIELD(outputs.limit), .in = REPORT },
 	{ "full", 0, TAKES_NONE, NULL,
 	  "In the text, print all sections of all threads, without the first screen.", FLAG(full),
 	  .in = REPORT },
 	{ "summary", 0, TAKES_NONE, NULL, "In the text, print the first screen only.",
-	  FLAG(summary), .in = REPORT },
-	{ "top", 0, TAKES_VALUE, "N",
-	  "In the text, print sections of the first N threads, and one line for each other "
-	  "thread. If N is at most 10, fewer have sections where the report would exceed 400 "
-	  "lines.",
-	  NUMBER(outputs.report.top, 0, UINT32_MAX), .preset = "10", .in = REPORT },
-	{ "sort", 0, TAKES_VALUE, "KEY",
-	  "In the text, the order of threads: first those that were kept from running for the "
-	  "longest time in total (kept) or at once (longest), or that were running, ready or "
-	  "blocked for the longest time; or by name or tid.",
-	  .read = read_choice, FIELD(outputs.report.sort), .choices = sorts, .words = WORDS_CHOICES,
-	  .preset = "kept", .in = REPORT },
-	{ "color", 0, TAKES_VALUE, "WHEN",
-	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
-	  "NO_COLOR is set. Files have none.",
-	  .read = read_choice, FIELD(outputs.color), .choices = colors, .words = WORDS_CHOICES,
-	  .preset = "auto", .in = REPORT },
-	{ "no-pager", 0, TAKES_NONE, NULL,
-	  "Do not show a report that is longer than the terminal with PAGER (default: less).",
-	  FLAG(outputs.no_pager), .in = REPORT },
-	{ "ewma", 0, TAKES_VALUE, "ALPHA",
-	  "Weight of a new sample in the moving averages over several samples, more than 0, up to "
-	  "1.",
-	  .read = read_alpha, FIELD(outputs.ewma), .preset = "0.2", .in = REPORT },
+	  FLAG(summary), .in = REPORT, .not_with = "full" },
 	{ "quiet", 0, TAKES_NONE, NULL,
 	  "Print no text unless -o asks for it, no warnings and no notes.", FLAG(outputs.quiet),
 	  .in = EVERYWHERE },
@@ -256,29 +289,17 @@ static const struct option_row rows[] = {
 	  "how the samples of each differ. Eight samples of each, or more, are needed.",
 	  .read = read_file, FIELD(outputs.compare), .words = WORDS_FILES,
 	  .in = IN_CLOCKED | IN_LIVE | IN_COMMAND | IN_REPLAY },
-	{ "per-thread", 0, TAKES_NONE, NULL,
-	  "List each thread separately, with its TID: in the list of waits, in folded stacks and "
-	  "in metrics (there the default with one sample).",
-	  FLAG(outputs.report.per_thread), .in = REPORT },
-	{ "fold-names", 0, TAKES_NONE, NULL,
-	  "In metrics, drop the numbers at the end of thread names.",
-	  FLAG(outputs.report.fold_names), .in = REPORT },
-	{ "max-syscalls", 0, TAKES_VALUE, "N",
-	  "In metrics, name only the N longest system calls of each thread and add up the others; "
-	  "0: name all.",
-	  NUMBER(outputs.report.max_syscalls, 0, UINT32_MAX), .preset = "0", .in = REPORT },
-	{ "timestamps", 0, TAKES_NONE, NULL,
-	  "In metrics, give the time of the sample with each value.",
-	  FLAG(outputs.report.timestamps), .in = REPORT },
 	{ "list-metrics", 0, TAKES_NONE, NULL, "List the metrics, and exit.", FLAG(list_metrics),
 	  .in = IN_LIST_METRICS },
 	{ "listen", 0, TAKES_VALUE, "[ADDR:]PORT",
-	  "Serve metrics over HTTP while sampling (default ADDR: 127.0.0.1).", .read = read_listen,
-	  .in = SAMPLES },
+	  "Serve metrics over HTTP while sampling (default ADDR: 127.0.0.1). What -o openmetrics "
+	  "has behind a comma may stand here, too.",
+	  .read = read_listen, .in = SAMPLES },
 	{ "allow-host", 0, TAKES_VALUE, "NAME[,NAME...]",
-	  "With --listen: also answer requests for these names of hosts, not only for addresses, "
-	  "localhost and the name of this machine; '*': for any.",
-	  .read = read_text, FIELD(outputs.allow_host), .in = SAMPLES },
+	  "Also answer requests for these names of hosts, not only for addresses, localhost and "
+	  "the name of this machine; '*': for any.",
+	  .read = read_text, FIELD(outputs.allow_host), .in = SAMPLES, .of = "listen",
+	  .needs = "listen", .why = "give the port that requests come to" },
 
 	{ .help = "Run:", .value = "run" },
 	{ "machine", 0, TAKES_ATTACHED, "FORMAT",
@@ -291,10 +312,6 @@ static const struct option_row rows[] = {
 	{ "btf", 0, TAKES_VALUE, "FILE",
 	  "Read the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).",
 	  .read = read_file, FIELD(btf_file), .words = WORDS_FILES, .in = SAMPLES },
-	{ "keep-privileges", 0, TAKES_NONE, NULL,
-	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
-	  "needs.",
-	  FLAG(keep_privileges), .in = REPORT },
 	{ "strict", 0, TAKES_NONE, NULL,
 	  "Exit with status 1 if anything was lost or a signal cut a sample short.", FLAG(strict),
 	  .in = REPORT },
@@ -302,6 +319,10 @@ static const struct option_row rows[] = {
 	  "Print the messages of libbpf and of the kernel's verifier. N may follow after a space; "
 	  "0: do not print them.",
 	  NUMBER(debug, 0, INT32_MAX), .preset = "0", .implied = "63", .in = EVERYWHERE },
+	{ "keep-privileges", 0, TAKES_NONE, NULL,
+	  "Keep all privileges for the whole run, instead of giving up those that only attaching "
+	  "needs.",
+	  FLAG(keep_privileges), .in = REPORT, .of = "debug" },
 };
 
 OPTION_GROUP(options_of_outputs, rows);

@@ -11,8 +11,9 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/output/output_path.h"
+#include "cli/base/names.h"
 #include "options_read.h"
+#include "options_rules.h"
 #include "options_table.h"
 
 /* --- Options files, one option per line: @FILE --- */
@@ -59,6 +60,16 @@ static char *word_new(const char *line)
 	return word;
 }
 
+/* Has it freed with the others. Returns it; NULL without memory. */
+static char *text_keep(struct option_texts *texts, char *text)
+{
+	if (!text || ARRAY_GROW(texts->all, texts->n, texts->room)) {
+		free(text);
+		return NULL;
+	}
+	return texts->all[texts->n++] = text;
+}
+
 static exit_status word_walk(struct option_file *file, char *word)
 {
 	char *argv[] = { (char[]){ PROGRAM }, word, NULL }, **command;
@@ -77,19 +88,15 @@ static exit_status word_walk(struct option_file *file, char *word)
 
 static exit_status line_read(struct option_file *file, char *line)
 {
-	struct option_texts *texts = file->texts;
 	char *word;
 	int status;
 
 	line = line_trim(line);
 	if (!*line)
 		return 0;
-	if (ARRAY_GROW(texts->all, texts->n, texts->room))
-		return log_no_memory();
-	word = word_new(line);
+	word = text_keep(file->texts, word_new(line));
 	if (!word)
 		return log_no_memory();
-	texts->all[texts->n++] = word;
 	status = word_walk(file, word);
 	if (status)
 		log_hint("see line %zu of %s", file->line, file->path);
@@ -170,110 +177,139 @@ static void option_texts_clear(struct option_texts *texts)
 	*texts = (struct option_texts){ 0 };
 }
 
-/* --- Which options make sense in a run --- */
-
-struct mode {
-	unsigned int in;
-	const char *name, *why;
-};
-
-/* Modes that say most about the run come first. */
-static const struct mode modes[] = {
-	{ IN_MACHINE, "--machine", "it shows how this machine is set up, and takes no samples" },
-	{ IN_LIST_METRICS, "--list-metrics", "it lists the metrics, and does nothing else" },
-	{ IN_LIST_PROBES, "--list-probes", "it lists what can be a trigger, and takes no samples" },
-	{ IN_REPLAY, "--replay", "it reads what was sampled before, and looks at no process" },
-	{ IN_CHECK, "--check", "it shows where probes would be, and takes no samples" },
-	{ IN_LIVE, "--live", "it shows windows of a given time, one after the other" },
-	{ IN_RECORD_ON, "--record-on", "its samples follow one another without a gap" },
-	{ IN_LONG_POLL, "--long-poll", "it is a pair of triggers by itself" },
-	{ IN_ONE | IN_PAIR, "triggers", "they say when samples begin and end" },
-	{ IN_COMMAND, "a command", "it is started to be watched from its beginning to its end" },
-};
-
-static unsigned int modes_of(const struct options *options)
-{
-	bool start = options->triggers[KD_START], stop = options->triggers[KD_STOP];
-	unsigned int is = 0;
-
-	is |= options->machine ? IN_MACHINE : 0;
-	is |= options->list_metrics ? IN_LIST_METRICS : 0;
-	is |= options->list_probes ? IN_LIST_PROBES : 0;
-	is |= options->replay ? IN_REPLAY : 0;
-	is |= options->long_poll ? IN_LONG_POLL : 0;
-	is |= start && stop ? IN_PAIR : start || stop ? IN_ONE : 0;
-	is |= is ? 0 : IN_CLOCKED;
-	is |= options->record_on ? IN_RECORD_ON : 0;
-	is |= options->outputs.live ? IN_LIVE : 0;
-	is |= options->check ? IN_CHECK : 0;
-	is |= options->command ? IN_COMMAND : 0;
-	return is;
-}
-
-/* Refuses an option, as messages name it, that has no meaning in one of these modes. */
-static exit_status refuse_in(const char *what, unsigned int valid, unsigned int is)
-{
-	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		const struct mode *mode = &modes[i];
-
-		if (!(mode->in & is & ~valid))
-			continue;
-		log_error("%s cannot be combined with %s", what, mode->name);
-		log_hint("leave out one of them: %s", mode->why);
-		return EX_USAGE;
-	}
-	return 0;
-}
-
-/* Also refuses an option that needs triggers, or two of them. */
-static exit_status row_check(const struct option_row *row, unsigned int is)
-{
-	unsigned int too_few = row->in & IN_PAIR ? IN_ONE : 0;
-	char what[64];
-	int status;
-
-	snprintf(what, sizeof(what), "option --%s", row->name);
-	status = refuse_in(what, row->in | too_few, is);
-	if (status || !(is & ~row->in))
-		return status;
-	if (row->in & IN_ONE) {
-		log_error("%s needs a trigger", what);
-		log_hint("give --start-trigger, --stop-trigger or both");
-	} else {
-		log_error("%s needs two triggers", what);
-		log_hint("give --start-trigger and --stop-trigger");
-	}
-	return EX_USAGE;
-}
-
-/* Refuses given options, by row index, that are not valid in every mode of the options. Process
- * is one given without an option, or NULL. Returns 0, or an exit status after printing what is
- * wrong. */
-static exit_status options_modes_check(const struct options *options,
-				       const bool given[OPTIONS_ROOM], const char *process)
-{
-	unsigned int is = modes_of(options);
-	const struct option_row *row;
-	int status = 0;
-
-	if (process)
-		status = refuse_in("a process", option_row_find('p')->in, is);
-	for (size_t i = 0; !status && (row = option_row_at(i)); i++)
-		if (given[i])
-			status = row_check(row, is);
-	return status;
-}
-
 /* --- The command line --- */
 
 #define COUNT_UNSET UINT64_MAX
 
 struct reading {
 	struct options *options;
-	const char *process; /* given without an option */
+	char *process; /* given without an option */
 	bool in_file;
 	bool given[OPTIONS_ROOM]; /* by row index */
+	bool moved[OPTIONS_ROOM]; /* as an option, although it is an attribute */
 };
+
+/* --- Attributes --- */
+
+/* The next attribute of an option behind a comma, NULL if there is none. */
+static char *attribute_next(const struct option_row *option, char *text)
+{
+	while ((text = strchr(text, ',')))
+		if (attribute_find(option, ++text))
+			return text;
+	return NULL;
+}
+
+/* Refuses the value if what stands behind one of its commas is almost an attribute. */
+static exit_status refuse_similar(const struct option_row *option, const char *value)
+{
+	const struct option_row *row;
+	struct names_closest closest;
+	bool is_similar = false;
+	char name[64];
+
+	while (!is_similar && (value = strchr(value, ','))) {
+		value++;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, ",="), value);
+		if (strlen(name) < 4)
+			continue;
+		names_closest_init(&closest, name);
+		for (size_t i = 0; (row = option_row_at(i)); i++)
+			if (row->name && attribute_find(option, attribute_name(row)) == row)
+				names_closest_offer(&closest, attribute_name(row));
+		is_similar = names_closest_count(&closest);
+		if (is_similar) {
+			log_error("option --%s has no attribute '%s'", option->name, name);
+			names_closest_hint(&closest, "", NULL);
+		}
+		names_closest_clear(&closest);
+	}
+	return is_similar ? EX_USAGE : 0;
+}
+
+/* format: of the output that has it; NULL: another option does. */
+static exit_status attribute_read(struct reading *reading, const struct option_row *row,
+				  const char *value, const struct output_format *format)
+{
+	char called[64];
+
+	option_called(row, called);
+	reading->given[option_row_index(row)] = true;
+	if (format && row->formats &&
+	    !option_list_has(row->formats, format->name, strlen(format->name))) {
+		log_error("%s means nothing to the format %s", called, format->name);
+		log_hint("it is for: %s", row->formats);
+		return EX_USAGE;
+	}
+	if (!value == (row->takes == TAKES_NONE))
+		return row->read(row, value, reading->options);
+	log_error(value ? "%s takes no value" : "%s needs a value", called);
+	return options_see_help();
+}
+
+/* Reads a list of them, which is cut to pieces. */
+static exit_status attributes_read(struct reading *reading, const struct option_row *option,
+				   char *list, const struct output_format *format)
+{
+	int status = 0;
+
+	while (list && !status) {
+		const struct option_row *row = attribute_find(option, list);
+		char *next = attribute_next(option, list), *value;
+
+		if (next)
+			next[-1] = '\0';
+		value = strchr(list, '=');
+		status = attribute_read(reading, row, value ? value + 1 : NULL, format);
+		list = next;
+	}
+	return status;
+}
+
+/* Cuts the attributes off an option's value, of which a copy is made: *value is then without them,
+ * NULL if nothing is left of it. *list is NULL if there are none. */
+static exit_status attributes_cut(struct reading *reading, const struct option_row *option,
+				  char **value, char **list)
+{
+	bool may_lack = option->takes > TAKES_VALUE || option->preset;
+	char *copy;
+
+	*list = NULL;
+	if (!*value || !strpbrk(*value, may_lack ? ",=" : ","))
+		return 0;
+	copy = text_keep(&reading->options->texts, strdup(*value));
+	if (!copy)
+		return log_no_memory();
+	if (may_lack && attribute_find(option, copy)) {
+		*list = copy;
+		*value = NULL;
+		return 0;
+	}
+	*list = attribute_next(option, copy);
+	if (*list)
+		(*list)[-1] = '\0';
+	*value = copy;
+	return refuse_similar(option, copy);
+}
+
+/* Of a row that was given as an option, with what is behind its value. */
+static exit_status option_read(struct reading *reading, const struct option_row *row, char *value)
+{
+	struct options *options = reading->options;
+	int status = attributes_cut(reading, row, &value, &options->attributes);
+
+	reading->given[option_row_index(row)] = true;
+	reading->moved[option_row_index(row)] |= row->of != NULL;
+	if (status)
+		return status;
+	if (value && *value && row->read == read_flag && row->takes != TAKES_NONE)
+		return options_refuse_value(row, value, "is not what it takes", "give --%s=%s",
+					    row->name, row->value);
+	/* Without a value it may have what is preset. */
+	if (value || row->takes != TAKES_VALUE)
+		status = row->read(row, value ? value : row->implied, options);
+	return status ?: attributes_read(reading, row, options->attributes, NULL);
+}
 
 static exit_status word_read(void *context, const struct option_row *row, char *text);
 
@@ -296,10 +332,8 @@ static exit_status word_read(void *context, const struct option_row *row, char *
 {
 	struct reading *reading = context;
 
-	if (row) {
-		reading->given[option_row_index(row)] = true;
-		return row->read(row, text ? text : row->implied, reading->options);
-	}
+	if (row)
+		return option_read(reading, row, text);
 	if (*text == '@')
 		return file_read(reading, text + 1);
 	if (reading->process) {
@@ -308,6 +342,63 @@ static exit_status word_read(void *context, const struct option_row *row, char *
 	}
 	reading->process = text;
 	return 0;
+}
+
+/* As --pid or --comm would be. */
+static exit_status process_read(struct reading *reading)
+{
+	const char digit = *reading->process;
+	const struct option_row *row = option_row_find(digit >= '0' && digit <= '9' ? 'p' : 'C');
+	char *value = reading->process, *list;
+	int status = attributes_cut(reading, row, &value, &list)
+			     ?: options_read_process(value, reading->options);
+
+	if (!status)
+		reading->given[option_row_index(row)] = true;
+	return status ?: attributes_read(reading, row, list, NULL);
+}
+
+static exit_status output_settle(struct reading *reading, struct output *output,
+				 const struct option_row *option)
+{
+	struct output_settings *settings = &reading->options->outputs.settings;
+	const struct output_settings common = *settings;
+	int status = attributes_read(reading, option, output->attributes, output->format);
+
+	output->settings = *settings;
+	*settings = common;
+	return status;
+}
+
+/* What each output has of its own, and else of what is given for all. */
+static exit_status outputs_settle(struct reading *reading)
+{
+	struct outputs_config *outputs = &reading->options->outputs;
+	size_t similar;
+	const struct option_row *listen = option_row_named("listen", strlen("listen"), &similar);
+	int status = output_settle(reading, &outputs->served, listen);
+
+	outputs->settings.report.extent = reading->options->full      ? REPORT_FULL
+					  : reading->options->summary ? REPORT_SUMMARY
+								      : REPORT_SHORT;
+	for (size_t i = 0; i < outputs->n && !status; i++)
+		status = output_settle(reading, &outputs->all[i], option_row_find('o'));
+	return status;
+}
+
+/* How what was given the old way is given now. */
+static void moved_tell(const struct reading *reading)
+{
+	const struct option_row *row;
+	attribute_text spelled;
+
+	for (size_t i = 0; (row = option_row_at(i)) && !reading->options->outputs.quiet; i++) {
+		if (reading->moved[i] && *row->of)
+			log_note("--%s is now an attribute: %s", row->name,
+				 attribute_spelled(row, spelled));
+		else if (reading->moved[i])
+			log_note("--%s means nothing any more", row->name);
+	}
 }
 
 static exit_status words_read(int argc, char **argv, struct reading *reading)
@@ -320,8 +411,9 @@ static exit_status words_read(int argc, char **argv, struct reading *reading)
 	if (status < 0)
 		return log_no_memory();
 	if (!status && reading->process)
-		status = options_read_process(reading->process, options);
-	return status ? status : options_modes_check(options, reading->given, reading->process);
+		status = process_read(reading);
+	return status ?: outputs_settle(reading)
+		      ?: options_check_modes(options, reading->given, reading->process);
 }
 
 static int presets_read(struct options *options)
@@ -337,40 +429,9 @@ static int presets_read(struct options *options)
 
 /* --- What options mean in combination --- */
 
-bool options_want_traces(const struct options *options)
-{
-	return options->call_events || options->off_cpu || options->profile_hz;
-}
-
 static bool has_triggers(const struct options *options)
 {
 	return options->triggers[KD_START] || options->triggers[KD_STOP] || options->long_poll;
-}
-
-static bool needs_stacks(const struct outputs_config *outputs)
-{
-	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].format->needs_stacks)
-			return true;
-	return false;
-}
-
-static bool has_tables(const struct outputs_config *outputs)
-{
-	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].format->tables)
-			return true;
-	return false;
-}
-
-/* True for a file in which every record needs the first one. */
-static bool has_pages(const struct outputs_config *outputs)
-{
-	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].format->begin &&
-		    !(outputs->all[i].file && output_path_varies(outputs->all[i].file)))
-			return true;
-	return false;
 }
 
 /* A copy has a multiple of the page size, and the buffer holds one while another is read. */
@@ -387,160 +448,6 @@ static void round_sizes(struct options *options)
 }
 
 #define LIVE_WINDOW NSEC_PER_SEC /* the help says so too */
-
-#define GIVE_ONE "give one PID, without --all, --cgroup, --container or --follow-fork"
-
-struct option_rule {
-	bool wrong;
-	const char *error, *hint;
-};
-
-static exit_status rules_apply(const struct option_rule *rules, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!rules[i].wrong)
-			continue;
-		log_error("%s", rules[i].error);
-		log_hint("%s", rules[i].hint);
-		return EX_USAGE;
-	}
-	return 0;
-}
-
-/* True if the target may be several processes. */
-static bool names_several(const struct options *options)
-{
-	return (options->pids[0] && options->pids[1]) || options->all || options->cgroup ||
-	       options->container || options->follow_fork;
-}
-
-static exit_status refuse_choice(const struct options *options)
-{
-	bool many = names_several(options);
-	const struct option_rule rules[] = {
-		{ *options->tids && options->outputs.report.threads,
-		  "options --tid and --threads cannot be combined", "give one of them" },
-		{ *options->tids && (options->follow_fork || options->cgroup || options->container),
-		  "option --tid cannot be combined with --follow-fork, --cgroup or --container",
-		  "give --threads and a pattern of names" },
-		{ *options->tids && options->follow_restart,
-		  "option --tid cannot be combined with --follow-restart",
-		  "give --threads and a pattern of names" },
-		{ options->outputs.allow_host && !options->outputs.listen,
-		  "option --allow-host needs --listen", "give the port that requests come to" },
-		{ options->list_probes && many, "option --list-probes looks at one process",
-		  GIVE_ONE },
-	};
-
-	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
-
-static exit_status refuse_process(const struct options *options)
-{
-	bool group = options->cgroup || options->container;
-	bool many = names_several(options);
-	const struct option_rule rules[] = {
-		{ *options->pids && options->comm, "options --pid and --comm cannot be combined",
-		  "give one of them" },
-		{ options->pidfile && (*options->pids || options->comm),
-		  "option --pidfile cannot be combined with --pid or --comm", "give one of them" },
-		{ options->cgroup && options->container,
-		  "options --cgroup and --container cannot be combined", "give one of them" },
-		{ group && (*options->pids || options->comm || options->pidfile),
-		  "options --cgroup and --container cannot be combined with --pid, --comm or "
-		  "--pidfile",
-		  "give one of them" },
-		{ (options->exe || options->uid != UID_ANY) && !options->comm,
-		  "options --exe and --uid need --comm",
-		  "name the process, as in: --comm redis-server --uid redis" },
-		{ options->all && !options->comm, "option --all needs --comm",
-		  "name the processes, as in: --comm postgres --all" },
-		{ options->pid_ns && !*options->pids && !options->pidfile,
-		  "option --pid-ns needs --pid or --pidfile",
-		  "give the PID that the process has in its namespace" },
-		{ options->follow_restart && many,
-		  "option --follow-restart needs a target of one process",
-		  "--cgroup, --container and --follow-fork go on with new processes by "
-		  "themselves" },
-		{ options->machine && many, "option --machine looks at one process",
-		  "give one PID or none, without --all, --cgroup, --container or --follow-fork" },
-		{ options->wait && !options->comm && !options->pidfile && !options->cgroup,
-		  "option --wait needs --comm, --pidfile or --cgroup", "name what to wait for" },
-		{ options->follow_restart && options->sample_count == 1,
-		  "option --follow-restart needs several samples",
-		  "give --sample-count, --duration or --listen" },
-		{ options->follow_restart && options->outputs.listen &&
-			  options_want_traces(options),
-		  "option --follow-restart cannot be combined with stacks and --listen",
-		  "leave out --syscall-events, --off-cpu and --profile, or --listen" },
-		{ options->command && !*options->command, "there is no command after --",
-		  "give one, as in: kernel_delay -- ls -l" },
-		{ options->pass_status && !options->command, "option --exit-status needs a command",
-		  "give one, as in: -- make check" },
-	};
-
-	return rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
-
-static bool is_to_stdout(const struct outputs_config *outputs)
-{
-	for (size_t i = 0; i < outputs->n; i++)
-		if (!outputs->all[i].file)
-			return true;
-	return false;
-}
-
-static exit_status refuse_together(const struct options *options)
-{
-	bool traces = options_want_traces(options), worst = options->trigger_worst;
-	const struct option_rule rules[] = {
-		{ options->any && options->target_only,
-		  "options --trigger-any and --trigger-target-only cannot be combined",
-		  "without either, system calls count for the process only, other probes of the "
-		  "kernel for any process" },
-		{ worst && !options->sample_count && options->duration == UINT64_MAX &&
-			  !options->command,
-		  "option --trigger-worst needs an end of the run",
-		  "give --duration, or --sample-count for a number of samples" },
-		{ options->full && options->summary,
-		  "options --full and --summary cannot be combined", "give one of them" },
-		{ options->calls_chosen && !options->call_events && !options->off_cpu,
-		  "option --syscall-filter needs --syscall-events or --off-cpu",
-		  "give --syscall-events, or -s, as well" },
-		{ options->waits_chosen && !options->off_cpu,
-		  "option --wait-filter needs --off-cpu",
-		  "give --off-cpu as well, as in --off-cpu=1ms" },
-		{ options->all_wakers && !options->off_cpu, "option --wakers needs --off-cpu",
-		  "give --off-cpu as well, as in --off-cpu=1ms" },
-		{ options->outputs.compare && options->replay &&
-			  !strcmp(options->outputs.compare, "-") && !strcmp(options->replay, "-"),
-		  "options --compare and --replay cannot both read standard input",
-		  "give a file to one of them" },
-		{ syscall_set_is_empty(&options->calls), "no system call is left to list",
-		  "name other ones with --syscall-filter" },
-		{ options->outputs.live && is_to_stdout(&options->outputs),
-		  "option --live cannot be combined with output to standard output",
-		  "the view is there; give -o FORMAT:FILE" },
-		{ options->outputs.listen && worst,
-		  "option --listen cannot be combined with --trigger-worst",
-		  "it serves samples as they are taken" },
-		{ options->outputs.limit && has_tables(&options->outputs),
-		  "option --output-limit cannot be combined with --output csv",
-		  "what it removes would be missing from the tables" },
-		{ options->outputs.limit && has_pages(&options->outputs),
-		  "option --output-limit cannot be combined with --output html in one file",
-		  "give each sample a page of its own: html:FILE-%n.html" },
-		{ options->counters.per_cpu && !options->counters.n,
-		  "option --per-cpu needs --counters", "give --counters default, as well" },
-		{ needs_stacks(&options->outputs) && !options->replay && !traces,
-		  "option --output folded needs stacks",
-		  "give --syscall-events, --off-cpu or --profile" },
-	};
-
-	return refuse_process(options)
-		       ?: refuse_choice(options)
-		       ?: rules_apply(rules, sizeof(rules) / sizeof(*rules));
-}
 
 static void warn_of_deltas(const struct options *options)
 {
@@ -587,6 +494,7 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 				     .uid = UID_ANY };
 	syscall_set_fill(&options->calls);
 	status = presets_read(options) ?: words_read(argc, argv, &reading);
+	moved_tell(&reading);
 	if (status)
 		return status;
 	lengths_choose(options);
@@ -599,13 +507,10 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 			       options->replay;
 	if (options->record && has_triggers(options))
 		options->outputs.one = false; /* SIGUSR1 may ask for others */
-	options->outputs.report.extent = options->full      ? REPORT_FULL
-					 : options->summary ? REPORT_SUMMARY
-							    : REPORT_SHORT;
 	if (options->skip_polls)
 		syscall_set_remove_polls(&options->calls);
 	round_sizes(options);
-	status = refuse_together(options);
+	status = options_check_together(options);
 	if (!status)
 		warn_of_deltas(options);
 	options->calls_chosen |= options->skip_polls;

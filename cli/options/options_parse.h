@@ -8,9 +8,6 @@
 #include "cli/base/exit_status.h"
 #include "options.h"
 
-/* True if slow calls, waits or profile samples are asked for. */
-bool options_want_traces(const struct options *options);
-
 /* Fills *options from the command line. Returns 0, or an exit status of <sysexits.h> after
  * printing one to three lines of what is wrong. --help and --version print and exit with status
  * 0. The caller clears the options in either case. */

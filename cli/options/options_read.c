@@ -18,6 +18,22 @@
 
 #define MILLIONTHS 1000000
 
+bool option_list_has(const char *list, const char *name, size_t length)
+{
+	for (size_t n; list && *list; list += n + (list[n] == ' ')) {
+		n = strcspn(list, " ");
+		if (n == length && !strncmp(list, name, n))
+			return true;
+	}
+	return false;
+}
+
+const char *option_called(const struct option_row *row, char text[static 64])
+{
+	snprintf(text, 64, row->of ? "attribute %s" : "option --%s", attribute_name(row));
+	return text;
+}
+
 exit_status options_see_help(void)
 {
 	log_hint(OPTIONS_SEE_HELP);
@@ -27,13 +43,13 @@ exit_status options_see_help(void)
 exit_status options_refuse_value(const struct option_row *row, const char *text, const char *what,
 				 const char *hint, ...)
 {
-	char line[512];
+	char line[512], called[64];
 	va_list args;
 
 	va_start(args, hint);
 	vsnprintf(line, sizeof(line), hint, args);
 	va_end(args);
-	log_error("option --%s: '%s' %s", row->name, text, what);
+	log_error("%s: '%s' %s", option_called(row, called), text, what);
 	log_hint("%s", line);
 	return EX_USAGE;
 }
@@ -81,17 +97,6 @@ int read_percent(const struct option_row *row, const char *text, struct options 
 	return options_refuse_value(
 		row, text, error == -ERANGE ? "is more than 100 percent" : "is not a percentage",
 		"give a number from 0 to 100, such as 1 or 0.5");
-}
-
-int read_alpha(const struct option_row *row, const char *text, struct options *options)
-{
-	uint64_t share = 0;
-
-	if (!text[strspn(text, "0123456789.")] &&
-	    !parse_duration(text, MILLIONTHS, MILLIONTHS, &share) && share)
-		return option_store(row, share, options);
-	return options_refuse_value(row, text, "is not a weight",
-				    "give a number more than 0, at most 1: 0.2");
 }
 
 exit_status options_refuse_bare(const struct option_row *row, const char *text)
@@ -183,8 +188,10 @@ exit_status read_size(const struct option_row *row, const char *text, struct opt
 
 exit_status read_file(const struct option_row *row, const char *text, struct options *options)
 {
+	char called[64];
+
 	if (!*text) {
-		log_error("option --%s: the file name is empty", row->name);
+		log_error("%s: the file name is empty", option_called(row, called));
 		return options_see_help();
 	}
 	*(const char **)option_field(row, options) = text;
@@ -216,8 +223,10 @@ exit_status read_choice(const struct option_row *row, const char *text, struct o
 
 int read_text(const struct option_row *row, const char *text, struct options *options)
 {
+	char called[64];
+
 	if (!*text) {
-		log_error("option --%s: the value is empty", row->name);
+		log_error("%s: the value is empty", option_called(row, called));
 		return options_see_help();
 	}
 	*(const char **)option_field(row, options) = text;

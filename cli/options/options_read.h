@@ -80,14 +80,34 @@ struct option_row {
 	const char *implied; /* value of an option given without one */
 	enum option_words words;
 	unsigned int in; /* modes in which it is valid */
+
+	/* Lists of names have blanks between them. */
+	const char *of;        /* an attribute of these options, where name was an option of its
+				  own once; "": it was one, and is nothing now; NULL: an option */
+	const char *attribute; /* its name there; NULL: the same */
+	const char *formats;   /* of --output in which it means something; NULL: all */
+	const char *needs;     /* one of these options has to be given, too */
+	const char *not_with;  /* none of these may be */
+	const char *why;       /* a hint if that is not so; of not_with NULL: give one of them */
 };
 
 #define OPTIONS_SEE_HELP "`" PROGRAM " --help=all` lists the options"
 
+/* Whether a list has a name, length bytes long. */
+bool option_list_has(const char *list, const char *name, size_t length);
+
+static inline const char *attribute_name(const struct option_row *row)
+{
+	return row->attribute ? row->attribute : row->name;
+}
+
+/* What messages call a row: "option --record", "attribute memory". Returns text. */
+const char *option_called(const struct option_row *row, char text[static 64]);
+
 /* Prints a hint after an error. Returns the exit status for a bad command line. */
 exit_status options_see_help(void);
 
-/* Prints "option --NAME: 'TEXT' WHAT" and a hint. Returns as options_see_help() does. */
+/* Prints "option --NAME: 'TEXT' WHAT", or of an attribute, and a hint. Returns as above. */
 __attribute__((format(printf, 4, 5))) int options_refuse_value(const struct option_row *row,
 							       const char *text, const char *what,
 							       const char *hint, ...);
@@ -100,7 +120,6 @@ OPTION_READER(read_flag);
 OPTION_READER(read_number);   /* an integer from min to max */
 OPTION_READER(read_duration); /* at least min; the unit is as in unit */
 OPTION_READER(read_percent);  /* up to 100, with a fraction: millionths */
-OPTION_READER(read_alpha);    /* more than 0, up to 1: millionths */
 OPTION_READER(read_bytes);    /* or with K, up to max */
 OPTION_READER(read_size);     /* bytes, at least 1, or with K, M or G */
 OPTION_READER(read_file);     /* its name */

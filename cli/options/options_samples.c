@@ -222,6 +222,10 @@ static exit_status read_waits(const struct option_row *row, const char *text,
 
 /* --- Rows --- */
 
+/* Whichever of them has an attribute, it is both that it is about. */
+#define BOTH_TRIGGERS "start-trigger stop-trigger"
+#define ALL_TRIGGERS BOTH_TRIGGERS " long-poll"
+
 /* The help appends the default and the implied value. */
 static const struct option_row rows[] = {
 	{ .help = "Samples:", .value = "samples" },
@@ -265,7 +269,8 @@ static const struct option_row rows[] = {
 	  "perf-list(1), or raw ones (r3c), at most 16. default: " COUNTERS_HELP ".",
 	  .read = read_counters, .in = SAMPLES },
 	{ "per-cpu", 0, TAKES_NONE, NULL, "Count them for each CPU that a thread ran on.",
-	  FLAG(counters.per_cpu), .in = SAMPLES },
+	  FLAG(counters.per_cpu), .in = SAMPLES, .of = "counters", .needs = "counters",
+	  .why = "give a list of events, as in --counters=default,per-cpu" },
 	{ "resources", 0, TAKES_NONE, NULL,
 	  "Show what threads and processes use: CPU time, memory, bytes read and written by the "
 	  "kind of descriptor, requests to disks, what TCP sent again, forks and execs.",
@@ -284,20 +289,22 @@ static const struct option_row rows[] = {
 	{ "syscall-filter", 'e', TAKES_VALUE, "LIST",
 	  "List only these system calls, and waits in them, as in futex,recvmsg, or all but these, "
 	  "as in '!poll,futex': names, patterns or numbers.",
-	  .read = read_calls, .words = WORDS_CALLS, .in = SAMPLES },
+	  .read = read_calls, .words = WORDS_CALLS, .in = SAMPLES,
+	  .needs = "syscall-events off-cpu", .why = "give --syscall-events, or -s, as well" },
 	{ "off-cpu", 0, TAKES_VALUE, "DURATION",
 	  "List the waits, asleep or for a CPU, that lasted at least this long.",
 	  .brief = "list long waits, with stacks", DURATION(off_cpu, 1, 0), .in = SAMPLES },
-	{ "wait-filter", 0, TAKES_VALUE, "LIST",
-	  "List only these waits, as in lock,disk,ready_*, or all but these: states, or what the "
-	  "thread waited for. A line says how many were left out; '*' lists all.",
-	  .read = read_waits, FIELD(waits), .preset = "!work,timer", .words = WORDS_WAITS,
-	  .in = SAMPLES },
 	{ "wakers", 0, TAKES_NONE, NULL,
 	  "Where a thread of another process ended a wait, also show who had woken that thread, as "
 	  "is always shown for the process's own. This slows every wake-up on the machine a "
 	  "little.",
-	  FLAG(all_wakers), .in = SAMPLES },
+	  FLAG(all_wakers), .in = SAMPLES, .of = "off-cpu", .needs = "off-cpu",
+	  .why = "give a duration, as in --off-cpu=1ms,wakers" },
+	{ "wait-filter", 0, TAKES_VALUE, "LIST",
+	  "List only these waits, as in lock,disk,ready_*, or all but these: states, or what the "
+	  "thread waited for. A line says how many were left out; '*' lists all.",
+	  .read = read_waits, FIELD(waits), .preset = "!work,timer", .words = WORDS_WAITS,
+	  .in = SAMPLES, .needs = "off-cpu", .why = "give --off-cpu as well, as in --off-cpu=1ms" },
 	{ "profile", 0, TAKES_FOLLOWING, "HZ",
 	  "Sample what the threads are running, this many times per second of CPU time. HZ may "
 	  "follow after a space.",
@@ -311,25 +318,24 @@ static const struct option_row rows[] = {
 	{ "record-memory", 0, TAKES_VALUE, "SIZE",
 	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
 	  "overwritten; the report says how long it held.",
-	  .read = read_memory, FIELD(record_memory), .preset = "32M", .in = SAMPLES },
+	  .read = read_memory, FIELD(record_memory), .preset = "32M", .in = SAMPLES, .of = "record",
+	  .attribute = "memory" },
 	{ "record-on", 0, TAKES_VALUE, "EXPR",
 	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
 	  "--sample-time), and report that then; signal: report only what SIGUSR1 asks for.",
 	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS,
 	  .in = IN_CLOCKED | IN_RECORD_ON | IN_COMMAND },
-	{ "lines", 0, TAKES_NONE, NULL,
-	  "In the lists of waits and of running code, give each offset in a function a row of its "
-	  "own.",
-	  FLAG(outputs.report.lines), .in = REPORT },
 	{ "stack-trace-size", 0, TAKES_VALUE, "N",
 	  "Number of different stacks to keep; 0: no stacks.", NUMBER(stacks, 0, STACKS_MAX),
 	  .preset = "4096", .in = SAMPLES },
 	{ "user-stack-bytes", 0, TAKES_VALUE, "BYTES",
 	  "How much of each user stack to copy, up to 128K; 0: no user stacks.", .read = read_bytes,
-	  FIELD(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES },
+	  FIELD(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES,
+	  .of = "stack-trace-size", .attribute = "user-bytes" },
 	{ "stack-overhead", 0, TAKES_VALUE, "PERCENT",
 	  "Spend at most this percentage of each CPU's time on copying user stacks; 0: no limit.",
-	  .read = read_percent, FIELD(stack_share), .preset = "1", .in = SAMPLES },
+	  .read = read_percent, FIELD(stack_share), .preset = "1", .in = SAMPLES,
+	  .of = "stack-trace-size", .attribute = "overhead" },
 	{ "buffer-page-count", 0, TAKES_VALUE, "N",
 	  "Size of the buffer between the kernel and this program, in pages of 4096 bytes, rounded "
 	  "up to a power of two.",
@@ -344,29 +350,42 @@ static const struct option_row rows[] = {
 	  "Stop the sample when TRIGGER is hit (default: after the sample time).",
 	  .brief = "end it when this one is", .read = read_trigger, FIELD(triggers[KD_STOP]),
 	  .words = WORDS_TRIGGERS, .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
+	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
+	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
+	  FLAG(same_thread), .in = PAIRS | IN_CHECK, .of = BOTH_TRIGGERS,
+	  .attribute = "same-thread" },
+	{ "trigger-target-only", 0, TAKES_NONE, NULL,
+	  "Count hits of kernel probes only if the target makes them.", FLAG(target_only),
+	  .in = TRIGGERED | IN_CHECK, .of = ALL_TRIGGERS, .attribute = "target-only" },
+	{ "trigger-any", 0, TAKES_NONE, NULL,
+	  "Count hits of system call tracepoints (t:syscalls:...) by any process.", FLAG(any),
+	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND, .of = BOTH_TRIGGERS, .attribute = "any",
+	  .not_with = "trigger-target-only",
+	  .why = "without either, system calls count for the process only, other probes of the "
+		 "kernel for any process" },
+	{ "unsafe-returns", 0, TAKES_NONE, NULL,
+	  "Use return probes even where they may kill the process: on functions of Go, and on "
+	  "functions that an exception may pass through.",
+	  FLAG(unsafe_returns), .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND,
+	  .of = BOTH_TRIGGERS },
+	{ "window-banks", 0, TAKES_VALUE, "N",
+	  "How many samples may be open (several only with same-thread) or waiting to be read, 2 "
+	  "to "
+	  "7.",
+	  NUMBER(window_banks, 2, KD_MAX_BANKS), .preset = "4", .in = TRIGGERED, .of = ALL_TRIGGERS,
+	  .attribute = "banks" },
 	{ "trigger-delta", 0, TAKES_FOLLOWING, "NS[,GLOB:NS...]",
 	  "With both triggers: skip samples shorter than this, a number of nanoseconds or a number "
 	  "with a unit; those that threads end whose names match a GLOB by its own. It may follow "
 	  "after a space.",
 	  .brief = "only samples that last at least this long", .read = read_deltas,
 	  FIELD(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
-	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
-	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
-	  FLAG(same_thread), .in = PAIRS | IN_CHECK },
-	{ "trigger-target-only", 0, TAKES_NONE, NULL,
-	  "Count hits of kernel probes only if the target makes them.", FLAG(target_only),
-	  .in = TRIGGERED | IN_CHECK },
-	{ "unsafe-returns", 0, TAKES_NONE, NULL,
-	  "Use return probes even where they may kill the process: on functions of Go, and on "
-	  "functions that an exception may pass through.",
-	  FLAG(unsafe_returns), .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
-	{ "trigger-any", 0, TAKES_NONE, NULL,
-	  "Count hits of system call tracepoints (t:syscalls:...) by any process.", FLAG(any),
-	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-worst", 0, TAKES_VALUE, "N",
-	  "With both triggers: print only the N longest samples, when the run ends (default: each "
-	  "as it comes). Needs --duration, --sample-count or a COMMAND.",
-	  NUMBER(trigger_worst, 1, WORST_MAX), .in = PAIRS },
+	  "Print only the N longest samples, when the run ends (default: each as it comes). Needs "
+	  "--duration, --sample-count or a COMMAND.",
+	  NUMBER(trigger_worst, 1, WORST_MAX), .in = PAIRS, .of = "trigger-delta long-poll",
+	  .attribute = "worst", .not_with = "listen",
+	  .why = "it serves samples as they are taken" },
 	{ "long-poll", 0, TAKES_FOLLOWING, "DURATION",
 	  "Sample from a thread's return from poll, select or epoll_wait (or ppoll, pselect6, "
 	  "epoll_pwait) to its next such call, if that takes DURATION or longer.",
@@ -375,10 +394,6 @@ static const struct option_row rows[] = {
 	  "Remove the probes part of the time if they would cost a thread more than this "
 	  "percentage of its CPU time; with ',stop' end the run instead; 0: no limit.",
 	  .read = read_overhead, FIELD(max_overhead), .max = 100, .preset = "10", .in = TRIGGERED },
-	{ "window-banks", 0, TAKES_VALUE, "N",
-	  "How many samples may be open (several only with --trigger-same-thread) or waiting to be "
-	  "read, 2 to 7.",
-	  NUMBER(window_banks, 2, KD_MAX_BANKS), .preset = "4", .in = TRIGGERED },
 	{ "verbose", 'v', TAKES_NONE, NULL,
 	  "Also print three lines for each skipped sample, and how often attaching interrupts "
 	  "other CPUs.",

@@ -77,16 +77,80 @@ const struct option_row *option_row_find(int key)
 	return NULL;
 }
 
+static bool begins_with(const char *name, const char *prefix, size_t length)
+{
+	return name && !strncmp(name, prefix, length);
+}
+
+const struct option_row *option_row_named(const char *name, size_t length, size_t *similar)
+{
+	const struct option_row *row, *found = NULL;
+
+	*similar = 0;
+	for (size_t i = 0; length && (row = option_row_at(i)); i++) {
+		if (!begins_with(row->name, name, length))
+			continue;
+		++*similar;
+		found = row;
+		if (!row->name[length])
+			return row;
+	}
+	return *similar == 1 ? found : NULL;
+}
+
+/* --- Attributes --- */
+
+static bool is_attribute(const struct option_row *row, const struct option_row *option)
+{
+	return row->of && option->name &&
+	       option_list_has(row->of, option->name, strlen(option->name));
+}
+
+const struct option_row *attribute_find(const struct option_row *option, const char *text)
+{
+	size_t length = strcspn(text, ",=");
+	const struct option_row *row;
+
+	for (size_t i = 0; (row = option_row_at(i)); i++)
+		if (is_attribute(row, option) && strlen(attribute_name(row)) == length &&
+		    begins_with(attribute_name(row), text, length))
+			return row;
+	return NULL;
+}
+
+const char *attribute_spelled(const struct option_row *row, attribute_text text)
+{
+	size_t similar;
+	const struct option_row *option = option_row_named(row->of, strcspn(row->of, " "),
+							   &similar);
+	/* Without what is optional in it. */
+	const char *value = option->value ? option->value : "";
+	int length = (int)(*value == '[' ? strlen(value) : strcspn(value, "[|"));
+
+	if (row->formats) {
+		value = row->formats;
+		length = (int)strcspn(value, " ");
+	}
+	snprintf(text, sizeof(attribute_text), "--%s=%.*s", option->name, length, value);
+	snprintf(text + strlen(text), sizeof(attribute_text) - strlen(text), ",%s%s%s",
+		 attribute_name(row), row->value ? "=" : "", row->value ?: "");
+	return text;
+}
+
 /* --- argp finds the options and formats the help --- */
 
 /* argp does not report which word is wrong, so this finds out. */
 
-static const char about[] =
-	"Show where each thread of a running process spends its time, and how much of that "
-	"is the kernel's doing. COMMAND is started, and watched from its first instruction to "
-	"its end.";
+static const char args_doc[] = "[PID|NAME] [@FILE...]\n-- COMMAND [ARGUMENT...]";
 
 #define HELP_BRIEF "brief" /* topic of the first screen */
+
+static const char usage[] =
+	"Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n"
+	"  or:  kernel_delay [OPTION...] -- COMMAND [ARGUMENT...]\n"
+	"Show where each thread of a running process spends its time, and how much of that "
+	"is the kernel's doing. COMMAND is started, and watched from its first instruction to "
+	"its end.\n";
 
 /* Text below the options of a topic. */
 static const struct topic_text {
@@ -116,7 +180,9 @@ static const struct topic_text {
 	  "  k:FUNCTION[+OFFSET]            function of the kernel (kprobe:)\n"
 	  "  kr:FUNCTION                    its return (kretprobe:)\n"
 	  "OBJECT is a file that the process has mapped, by path or soname (default: its "
-	  "executable). Names may be patterns; all that match are one trigger." },
+	  "executable). Names may be patterns; all that match are one trigger. What stands behind "
+	  "a comma of one trigger is about both; target-only, banks and worst may stand behind "
+	  "--long-poll, too." },
 	{ "output", NULL }, /* the formats */
 	{ "run",
 	  "@FILE stands for the options in FILE, one per line as on the command line, without "
@@ -167,105 +233,24 @@ static bool topic_has(const char *topic, const char *other)
 	return !strcmp(topic, other) || (!strcmp(topic, "all") && strcmp(other, HELP_BRIEF) != 0);
 }
 
-static void topic_text_write(const struct topic_text *text, FILE *out)
+/* Makes *argp, with entries for all options. What was an option once is still read. */
+static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1])
 {
-	const struct output_format *format;
-
-	if (text->text) {
-		fputs(text->text, out);
-		return;
-	}
-	fputs("FORMAT is one of", out);
-	for (size_t i = 0; (format = output_format_at(i)); i++)
-		fprintf(out, "\n  %-12s %s", format->name, format->about);
-}
-
-/* Makes the text that argp prints before the options and, after \v, behind them. The caller
- * frees it. */
-static char *topic_doc_make(const char *topic)
-{
-	char *doc = NULL;
-	size_t length, n = 0;
-	FILE *out = open_memstream(&doc, &length);
-
-	if (!out)
-		return NULL;
-	fprintf(out, "%s\v", about);
-	for (size_t i = 0; i < sizeof(topic_texts) / sizeof(*topic_texts); i++) {
-		if (!topic_has(topic, topic_texts[i].topic))
-			continue;
-		fputs(n++ ? "\n\n" : "", out);
-		topic_text_write(&topic_texts[i], out);
-	}
-	if (!fclose(out))
-		return doc;
-	free(doc);
-	return NULL;
-}
-
-/* Appends the default or implied value to an option's text. */
-static char *help_complete(int key, const char *text, void *input)
-{
-	const struct option_row *row = option_row_find(key);
-	char *completed = NULL;
-	size_t length;
-	FILE *out;
-
-	(void)input;
-	if (!row || !text || !(row->preset || row->implied))
-		return (char *)text;
-	out = open_memstream(&completed, &length);
-	if (!out)
-		return (char *)text;
-	fprintf(out, "%.*s (default: %s", (int)strlen(text) - 1, text,
-		row->preset ? row->preset : row->implied);
-	if (row->preset && row->implied)
-		fprintf(out, "; without %s: %s", row->value, row->implied);
-	fputs(").", out);
-	if (!fclose(out))
-		return completed;
-	free(completed);
-	return (char *)text;
-}
-
-/* Fills *argp with the options of a topic. */
-static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1],
-		      const char *topic)
-{
-	bool is_brief = !strcmp(topic, HELP_BRIEF), is_in = false;
 	const struct option_row *row;
 	size_t n = 0;
-	int group = -1;
 
-	/* argp itself puts --help and --version into group -1, the last one. */
 	for (size_t i = 0; (row = option_row_at(i)); i++)
-		group -= !row->read;
-	for (size_t i = 0; (row = option_row_at(i)); i++) {
-		bool is_title = !row->read;
-
-		if (is_title) {
-			is_in = topic_has(topic, row->value);
-			group++;
-		}
-		if (!is_in && !(is_brief && row->brief))
-			continue;
-		entries[n++] = (struct argp_option){
-			.name = row->name,
-			.key = is_title ? 0 : option_row_key(i),
-			.arg = is_title ? NULL : row->value,
-			.flags = (row->takes > TAKES_VALUE ? OPTION_ARG_OPTIONAL : 0) |
-				 (row->help ? 0 : OPTION_HIDDEN),
-			.doc = is_brief ? row->brief : row->help,
-			.group = group,
-		};
-	}
+		if (row->read)
+			entries[n++] = (struct argp_option){
+				.name = row->name,
+				.key = option_row_key(i),
+				.arg = row->value,
+				.flags = (row->takes > TAKES_VALUE ? OPTION_ARG_OPTIONAL : 0) |
+					 (row->help && !row->of ? 0 : OPTION_HIDDEN),
+				.doc = row->help,
+			};
 	entries[n] = (struct argp_option){ 0 };
-	*argp = (struct argp){
-		.options = entries,
-		.parser = word_take,
-		.args_doc = "[PID|NAME] [@FILE...]\n-- COMMAND [ARGUMENT...]",
-		.help_filter = is_brief ? NULL : help_complete,
-	};
+	*argp = (struct argp){ .options = entries, .parser = word_take, .args_doc = args_doc };
 }
 
 int options_walk(int argc, char **argv, options_found *found, void *context, int *at,
@@ -276,7 +261,7 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 	struct argp argp;
 	int error;
 
-	argp_fill(&argp, entries, "all");
+	argp_fill(&argp, entries);
 	error = argp_parse(&argp, argc, argv, ARGP_SILENT | ARGP_IN_ORDER, NULL, &walk);
 	*at = walk.next;
 	*command = walk.command;
@@ -284,29 +269,6 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 }
 
 /* --- Invalid words --- */
-
-static bool begins_with(const char *name, const char *prefix, size_t length)
-{
-	return name && !strncmp(name, prefix, length);
-}
-
-/* Returns the option with this name, or the only one that begins with it; NULL: none. *similar:
- * how many begin with it. */
-static const struct option_row *row_named(const char *name, size_t length, size_t *similar)
-{
-	const struct option_row *row, *found = NULL;
-
-	*similar = 0;
-	for (size_t i = 0; length && (row = option_row_at(i)); i++) {
-		if (!begins_with(row->name, name, length))
-			continue;
-		++*similar;
-		found = row;
-		if (!row->name[length])
-			return row;
-	}
-	return *similar == 1 ? found : NULL;
-}
 
 static exit_status refuse_value(const struct option_row *row, const char *word)
 {
@@ -321,7 +283,7 @@ static exit_status refuse_value(const struct option_row *row, const char *word)
 static exit_status refuse_long(const char *word)
 {
 	size_t length = strcspn(word, "=") - 2, similar;
-	const struct option_row *row = row_named(word + 2, length, &similar);
+	const struct option_row *row = option_row_named(word + 2, length, &similar);
 	struct names_closest closest;
 	char name[64];
 
@@ -331,7 +293,7 @@ static exit_status refuse_long(const char *word)
 	snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
 	names_closest_init(&closest, name);
 	for (size_t i = 0; (row = option_row_at(i)); i++)
-		if (row->name && (!similar || begins_with(row->name, name, length)))
+		if (row->name && !row->of && (!similar || begins_with(row->name, name, length)))
 			names_closest_offer(&closest, row->name);
 	names_closest_hint(&closest, "--", OPTIONS_SEE_HELP);
 	names_closest_clear(&closest);
@@ -386,21 +348,114 @@ static void output_begin(void)
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary error */
 }
 
-/* Prints some sections (ARGP_HELP_*) of the help on a topic. */
-static void help_print(const char *topic, unsigned int parts)
+#define HELP_WIDTH 79
+#define HELP_COLUMN 29 /* of what is said about options */
+
+/* Prints a text from the column at on, and where it needs more lines, or has them, from another. */
+static void help_text(const char *text, size_t at, size_t margin)
+{
+	for (size_t n; *text; text += n) {
+		size_t blanks = strspn(text, " ");
+
+		n = *text == '\n' ? 1 : blanks + strcspn(text + blanks, " \n");
+		if (*text == '\n' || (at + n > HELP_WIDTH && at > margin)) {
+			printf("\n%*s", text[1] == '\n' ? 0 : (int)margin, "");
+			at = margin;
+			text += *text == '\n' ? 1 : blanks;
+			n = 0;
+			continue;
+		}
+		printf("%.*s", (int)n, text);
+		at += n;
+	}
+	putchar('\n');
+}
+
+static void topic_text_write(const struct topic_text *text)
+{
+	const struct output_format *format;
+
+	if (text->text) {
+		help_text(text->text, 0, 0);
+		return;
+	}
+	puts("FORMAT is one of");
+	for (size_t i = 0; (format = output_format_at(i)); i++)
+		printf("  %-12s %s\n", format->name, format->about);
+}
+
+/* With what holds without it, or without its value. */
+static void help_option(const struct option_row *row, const char *text)
+{
+	const char *without = row->preset ? row->preset : row->implied;
+	char left[sizeof(attribute_text) + 8], right[1024];
+	attribute_text spelled;
+	int at;
+
+	if (row->of)
+		at = snprintf(left, sizeof(left), "%8s%s", "", attribute_spelled(row, spelled));
+	else
+		at = snprintf(left, sizeof(left), "  %c%c%c --%s%s%s%s", row->letter ? '-' : ' ',
+			      row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
+			      row->takes > TAKES_VALUE ? "[="
+			      : row->value             ? "="
+						       : "",
+			      row->value ? row->value : "", row->takes > TAKES_VALUE ? "]" : "");
+	printf("%-*s", HELP_COLUMN, left);
+	if (at >= HELP_COLUMN)
+		printf("\n%*s", HELP_COLUMN, "");
+	if (text != row->help || !without) {
+		help_text(text, HELP_COLUMN, HELP_COLUMN);
+		return;
+	}
+	at = snprintf(right, sizeof(right), "%.*s (default: %s", (int)strlen(text) - 1, text,
+		      without);
+	if (row->preset && row->implied)
+		at += snprintf(right + at, sizeof(right) - (size_t)at, "; without %s: %s",
+			       row->value, row->implied);
+	snprintf(right + at, sizeof(right) - (size_t)at, ").");
+	help_text(right, HELP_COLUMN, HELP_COLUMN);
+}
+
+/* Prints what there is about a topic. */
+static void help_print(const char *topic)
+{
+	bool is_brief = !strcmp(topic, HELP_BRIEF), is_in = false;
+	const struct option_row *row;
+
+	if (is_brief)
+		help_text(usage, 0, 0);
+	for (size_t i = 0; (row = option_row_at(i)); i++) {
+		const char *text = is_brief ? row->brief : row->help;
+
+		if (!row->read) {
+			is_in = topic_has(topic, row->value);
+			if (is_in)
+				printf(" %s\n", row->help);
+		} else if ((is_in || is_brief) && text && !(row->of && !*row->of)) {
+			help_option(row, text);
+		}
+		if (is_in && (!option_row_at(i + 1) || !option_row_at(i + 1)->read))
+			putchar('\n');
+	}
+	if (is_brief)
+		putchar('\n');
+	for (size_t i = 0, n = 0; i < sizeof(topic_texts) / sizeof(*topic_texts); i++) {
+		if (!topic_has(topic, topic_texts[i].topic))
+			continue;
+		fputs(n++ ? "\n" : "", stdout);
+		topic_text_write(&topic_texts[i]);
+	}
+}
+
+/* Prints all options, without what they do. */
+static void usage_print(void)
 {
 	struct argp_option entries[OPTIONS_ROOM + 1];
-	char *doc = topic_doc_make(topic);
 	struct argp argp;
 
-	if (!doc)
-		exit(log_no_memory());
-	argp_fill(&argp, entries, topic);
-	argp.doc = doc;
-	/* No sentence on values of short options. */
-	setenv("ARGP_HELP_FMT", "no-dup-args-note", false);
-	argp_help(&argp, stdout, parts, (char[]){ PROGRAM });
-	free(doc);
+	argp_fill(&argp, entries);
+	argp_help(&argp, stdout, ARGP_HELP_USAGE, (char[]){ PROGRAM });
 }
 
 int read_help(const struct option_row *row, const char *text, struct options *options)
@@ -414,11 +469,9 @@ int read_help(const struct option_row *row, const char *text, struct options *op
 		return options_refuse_value(row, text, "is no topic", "give " HELP_TOPICS);
 	output_begin();
 	if (row->min)
-		help_print("all", (unsigned int)row->min);
-	else if (text)
-		help_print(text, ARGP_HELP_LONG | ARGP_HELP_POST_DOC);
+		usage_print();
 	else
-		help_print(HELP_BRIEF, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+		help_print(text ? text : HELP_BRIEF);
 	finish_output();
 }
 

@@ -19,6 +19,19 @@ size_t option_row_index(const struct option_row *row);
 /* Returns the row of a key; NULL: none. */
 const struct option_row *option_row_find(int key);
 
+/* The row of a name, length bytes long, or of its beginning if that is no other's; NULL if there is
+ * none. *similar is how many begin so. */
+const struct option_row *option_row_named(const char *name, size_t length, size_t *similar);
+
+/* --- What may stand behind the value of an option: VALUE,NAME,NAME=VALUE --- */
+
+/* The attribute of an option whose name is at the text's beginning, NULL if there is none. */
+const struct option_row *attribute_find(const struct option_row *option, const char *text);
+
+/* How an attribute is given: "--record=DURATION,memory=SIZE". Returns text. */
+typedef char attribute_text[128];
+const char *attribute_spelled(const struct option_row *row, attribute_text text);
+
 /* --- Parsing and help by argp --- */
 
 /* Takes an option with its value, or NULL without one; row is NULL for a word that is no option.

@@ -240,7 +240,7 @@ static enum MHD_Result request_refuse(struct exporter_server *server,
 	if (headers_read(server, connection).is_misdirected)
 		return answer_text(server, connection, STATUS_MISDIRECTED, plain,
 				   "this name is not known here: ask by address, or give it to "
-				   "kernel_delay with --allow-host\n",
+				   "kernel_delay with --listen=PORT,allow-host=NAME\n",
 				   NULL);
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return answer_text(server, connection, STATUS_METHOD, plain,

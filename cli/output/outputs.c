@@ -22,10 +22,12 @@
 /* Destination of the text if a command owns standard output. */
 static const char TO_ERRORS[] = "/dev/stderr";
 
+#define MOVING_ALPHA 0.2 /* the weight of a new sample in moving averages */
+
 struct output_of_run {
 	const struct output_format *format;
 	const char *name; /* for messages */
-	bool is_stdout;
+	bool is_stdout, limited;
 	const struct csv_table *table; /* table of the format; NULL: none */
 	char *path;                    /* file of the table */
 	struct output_file *file;
@@ -41,7 +43,6 @@ struct output_of_run {
 };
 
 struct outputs {
-	bool limited;
 	bool replayed;                       /* samples of another run */
 	uint64_t count;                      /* samples so far */
 	struct baseline *baseline;           /* NULL: none */
@@ -65,8 +66,7 @@ struct subject {
 
 /* --- Errors --- */
 
-static exit_status output_failed(const struct outputs *outputs, const struct output_of_run *output,
-				 int error)
+static exit_status output_failed(const struct output_of_run *output, int error)
 {
 	if (error == -ENOMEM)
 		return log_no_memory();
@@ -92,8 +92,8 @@ static exit_status output_failed(const struct outputs *outputs, const struct out
 		log_hint("does the directory exist?");
 		break;
 	case -EFBIG:
-		log_hint(outputs->limited ? "a sample is larger than --output-limit"
-					  : "the shell's `ulimit -f` limits files");
+		log_hint(output->limited ? "a sample is larger than its limit"
+					 : "the shell's `ulimit -f` limits files");
 		break;
 	}
 	return EX_IOERR;
@@ -160,15 +160,15 @@ static exit_status tables_open(struct outputs *outputs, const struct output *wan
 		return EX_USAGE;
 	}
 	if (!error)
-		error = directory_make(directory, config->mode);
+		error = directory_make(directory, wanted->settings.mode);
 	if (error) {
 		outputs->all[outputs->n].name = wanted->file;
-		return output_failed(outputs, &outputs->all[outputs->n], error);
+		return output_failed(&outputs->all[outputs->n], error);
 	}
 	for (const struct csv_table *table = wanted->format->tables; table->name && !status;
 	     table++) {
 		struct output_of_run *output = &outputs->all[outputs->n];
-		struct output file = { .format = wanted->format };
+		struct output file = { .format = wanted->format, .settings = wanted->settings };
 
 		output->table = table;
 		if (asprintf(&output->path, "%s/%s.csv", directory, table->name) < 0) {
@@ -198,12 +198,13 @@ static exit_status refuse_twice(const struct outputs *outputs)
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single)
 {
+	const struct output_settings *settings = &wanted->settings;
 	struct output_of_run *output = &outputs->all[outputs->n];
 	const struct output_file_config file = {
 		.path = wanted->file,
 		.gather = !wanted->format->metrics,
-		.mode = config->mode,
-		.limit = config->limit,
+		.mode = settings->mode,
+		.limit = settings->limit,
 	};
 	int error;
 
@@ -215,15 +216,16 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 		       : wanted->file == TO_ERRORS ? "standard error"
 						   : wanted->file;
 	output->is_stdout = !wanted->file;
+	output->limited = settings->limit;
 	output->each = wanted->file && output_path_varies(wanted->file);
-	output->report = config->report;
-	output->report.waits_per_thread = config->report.per_thread;
+	output->report = settings->report;
+	output->report.waits_per_thread = settings->report.per_thread;
 	output->report.per_thread |= output->each || single;
 	if (!wanted->file || wanted->file == TO_ERRORS)
-		output->report.bold = pager_color(config->color,
+		output->report.bold = pager_color(settings->color,
 						  wanted->file ? STDERR_FILENO : STDOUT_FILENO);
 	if (!wanted->file && output->format == output_format_at(0) && config->one &&
-	    !config->no_pager && pager_is_usable())
+	    !settings->no_pager && pager_is_usable())
 		output->kept = open_memstream(&output->kept_text, &output->kept_length);
 	error = output_file_open(&output->file, &file);
 	if (!error && wanted->format->is_binary && output_file_is_terminal(output->file)) {
@@ -234,7 +236,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	}
 	if (!error && wanted->format->metrics)
 		error = metrics_begin(output);
-	return error ? output_failed(outputs, output, error) : refuse_twice(outputs);
+	return error ? output_failed(output, error) : refuse_twice(outputs);
 }
 
 static exit_status serving_open(struct outputs *outputs, const struct outputs_config *config,
@@ -246,7 +248,7 @@ static exit_status serving_open(struct outputs *outputs, const struct outputs_co
 		.allowed = config->allow_host,
 		.pid = pid,
 		.capture = capture,
-		.report = config->report,
+		.report = config->served.settings.report,
 	};
 
 	return exporter_open(&outputs->exporter, &exporter);
@@ -256,7 +258,8 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 			 const struct capture *capture)
 {
 	const struct output by_default = { .format = output_format_at(0),
-					   .file = config->has_command ? TO_ERRORS : NULL };
+					   .file = config->has_command ? TO_ERRORS : NULL,
+					   .settings = config->settings };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
 	/* A single sample has no series to continue under other TIDs. For replayed samples, the
 	 * first one tells: outputs_follow(). */
@@ -267,10 +270,9 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	*out = outputs;
 	if (!outputs)
 		return log_no_memory();
-	outputs->limited = config->limit;
 	/* A single sample needs no summary. */
 	if (!single && (!unasked || config->n))
-		outputs->summary = summary_new((double)config->ewma / 1e6);
+		outputs->summary = summary_new(MOVING_ALPHA);
 	outputs->replayed = !capture;
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	blocking_begin();
@@ -319,7 +321,7 @@ exit_status outputs_show(struct outputs *outputs)
 					     : pager_show(output->kept_text, output->kept_length);
 		kept_discard(output);
 		if (error)
-			return output_failed(outputs, output, error);
+			return output_failed(output, error);
 	}
 	return 0;
 }
@@ -407,7 +409,7 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 
 	if (output->kept) {
 		error = subject_write(output, subject, output->kept);
-		return error ? output_failed(outputs, output, error) : 0;
+		return error ? output_failed(output, error) : 0;
 	}
 	if (output_file_is_stream(output->file))
 		log_progress_end(); /* both may be on the screen */
@@ -418,7 +420,7 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 			error = subject_write(output, subject, out);
 		error = output_file_end(output->file, error);
 	}
-	return error ? output_failed(outputs, output, error) : 0;
+	return error ? output_failed(output, error) : 0;
 }
 
 /* Each record replaces a file of metrics. A stream only takes one text, at the end. */
@@ -436,7 +438,7 @@ static exit_status metrics_record(struct outputs *outputs, struct output_of_run 
 	if (!error && subject->summary)
 		error = metrics_add_summary(output->metrics, subject->summary);
 	if (error)
-		return output_failed(outputs, output, error);
+		return output_failed(output, error);
 	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
 }
 
@@ -483,7 +485,7 @@ static exit_status outputs_follow(struct outputs *outputs, const struct sample *
 		if (output->metrics)
 			error = metrics_begin(output);
 		if (error)
-			return output_failed(outputs, output, error);
+			return output_failed(output, error);
 	}
 	return 0;
 }
@@ -613,7 +615,7 @@ exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t tri
 		if (output->format->mark)
 			error = mark_write(outputs, output, what, trigger, when);
 		if (error)
-			status = output_failed(outputs, output, error);
+			status = output_failed(output, error);
 	}
 	blocking_end();
 	return status;

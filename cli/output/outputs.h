@@ -19,27 +19,33 @@
 #define OUTPUTS_MAX 8
 #define ADDRESS_LEN 64
 
+struct output_settings {
+	mode_t mode;    /* of files */
+	uint64_t limit; /* bytes; 0: no limit */
+	struct report_options report;
+	enum color_when color;
+	bool no_pager;
+};
+
 struct output {
 	const struct output_format *format;
 	const char *file; /* with % sequences; NULL: standard output */
+	char *attributes; /* as the command line has them; NULL: none */
+	struct output_settings settings;
 };
 
 struct outputs_config {
 	struct output all[OUTPUTS_MAX]; /* none: text */
 	size_t n;
-	mode_t mode;         /* of files */
-	uint64_t limit;      /* bytes per output; 0: no limit */
 	const char *compare; /* a saved capture; NULL: none */
-	uint64_t ewma;       /* weight of the latest sample in moving averages, millionths */
 	bool quiet;          /* no text unless requested */
 	bool has_command;    /* a command owns standard output: default text goes to standard
 			      * error */
-	struct report_options report;
-	enum color_when color;
-	bool no_pager;
+	struct output_settings settings; /* where an output has none of its own */
 	bool one;    /* a single report, then the run ends: a pager may show it */
 	bool live;   /* samples are shown live; no text unless requested */
 	bool listen; /* serve metrics; no text unless requested */
+	struct output served;
 	char address[ADDRESS_LEN];
 	uint16_t port;
 	const char *allow_host; /* as in struct exporter_hosts */

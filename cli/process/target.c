@@ -250,7 +250,7 @@ static void name_missing(const struct target_name *name)
 	log_error("no process named %s is running%s%s%s", name->comm, name->file ? " " : "",
 		  name->file ? name->file : "", user);
 	if (name->file && access(name->file, F_OK))
-		log_hint("--exe %s: %s", name->file, strerror(errno));
+		log_hint("exe=%s: %s", name->file, strerror(errno));
 	else if ((!name->file && !of_user) || !target_name_hint(name))
 		hint_names(name->comm);
 }
@@ -357,7 +357,7 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 
 static exit_status namespace_failed(const struct options *options, pid_t pid, int error)
 {
-	log_error("--pid-ns %d: %s", (int)options->pid_ns,
+	log_error("ns=%d: %s", (int)options->pid_ns,
 		  error == -ENOENT  ? "there is no such process"
 		  : error == -ESRCH ? "there is no process with this PID in its namespace"
 				    : strerror(-error));

@@ -409,7 +409,7 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 						   : trigger_is_of_target(&set->triggers[role])));
 	set->same_thread = options->same_thread || options->long_poll;
 	if (options->same_thread && (role_is_go(set, KD_START) || role_is_go(set, KD_STOP)))
-		log_warn("option --trigger-same-thread: goroutines move between threads, so some "
+		log_warn("attribute same-thread: goroutines move between threads, so some "
 			 "stops come on a different thread from their start, and starts are taken "
 			 "for those of other goroutines");
 	/* A thread that cannot hit one trigger makes hits of the other one meaningless. */

@@ -74,13 +74,13 @@ static void trace_notes(struct columns *columns, const struct trace_list *traces
 {
 	if (traces->limited && !traces->stack_share) {
 		note_count(columns, traces->limited, "user stack was", "user stacks were",
-			   "not copied, to spare the process: see --stack-overhead.");
+			   "not copied, to spare the process: see overhead of --stack-trace-size.");
 	} else if (traces->limited) {
-		columns_print(
-			columns,
-			"# NOTE: %s %s not copied, to spare the process: --stack-overhead is ",
-			GROUPED(traces->limited),
-			traces->limited == 1 ? "user stack was" : "user stacks were");
+		columns_print(columns,
+			      "# NOTE: %s %s not copied, to spare the process: overhead of "
+			      "--stack-trace-size is ",
+			      GROUPED(traces->limited),
+			      traces->limited == 1 ? "user stack was" : "user stacks were");
 		percent_add(columns, traces->stack_share);
 		columns_add(columns, " %.\n");
 	}

@@ -181,7 +181,7 @@ static void recorded(struct text *text)
 	columns_add(&text->columns, "\n");
 	if (facts->overwritten)
 		columns_add(&text->columns,
-			    "         give --record-memory more, or --record less\n");
+			    "         give --record more memory (memory=SIZE), or less time\n");
 }
 
 int text_path(struct text *text)

@@ -107,7 +107,7 @@ static void no_user_stack(struct columns *columns, const struct trace_row *row, 
 		columns_add(columns, ": ");
 		name_add(columns, row->no_user, OBJECT_MOST);
 	} else if (row->limited) {
-		columns_add(columns, ": more than --stack-overhead allows");
+		columns_add(columns, ": more than overhead of --stack-trace-size allows");
 	}
 	if (show_ip && row->user_ip) {
 		columns_add(columns, "; the instruction was at ");

@@ -228,7 +228,7 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 	if (stats->tally.outcome[KD_START][KD_HIT_MISSED])
 		columns_add(&columns,
 			    "# WARNING: Windows were missed, as all banks were waiting to "
-			    "be read; raise --window-banks.\n");
+			    "be read; raise banks of a trigger.\n");
 	if (stats->skipped)
 		columns_print(
 			&columns,

@@ -38,13 +38,13 @@ SLOW = ("-s", f"{SLOW_NS}ns")
 SLOW_TOOLS = {
     "time mode": (),
     "-s, default limit": SLOW,
-    "-s, all stacks": (*SLOW, "--stack-overhead", "0"),
+    "-s, all stacks": (*SLOW, "--stack-trace-size=overhead=0"),
 }
 SPIN_TOOLS = {
     "time mode": (),
     "--profile 49": ("--profile", "49"),
     "--profile 997, default limit": ("--profile", "997"),
-    "--profile 997, all stacks": ("--profile", "997", "--stack-overhead", "0"),
+    "--profile 997, all stacks": ("--profile", "997", "--stack-trace-size=overhead=0"),
 }
 
 

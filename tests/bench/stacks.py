@@ -64,7 +64,7 @@ def end_complete(process):
 
 # --- What a recorded call costs ---
 
-RECORDED = ("-s", "0", "-e", "getppid,clock_nanosleep", "--stack-overhead", "0")
+RECORDED = ("-s", "0", "-e", "getppid,clock_nanosleep", "--stack-trace-size=overhead=0")
 NO_STACKS = "record without stacks"
 KERNEL_STACK = "record with the kernel stack"
 NO_RECORD = "no record"
@@ -75,11 +75,11 @@ def cost_kinds():
     kinds = {
         NO_RECORD: ("calls", 4 * KB, ()),
         NO_STACKS: ("calls", 4 * KB, (*RECORDED, "--stack-trace-size", "0")),
-        KERNEL_STACK: ("calls", 4 * KB, (*RECORDED, "--user-stack-bytes", "0")),
+        KERNEL_STACK: ("calls", 4 * KB, (*RECORDED, "--stack-trace-size=user-bytes=0")),
     }
     for size in (4, 16, 64, 128):
         kinds[f"and {size} KB of a stack of 160 KB"] = (
-            "calls", 160 * KB, (*RECORDED, "--user-stack-bytes", f"{size}K"))
+            "calls", 160 * KB, (*RECORDED, f"--stack-trace-size=user-bytes={size}K"))
     for size in (4 * KB, 16 * KB, 64 * KB, FULL):
         kinds[f"and a whole stack of {size // KB} KB"] = ("calls", size, RECORDED)
     return kinds
@@ -89,7 +89,7 @@ def wait_kinds():
     return {
         NO_RECORD: ("waits", 4 * KB, ()),
         NO_STACKS: ("waits", 4 * KB, (*RECORDED, "--stack-trace-size", "0")),
-        KERNEL_STACK: ("waits", 4 * KB, (*RECORDED, "--user-stack-bytes", "0")),
+        KERNEL_STACK: ("waits", 4 * KB, (*RECORDED, "--stack-trace-size=user-bytes=0")),
         "and a whole stack of 16 KB": ("waits", 16 * KB, RECORDED),
     }
 
@@ -155,7 +155,7 @@ BELOW = {
         b"# Start", (*WHILE_RECORDING, "-s", "1s", "--off-cpu", "1s"), "time mode"),
     "between samples": (b"# Sample dump", BETWEEN, None),
     "between samples, with -s 0": (
-        b"# Sample dump", (*BETWEEN, "-s", "0", "--stack-overhead", "0"), "between samples"),
+        b"# Sample dump", (*BETWEEN, "-s", "0", "--stack-trace-size=overhead=0"), "between samples"),
 }
 
 
@@ -261,7 +261,7 @@ def start_once(load, *options):
 STARTS = {
     "time mode": (),
     "with -s 1s: no stack": ("-s", "1s"),
-    "with -s 1s, without user stacks": ("-s", "1s", "--user-stack-bytes", "0"),
+    "with -s 1s, without user stacks": ("-s", "1s", "--stack-trace-size=user-bytes=0"),
     "with --profile": ("--profile",),
     "with -s 0: the stack of a call in progress": ("-s", "0"),
 }

@@ -109,7 +109,7 @@ def measure_herd(table):
 
 def measure_privileges(table, target):
     """Of a run that resolves user stacks, by turns: the process for that is started in both."""
-    runs = {(): [], ("--keep-privileges",): []}
+    runs = {(): [], ("--debug=0,keep-privileges",): []}
     for _ in range(ROUNDS):
         for options, stamps in runs.items():
             stamps.append(sample_once(target.pid, "-s", "1ms", *options))

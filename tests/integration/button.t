@@ -251,10 +251,10 @@ def case_stop(test):
 
 
 def case_worst(test):
-    """With --trigger-worst nothing is reported before the end, but for what was asked for."""
+    """With worst= nothing is reported before the end, but for what was asked for."""
     load = Reader(test)
     run = Recording(test, load, "--start-trigger", READ, "--stop-trigger", ENTER,
-                    "--trigger-worst", "1", "--sample-count", "2", triggered=True)
+                    "--trigger-delta=worst=1", "--sample-count", "2", triggered=True)
     run.press()
     load.read()
     load.read()

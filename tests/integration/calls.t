@@ -14,7 +14,7 @@ from kdstacks import THREAD, Capture, Libc, Program, check_stacks, parse, told
 from kdtest import MS
 from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Triggered
 
-ALL = ("--stack-overhead", "0")  # every call with its stack
+ALL = ("--stack-trace-size=overhead=0",)  # every call with its stack
 US_LOST = 2000  # ns: DELTA is in us, and both ends are cut off
 
 
@@ -136,7 +136,7 @@ def case_unfinished(test):
 def case_all_calls(test):
     """Without a duration every call is listed: as many as are counted."""
     options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
-    run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-overhead", "0.0001",
+    run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-trace-size=overhead=0.0001",
               "--buffer-page-count", "4096")
     thread = run.report.thread(run.tid("quick"))
     listed = [event for event in run.events("quick") if event.call == "getppid"]
@@ -229,16 +229,16 @@ def case_stack_options(test):
     test.eq([event for event in run.stacks.events
              if event.stack.user or event.stack.kernel or event.stack.missing], [],
             "--stack-trace-size 0: no stacks, and no word of them")
-    run = Run(test, roles, "-s", "2ms", "--stack-overhead", "0.0001")
+    run = Run(test, roles, "-s", "2ms", "--stack-trace-size=overhead=0.0001")
     limited = [event for event in run.stacks.events if event.exit and not event.stack.user]
-    test.ok(any(event.stack.user for event in run.stacks.events), "--stack-overhead: some stacks")
-    test.ok(limited and all("--stack-overhead" in event.stack.missing.get("user", "")
+    test.ok(any(event.stack.user for event in run.stacks.events), "overhead: some stacks")
+    test.ok(limited and all("overhead of --stack-trace-size" in event.stack.missing.get("user", "")
                             for event in limited), "where there is none it says why", *limited[:2])
     # Those that began and ended in the window: before and after its work it waits elsewhere.
     wrong = [event for event in run.events("sleeper") if event.entry and event.exit and
              event.stack.user and "sleeper_sleep" not in event.stack.functions()]
     test.eq(wrong[:2], [], "a stack is the thread's own")
-    test.ok(told(run.report, "--stack-overhead"), "and how many", *run.report.notices)
+    test.ok(told(run.report, "overhead of --stack-trace-size"), "and how many", *run.report.notices)
     run = Run(test, ("sleeper:9:6000:6000:1", "quick:9"), "-s", "--stack-trace-size", "1", *ALL)
     kept = {repr(event.stack) for event in run.stacks.events if event.stack.user}
     test.between(len(kept), 1, 2, "--stack-trace-size 1: one user stack")
@@ -249,7 +249,7 @@ def case_stack_options(test):
 def case_truncated(test):
     """A stack larger than what may be copied ends where the copy does, and says so."""
     load = test.workload("chain")
-    capture = test.start(Capture(load.pid, "-s", "6ms", "--user-stack-bytes", "4096", *ALL))
+    capture = test.start(Capture(load.pid, "-s", "6ms", "--stack-trace-size=user-bytes=4096", *ALL))
     truths = []
     for shape in ("with_alloca", "deep_1"):
         truths.append(load.ask(f"{shape} sleep 12"))

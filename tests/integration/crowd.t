@@ -17,10 +17,10 @@ OPTIONS = ("--off-cpu=2ms", "--per-thread", "--wait-filter=*")
 class Run:
     """A sample of all that a crowd does, with its counts: {TID: {function: waits}}."""
 
-    def __init__(self, test, threads, waits, ns, *options):
+    def __init__(self, test, threads, waits, ns, *options, text="text"):
         self.load = test.workload("crowd", str(threads), str(waits), str(ns))
         self.path = test.directory() / "json"
-        capture = test.start(Capture(self.load.pid, *OPTIONS, *options, "-o", "text",
+        capture = test.start(Capture(self.load.pid, *OPTIONS, *options, "-o", text,
                                      "-o", f"json:{self.path}"))
         self.truths = {thread["tid"]: {name: thread[name] for name in FUNCTIONS}
                        for thread in self.load.go()["threads"]}
@@ -45,9 +45,9 @@ class Run:
 
 
 def case_lines(test):
-    """Two lines of a function are one row, or with --lines two."""
-    for options, rows_of_blue in (((), 1), (("--lines",), 2)):
-        run = Run(test, 1, 40, 5_000_000, *options)
+    """Two lines of a function are one row, or with lines two."""
+    for options, rows_of_blue in (("text", 1), ("text,lines", 2)):
+        run = Run(test, 1, 40, 5_000_000, text=options)
         (tid, truth), = run.truths.items()
         rows = run.rows(tid)
         for name in FUNCTIONS:
@@ -60,7 +60,7 @@ def case_lines(test):
             test.eq(len(own), rows_of_blue if name == "blue" else 1, f"{options} {name}: rows")
         frames = [frame for name, row in rows if name == "blue" and row.stack.kernel
                   for frame in row.stack.user if frame.function == "blue"]
-        test.eq([frame.offset is None for frame in frames], [not options] * rows_of_blue,
+        test.eq([frame.offset is None for frame in frames], [options == "text"] * rows_of_blue,
                 f"{options}: the offset, where there is one")
 
 
@@ -68,7 +68,7 @@ def case_merged(test):
     """Without --per-thread the threads that wait in one function are one row."""
     load = test.workload("crowd", "8", "60", str(NS))
     capture = test.start(Capture(load.pid, "--off-cpu=2ms", "--wait-filter=*",
-                                 "--stack-overhead=0"))
+                                 "--stack-trace-size=overhead=0"))
     truths = load.go()["threads"]
     _, stacks = capture.close(test)
     for name in FUNCTIONS:

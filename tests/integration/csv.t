@@ -169,7 +169,7 @@ def case_files(test):
     folder = test.directory()
     for _ in range(2):
         done = test.program("-p", load.pid, "--sample-time", "20ms", "--sample-count", 3,
-                            "--output-mode", "0644", "-o", f"csv:{folder}/csv")
+                            "-o", f"csv:{folder}/csv,mode=0644")
         test.eq(done.status, 0, "status 0")
         test.eq([row["number"] for row in rows_of(folder / "csv")["samples"]], ["1", "2", "3"],
                 "three samples, one header")
@@ -180,7 +180,7 @@ def case_files(test):
     (folder / "shared" / "link").symlink_to(folder / "elsewhere")
     (folder / "shared" / "dangling").symlink_to(folder / "elsewhere" / "y")
     for args, status in ((["-o", "csv"], 64), (["-o", "csv:"], 64), (["-o", "csv:/dev/null/x"], 74),
-                         (["-o", f"csv:{folder}/x", "--output-limit", "1M"], 64),
+                         (["-o", f"csv:{folder}/x,limit=1M"], 64),
                          (["-o", f"csv:{folder}/%n"], 64), (["-o", f"csv:{folder}/%t/"], 64),
                          (["-o", f"csv:{folder}/100%%/"], 0),
                          (["-o", f"csv:{folder}/shared/link/x"], 74),

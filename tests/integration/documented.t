@@ -171,6 +171,9 @@ class Documents:
 
     def value(self, name, value, folder, duration, pid):
         """Of an option, as it can be here."""
+        namespace = f",ns={self.part('container')[2]}" if ",ns=" in value else ""
+        if name == "-p" and namespace:
+            return f"1{namespace}"
         if name == "-p" and value != "1" or name == "--pid":
             return pid
         if name == "--tid":
@@ -178,12 +181,10 @@ class Documents:
             return ",".join(tids[:len(value.split(","))])
         if name in ("--container", "--cgroup"):
             return str(self.part("container")[name == "--cgroup"])
-        if name == "--pid-ns":
-            return str(self.part("container")[2])
         if name == "--pidfile":
             path = folder / "pid"
             path.write_text("1\n")
-            return f"/proc/{self.part('container')[2]}/root{path}"
+            return f"/proc/{self.part('container')[2]}/root{path}{namespace}"
         if name == "--sample-count":
             return value if value in map(str, range(1, 11)) else "2"
         if name == "--listen":

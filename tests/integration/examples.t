@@ -416,10 +416,10 @@ def case_service_calls_of_options(test):
     load.send("go")
     path, out = test.directory() / "calls", test.directory()
     made = set()
-    for args in (["-s", "0", "--off-cpu", "1ns", "--profile", "--wakers", "-o", f"json:{out}/json", "-o",
-                  f"csv:{out}/csv", "--resources", "--histogram", "--interruptions", "--counters", "default", "--per-cpu"],
+    for args in (["-s", "0", "--off-cpu", "1ns,wakers", "--profile", "-o", f"json:{out}/json", "-o",
+                  f"csv:{out}/csv", "--resources", "--histogram", "--interruptions", "--counters", "default,per-cpu"],
                  ["--start-trigger", "up:probed_call", "--stop-trigger", "ur:probed_call", "--sample-count", "2"],
-                 ["--start-trigger", "t:syscalls:sys_enter_clock_nanosleep", "-s", "0", "--trigger-target-only"],
+                 ["--start-trigger", "t:syscalls:sys_enter_clock_nanosleep,target-only", "-s", "0"],
                  ["--follow-restart", "--sample-count", "2"],
                  ["--follow-fork", "-s", "0"]):
         run = test.child([strace, "-f", "-qq", "-o", path, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "50ms", *args])
@@ -467,7 +467,8 @@ def case_daemonset(test):
             {"/sys/kernel/tracing": "/sys/kernel/tracing"}, "tracefs is where it is looked for")
     port = container["ports"][0]["containerPort"]
     notes = document["spec"]["template"]["metadata"]["annotations"]
-    test.eq((f"--listen=0.0.0.0:{port}" in container["args"], notes["prometheus.io/port"]),
+    test.eq((f"--listen=0.0.0.0:{port}" in
+             (arg.split(",")[0] for arg in container["args"]), notes["prometheus.io/port"]),
             (True, str(port)), "its port is the one that it listens on")
     args = [arg for arg in container["args"] if listens() or not arg.startswith("--listen")]
     done = test.program(*args, "--fail-if", "kdtest_none>0")
@@ -561,7 +562,7 @@ def case_repeated_captures_groups(test):
         shell = kdprocesses.contained(test, group)
         inside = kdprocesses.children_of(shell.pid)[0]
         ends_with(test, shell, ("--cgroup", group), ("--container", name),
-                  ("--pid-ns", inside, "-p", 1), samples=2)
+                  ("-p", f"{1},ns={inside}"), samples=2)
 
 
 kdtest.main(case_stand_in, case_contents, case_alerts, case_prometheus_config,

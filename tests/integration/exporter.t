@@ -124,12 +124,11 @@ def case_before_samples(test):
 
 
 def case_names(test):
-    exporter, path = begin(test, "--fold-names", "--max-syscalls=1", "--per-thread",
-                           "--sample-count=5")
+    exporter, path = begin(test, "--sample-count=5", listen=",fold-names,max-syscalls=1,per-thread")
     series = exporter.series()
     threads = {dict(labels).get("tid") for name, labels in series
                if name == "kernel_delay_threads"}
-    test.ok(None not in threads and len(threads) >= 2, "--per-thread: with their TIDs", threads)
+    test.ok(None not in threads and len(threads) >= 2, "per-thread: with their TIDs", threads)
     test.eq(exporter.wait(), 0, "--sample-count ends it")
     test.eq(len(kdtest.samples_of(path)), 5, "after so many samples")
 
@@ -318,12 +317,12 @@ def case_hosts(test):
                          ("[2001:db8::1]:80", 200), ("evil.example", 421), ("localhost.evil.example:80", 421)):
         for page in "/metrics", "/healthz", "/":
             got = exporter.get(page, Host=host)
-            test.ok(got[0] == status and (status == 200 or "--allow-host" in got[2]), f"{host}{page}: {status}", got[0])
+            test.ok(got[0] == status and (status == 200 or "allow-host" in got[2]), f"{host}{page}: {status}", got[0])
     test.eq(exporter.get("/healthz")[2], "ok\n", "/healthz")
     goes_on(test, exporter, path, "after all that")
-    exporter, path = begin(test, "--allow-host", "a.example,evil.example")
+    exporter, path = begin(test, listen=",allow-host=a.example,evil.example")
     test.eq([exporter.get(Host=host)[0] for host in ("evil.example:1", "a.example", "b.example")], [200, 200, 421],
-            "--allow-host")
+            "allow-host")
 
 
 def asked(test, exporter, source):

@@ -86,16 +86,16 @@ def ancestors(pid):
 def case_namespace(test):
     init, theirs, ours = inner(test)
     other_init, _, _ = inner(test)
-    test.eq(watched(test, "--pid-ns", init, "-p", theirs), ours, "a PID inside")
-    test.eq(watched(test, "--pid-ns", ours, "-p", 1), init, "by any process inside")
-    test.ok(watched(test, "--pid-ns", other_init, "-p", 1) == other_init != init,
+    test.eq(watched(test, "-p", f"{theirs},ns={init}"), ours, "a PID inside")
+    test.eq(watched(test, "-p", f"{1},ns={ours}"), init, "by any process inside")
+    test.ok(watched(test, "-p", f"{1},ns={other_init}") == other_init != init,
             "another one has the same PIDs")
     path = test.directory() / "x.pid"
     path.write_text(f"{theirs}\n")
-    test.eq(watched(test, "--pid-ns", init, "--pidfile", path), ours, "a file of the container")
-    refused(test, "no such PID inside", 69, "--pid-ns", init, "-p", 77, words=["77", "nsenter"])
-    refused(test, "no such namespace", 69, "--pid-ns", 4194304, "-p", 1, words=["4194304"])
-    test.eq(watched(test, "--pid-ns", os.getpid(), "-p", ours), ours, "our own namespace")
+    test.eq(watched(test, "--pidfile", f"{path},ns={init}"), ours, "a file of the container")
+    refused(test, "no such PID inside", 69, "-p", f"{77},ns={init}", words=["77", "nsenter"])
+    refused(test, "no such namespace", 69, "-p", f"{1},ns={4194304}", words=["4194304"])
+    test.eq(watched(test, "-p", f"{ours},ns={os.getpid()}"), ours, "our own namespace")
 
 
 def case_nested_namespace(test):
@@ -110,7 +110,7 @@ def case_nested_namespace(test):
     pids = kdtest.re.search(r"^NSpid:(.*)", status, kdtest.re.MULTILINE)[1].split()
     outer = kdtest.status_field(kdtest.status_field(kdtest.status_field(pids[0], "PPid"), "PPid"),
                                 "PPid")
-    test.eq(watched(test, "--pid-ns", outer, "-p", pids[-2]), int(pids[0]),
+    test.eq(watched(test, "-p", f"{pids[-2]},ns={outer}"), int(pids[0]),
             "by its PID in the middle one")
 
 
@@ -173,33 +173,32 @@ def case_namesakes(test):
     same = Namesakes(test)
     wanted, forged, foreign = (same.begin(same.path), same.begin(same.other),
                                same.begin(same.path, 61236))
-    by = ("-C", same.name)
-    both = (*by, "--exe", same.path, "--uid", same.USER)
+    both = ("-C", f"{same.name},exe={same.path},uid={same.USER}")
     test.eq(watched(test, *both), wanted.pid, "file and user")
-    test.eq(watched(test, *by, "--exe", same.other), forged.pid, "another file of this name")
-    test.eq(watched(test, *by, "--uid", 61236), foreign.pid, "another user")
+    test.eq(watched(test, "-C", f"{same.name},exe={same.other}"), forged.pid, "another file of this name")
+    test.eq(watched(test, "-C", f"{same.name},uid=61236"), foreign.pid, "another user")
     link = same.path.parent / "link"
     link.symlink_to(same.other)
-    test.eq(watched(test, *by, "--exe", link), forged.pid, "a link to the file")
-    refused(test, "two of a file", 66, *by, "--exe", same.path, words=[str(wanted.pid), str(foreign.pid)])
-    done = test.program(*QUICK, *by, "--exe", same.path, "--all")
+    test.eq(watched(test, "-C", f"{same.name},exe={link}"), forged.pid, "a link to the file")
+    refused(test, "two of a file", 66, "-C", f"{same.name},exe={same.path}", words=[str(wanted.pid), str(foreign.pid)])
+    done = test.program(*QUICK, "-C", f"{same.name},exe={same.path}", "--all")
     test.eq([row["pid"] for row in json.loads(done.stdout)["processes"]], sorted([wanted.pid, foreign.pid]),
             "--all: those of the file")
-    refused(test, "no such file", 69, *by, "--exe", "/nowhere", words=["/nowhere", "No such file"])
+    refused(test, "no such file", 69, "-C", f"{same.name},exe=/nowhere", words=["/nowhere", "No such file"])
     for child in wanted, foreign:
         child.end()
     refused(test, "only others", 69, *both,
             words=[f"{forged.pid} has this name", str(same.other), f"user {same.USER}"])
-    refused(test, "root", 69, *by, "--uid", "root", words=["as user 0"])
+    refused(test, "root", 69, "-C", f"{same.name},uid=root", words=["as user 0"])
 
 
 def case_namesakes_to_come(test):
     """While it waits for one, others come first; and between it and its successor."""
     same = Namesakes(test)
-    both = ("--exe", same.path, "--uid", same.USER)
+    both = f"{same.name},exe={same.path},uid={same.USER}"
     out = test.directory() / "samples"
     child = test.child([kdtest.PROGRAM, "--quiet", "-o", f"json:{out}", "--sample-time", "20ms", "--follow-restart",
-                        "--sample-count", 0, "--wait", "-C", same.name, *both])
+                        "--sample-count", 0, "--wait", "-C", both])
 
     def pids():
         lines = out.read_text().splitlines() if out.exists() else []
@@ -390,7 +389,7 @@ def case_leader_ended(test):
     there, saved = set(kdtest.threads_of(load.pid)) - {load.pid}, test.directory() / "json"
     pid, short = ("-p", load.pid), ("--sample-time", "0.2", "--strict")
     for arguments, wanted in (((*pid, "-o", f"json:{saved}", "-o", "text"), there),
-                              (("leaderless", "--exe", path, "--wait"), there),
+                              ((f"leaderless,exe={path}", "--wait"), there),
                               ((*pid, "--tid", tid), {tid}), ((*pid, "--follow-fork"), there)):
         done = test.program(*arguments, *short)
         test.eq(done.status, 0, " ".join(map(str, arguments)))

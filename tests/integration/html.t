@@ -387,10 +387,10 @@ def case_everything(test):
 def case_limit(test):
     """A file that is begun anew would be no page."""
     load, folder = test.workload("roles", "poll"), test.directory()
-    args = ("-p", load.pid, "--sample-time", "20ms", "--sample-count", 3, "--output-limit", "1M")
-    done = test.program(*args, "-o", f"html:{folder}/page.html")
+    args = ("-p", load.pid, "--sample-time", "20ms", "--sample-count", 3)
+    done = test.program(*args, "-o", f"html:{folder}/page.html,limit=1M")
     test.eq(done.status, 64, "one file cannot be limited")
-    done = test.program(*args, "-o", f"html:{folder}/%n.html")
+    done = test.program(*args, "-o", f"html:{folder}/%n.html,limit=1M")
     test.eq((done.status, sorted(path.name for path in folder.iterdir())),
             (0, ["1.html", "2.html", "3.html"]), "a page for each sample can")
     test.eq([records(folder / f"{number}.html").tags.count("style") for number in (1, 2, 3)], [1] * 3,

@@ -29,10 +29,10 @@ def refuses(port, address=LOCAL):
 class Exporter(kdtest.Child):
     """kernel_delay --listen, which answers already; with samples unless told otherwise."""
 
-    def __init__(self, pid, *args, address=LOCAL, samples=True, **options):
+    def __init__(self, pid, *args, address=LOCAL, samples=True, listen="", **options):
         self.address, self.port = address, free_port(address)
         shown = f"[{address}]" if ":" in address else address
-        super().__init__([PROGRAM, "-p", pid, "--listen", f"{shown}:{self.port}", *args],
+        super().__init__([PROGRAM, "-p", pid, "--listen", f"{shown}:{self.port}{listen}", *args],
                          **options)
         kdtest.wait_until(lambda: self.proc.poll() is not None or
                           not refuses(self.port, address))

@@ -127,9 +127,9 @@ def kept_folder():
 def captured(test, folder):
     load = test.workload("roles", "spin:0", "fifo:0:3:30", "poll", "convoy:0:200:100")
     for _ in range(TRIES):
-        done = test.program("-p", load.pid, "--sample-time", "100ms", "--top=10", *ALL, "-o",
+        done = test.program("-p", load.pid, "--sample-time", "100ms", *ALL, "-o",
                             f"html:{folder}/page.html", "-o", f"json:{folder}/json",
-                            "-o", f"text:{folder}/text")
+                            "-o", f"text:{folder}/text,top=10")
         if len(json.loads((folder / "json").read_text())["interruptions"]) <= PAGE_ROWS:
             break  # it did not last much longer
     load.end()  # it computes, and the browser has a lot to do

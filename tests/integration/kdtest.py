@@ -99,9 +99,10 @@ def losses_told(report, culprits=False):
 def in_full(argv):
     """The same command, with all sections of all threads in its text, unless it says how much
     it wants."""
-    extents = ("--full", "--summary", "--top", "--sort")
+    extents = ("--full", "--summary")
     others = ("--check", "--list-probes", "--list-metrics", "--machine")
-    if PROGRAM not in argv or any(arg.split("=")[0] in extents + others for arg in argv):
+    if PROGRAM not in argv or any(
+            arg.split("=")[0] in extents + others or ",top=" in arg or ",sort=" in arg for arg in argv):
         return argv
     at = argv.index(PROGRAM) + 1
     return [*argv[:at], "--full", *argv[at:]]

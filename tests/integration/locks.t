@@ -407,7 +407,7 @@ def case_traces(test):
     and the function that wanted it."""
     roles = ("asleep", "busy", "pi", "robust")
     kernel = ("page_pipe", "page_outside") if kernel_tells_locks() else ()
-    run = Run(test, *roles, *kernel, options=("-s", "5ms", "--off-cpu=5ms", "--stack-overhead=0",
+    run = Run(test, *roles, *kernel, options=("-s", "5ms", "--off-cpu=5ms", "--stack-trace-size=overhead=0",
                                                   "--buffer-page-count=4096"))
     traces = run.sample["traces"]
     for role in kernel:

@@ -212,9 +212,9 @@ def case_capture(test):
     load = test.workload("roles", "poll", "calls:1:0:0", "calls:1:0:0")
     folder = test.directory()
     text, metrics, older, saved = (folder / name for name in ("text", "metrics.om", "metrics.prom", "json"))
-    done = test.capture(load.pid, "--sample-count", 1, "--timestamps", "--histogram", "-o", "-",
-                        "-o", f"text:{text}", "-o", f"openmetrics:{metrics}", "-o",
-                        f"prometheus:{older}", "-o", f"json:{saved}")
+    done = test.capture(load.pid, "--sample-count", 1, "--histogram", "-o", "-",
+                        "-o", f"text:{text}", "-o", f"openmetrics:{metrics},timestamps", "-o",
+                        f"prometheus:{older},timestamps", "-o", f"json:{saved}")
     load.go()
     done.interrupt(test, "a sample is taken")
     test.eq(done.stdout, text.read_text(), "standard output and a file are the same")
@@ -311,11 +311,12 @@ def case_file(test):
     exporter = test.start(NodeExporter(folder))
     test.eq(ours(exporter.scrape()), {}, "no file, no metrics")
     for load, options in ((test.workload("roles", "poll", "spin:-1"), ["--histogram"]),
-                          (test.workload("names"), ["--fold-names"]),
-                          (test.workload("roles", "poll"), ["--per-thread", "-s", "1us",
-                                                            "--off-cpu=1us", "--profile"])):
-        done = test.program("-p", load.pid, "--sample-time=200ms", "--sample-count=1", *options,
-                            "-o", f"prometheus:{path}")
+                          (test.workload("names"), [",fold-names"]),
+                          (test.workload("roles", "poll"), [",per-thread", "-s", "1us", "--off-cpu=1us",
+                                                            "--profile"])):
+        done = test.program("-p", load.pid, "--sample-time=200ms", "--sample-count=1",
+                            *(option for option in options if option[0] == "-"), "-o",
+                            f"prometheus:{path}" + "".join(o for o in options if o[0] == ","))
         what = " ".join(options)
         test.eq((done.status, done.stderr), (0, ""), f"{what}: a sample is taken")
         series, wanted = exporter.scrape(), parsed(path.read_text())

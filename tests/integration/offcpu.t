@@ -8,7 +8,7 @@ import platform
 import kdtest
 from kdstacks import THREAD, Capture, Libc, Program, check_stacks, told
 
-ALL = ("--stack-overhead", "0", "--per-thread", "--wait-filter=*")
+ALL = ("--stack-trace-size=overhead=0", "--per-thread", "--wait-filter=*")
 SLEEP = ("hrtimer_nanosleep", "do_nanosleep")
 FUTEX = ("futex_wait", "__futex_wait", "futex_do_wait", "futex_wait_queue")
 
@@ -109,7 +109,7 @@ def case_merged(test):
     roles = ["waiter:10:12000"] * 8
     for options in ((), ("--per-thread",)):
         load = test.workload("slow", *roles)
-        capture = test.start(Capture(load.pid, "--off-cpu=4ms", "--stack-overhead=0", *options))
+        capture = test.start(Capture(load.pid, "--off-cpu=4ms", "--stack-trace-size=overhead=0", *options))
         waiters = {thread["tid"] for thread in load.go()["threads"] if thread["role"] == "waiter"}
         logged = [(after - before) / 1000 for tid, log in load.ask("log").items()
                   if int(tid) in waiters for before, after, *_ in log]
@@ -138,7 +138,7 @@ ROLES = ("waiter:10:12000", "reader:10:12000", "sleeper:10:12000:12000:1", "poll
 
 def filtered(test, *options):
     """A run, and what it lists of the waits of four threads: {role: rows}."""
-    run = Run(test, ROLES, "--off-cpu=4ms", "--stack-overhead=0", "--per-thread", *options)
+    run = Run(test, ROLES, "--off-cpu=4ms", "--stack-trace-size=overhead=0", "--per-thread", *options)
     # Threads wait for their start, too.
     return run, {role: [row for row in run.waits(role, *BLOCKED)
                         if role in row.stack.functions()] for role in KINDS}
@@ -253,13 +253,13 @@ def case_preempted(test):
 
 
 def case_threshold(test):
-    """No wait below the duration; --stack-overhead limits the stacks of waits, too."""
-    run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-overhead", "0.0001", "--per-thread",
+    """No wait below the duration; overhead= limits the stacks of waits, too."""
+    run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-trace-size=overhead=0.0001", "--per-thread",
               "--wait-filter=*")
     test.eq([row for row in run.stacks.waits if row.max < 3000], [], "none is shorter")
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
     test.eq(sum(row.count for row in rows), 10, "each long one is there")
-    test.ok(any(row.stack.user for row in rows) or told(run.report, "--stack-overhead"),
+    test.ok(any(row.stack.user for row in rows) or told(run.report, "overhead of --stack-trace-size"),
             "stacks, or the reason why not", *run.report.notices)
     test.eq(run.stacks.all["waits"][0], sum(row.count for row in run.stacks.waits), "All: count")
     test.between(run.stacks.all["waits"][1], sum(row.total for row in run.stacks.waits) - 1,

@@ -76,7 +76,7 @@ def case_folded(test):
 
 def case_plain_word(test):
     folder = test.directory()
-    done = run(test, "-o", "out.txt", "--output-mode=0644", cwd=folder)
+    done = run(test, "-o", "out.txt,mode=0644", cwd=folder)
     test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "nothing is printed")
     test.eq(len(kdreport.parse((folder / "out.txt").read_text())), 1, "the file has the report")
     test.eq((folder / "out.txt").stat().st_mode & 0o7777, 0o644, "with the mode asked for")
@@ -107,9 +107,9 @@ def case_names(test):
 
 def case_limit(test):
     folder = test.directory()
-    done = replay(test, saved(test), "-o", f"json:{folder}/tiny", "--output-limit=100")
+    done = replay(test, saved(test), "-o", f"json:{folder}/tiny,limit=100")
     test.eq(done.status, 74, "a limit that no sample has room in")
-    test.ok("--output-limit" in done.stderr, "is named", done.stderr)
+    test.ok("than its limit" in done.stderr, "is named", done.stderr)
     test.ok(not (folder / "tiny").exists(), "and nothing is written")
 
 

@@ -18,7 +18,7 @@ from kdperfetto import Trace, samples_in
 from kdrecorded import RUNNING, TITLES, Books, states_of
 from kdtrigger import ENTRY, RETURN, Triggered
 
-TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-overhead=0")
+TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-trace-size=overhead=0")
 
 
 def check_replay(test, folder):

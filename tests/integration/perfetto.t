@@ -14,7 +14,7 @@ from kdterminal import Terminal
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered
 
 OPTIONS = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--profile=199", "--interruptions",
-           "--counters=context-switches", "--stack-overhead=0")
+           "--counters=context-switches", "--stack-trace-size=overhead=0")
 TITLES = {"ready_woken": "ready after wakeup", "ready_preempted": "ready after preemption",
           "blocked": "blocked interruptible", "blocked_uninterruptible": "blocked uninterruptible",
           "stopped": "stopped", "frozen": "frozen"}

@@ -93,7 +93,7 @@ def sampled(test, what, load, *args, rows=(), meanwhile=None, attaches=False):
 
 def absent(load):
     """What this kernel lacks, or somebody who keeps all privileges."""
-    run = subprocess.run([PROGRAM, "-p", str(load.pid), "--keep-privileges", "--resources", "--sample-time", "1ms",
+    run = subprocess.run([PROGRAM, "-p", str(load.pid), "--debug=0,keep-privileges", "--resources", "--sample-time", "1ms",
                           "--quiet", "-o", "json"], capture_output=True, check=True)
     return {row["what"] for row in json.loads(run.stdout)["absent"]}
 
@@ -234,10 +234,10 @@ def case_replay(test):
 
 
 def case_kept(test):
-    run = test.capture(sleeper(test).pid, "--keep-privileges", "-o", "-")
+    run = test.capture(sleeper(test).pid, "--debug=0,keep-privileges", "-o", "-")
     test.eq([kdtest.status_field(run.pid, name) for name in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")],
             [kdtest.status_field("self", name) for name in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")],
-            "--keep-privileges: all of them")
+            "keep-privileges: all of them")
     run.interrupt(test, "it ends as it should")
 
 

@@ -13,7 +13,7 @@ import kdstacks
 import kdtest
 
 NAPS = ("kin_sleep_0", "kin_sleep_1", "kin_sleep_2")
-OPTIONS = ("--stack-overhead", "0")
+OPTIONS = ("--stack-trace-size=overhead=0",)
 WAITS = "--wait-filter=*"
 
 

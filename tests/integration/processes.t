@@ -388,7 +388,7 @@ def case_memory(test):
     program = kdprocesses.children_of(run.pid)[0]
     told = re.search(r"room for (\d+) threads takes ([\d.]+) GB of memory\n(.*)", run.stderr)
     test.ok(told, "it is said", run.stderr)
-    test.ok(told and all(option in told[3] for option in ("--tid", "--window-banks", "--histogram")),
+    test.ok(told and all(option in told[3] for option in ("--tid", "banks", "--histogram")),
             "with what takes less", told and told[3])
     test.between(int(told[1]), threads, 2 * threads, "room for all threads, and more")
     test.between(float(told[2]) * 1e9, 0.9 * taken(program), 1.1 * taken(program),
@@ -404,7 +404,7 @@ def case_memory(test):
 def case_memory_recorded(test):
     """What was asked for is not said again, nor that threads take it."""
     load = test.workload("roles", "poll")
-    done = test.program("-p", load.pid, "--record", "--record-memory=600M", "--sample-time", "1ms")
+    done = test.program("-p", load.pid, "--record=memory=600M", "--sample-time", "1ms")
     test.ok(done.status == 0 and "room for" not in done.stderr, "nothing is said", done.stderr)
 
 

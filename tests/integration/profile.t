@@ -70,7 +70,7 @@ def check_number(test, run, role, lines):
 
 def case_spinner(test):
     for options, hz in ((("--profile",), 49), ((f"--profile={HZ}",), HZ)):
-        run = Run(test, ("spinner",), *options, "--stack-overhead", "0")
+        run = Run(test, ("spinner",), *options, "--stack-trace-size=overhead=0")
         if not test.eq(run.stacks.hz, hz, f"{options[0]}: {hz} Hz"):
             continue
         lines = run.lines(test)
@@ -101,7 +101,7 @@ def own_frames(row):
 
 def case_system_calls(test):
     """A thread that is in and out of the kernel all the time: both parts are shown."""
-    run = Run(test, ("asker",), f"--profile={HZ}", "--stack-overhead", "0")
+    run = Run(test, ("asker",), f"--profile={HZ}", "--stack-trace-size=overhead=0")
     rows, count = check_number(test, run, "asker", run.lines(test))
     program = {"": Program(kdtest.WORKLOADS / "slow")}
     inside = [row for row in rows if row.mode == "kernel"]
@@ -138,7 +138,7 @@ def read_folded(test, path):
 
 def case_folded(test):
     """The sums of the folded file are those of the report; the outermost frame is first."""
-    run = Run(test, ("spinner", "asker"), f"--profile={HZ}", "--stack-overhead", "0")
+    run = Run(test, ("spinner", "asker"), f"--profile={HZ}", "--stack-trace-size=overhead=0")
     folded = read_folded(test, run.folded)
     count, _ = run.stacks.all["samples"]
     test.between(sum(ns for _, ns in folded), (count - 0.5) * SECOND / HZ,

@@ -215,7 +215,7 @@ def case_memory(test):
     """What does not fit is overwritten, the oldest first, and the report says so."""
     folder = test.directory()
     load = test.child([sys.executable, "-c", "import time\nwhile True: time.sleep(0.0001)"])
-    done = test.capture(load.pid, "--record=60min", "--record-memory=64K", "-o", "text", "-o",
+    done = test.capture(load.pid, "--record=60min,memory=64K", "-o", "text", "-o",
                         f"json:{folder}/json", "-o", f"perfetto:{folder}/trace")
     # More than fit, on each CPU.
     before = kdtest.switches(load.pid, load.pid, ("voluntary",))

@@ -37,7 +37,7 @@ class Run:
         start, used = time.monotonic(), self.used()
         child = test.child([*wrapper, kdtest.PROGRAM, "-p", pid, "-s", "2ms", "-e",
                             "clock_nanosleep,nanosleep,pause,ppoll,rt_sigsuspend",
-                            "--stack-overhead=0", "--sample-time", seconds, *args])
+                            "--stack-trace-size=overhead=0", "--sample-time", seconds, *args])
         self.memory = {}
         while child.proc.poll() is None and time.monotonic() - start < kdtest.PATIENCE:
             self.look(child.pid)

@@ -122,7 +122,7 @@ def check_like_gdb(test, pid, least=1):
     """Threads that wait: their unfinished calls, and gdb's view of the same threads."""
     objects, faults, same, names = Objects(pid), {}, set(), [0, 0]
     for _ in range(ATTEMPTS):
-        capture = test.start(Capture(pid, "-s", "1ms", "--stack-overhead", "0"))
+        capture = test.start(Capture(pid, "-s", "1ms", "--stack-trace-size=overhead=0"))
         time.sleep(0.05)
         _, stacks = capture.close(test)
         frames = backtraces(test, pid)
@@ -147,7 +147,7 @@ def check_like_gdb(test, pid, least=1):
 
 def check_complete(test, pid, load, least):
     """Nearly all stacks of slow calls under load lead to the outermost frame."""
-    capture = test.start(Capture(pid, "-s", "20us", "--stack-overhead", "0", "--buffer-page-count",
+    capture = test.start(Capture(pid, "-s", "20us", "--stack-trace-size=overhead=0", "--buffer-page-count",
                                  "8192"))
     load()
     report, stacks = capture.close(test)

@@ -17,7 +17,7 @@ from kdneeds import need, tool
 from kdstacks import WORKLOADS, Capture, parse
 
 MS = 50  # for long enough that their stacks are read beside load, too
-OPTIONS = ("-s", "4ms", "-e", "nanosleep,clock_nanosleep,futex", "--stack-overhead", "0")
+OPTIONS = ("-s", "4ms", "-e", "nanosleep,clock_nanosleep,futex", "--stack-trace-size=overhead=0")
 
 # --- Go ---
 

@@ -464,7 +464,7 @@ def case_ways(test):
     path = compiled(test, WAYS, "kdtest-ways", "-O0")
     load = test.child([path])
     load.line("ready")
-    watch = Watch(test, load, options=("-s", "4ms", "--stack-overhead=0"))
+    watch = Watch(test, load, options=("-s", "4ms", "--stack-trace-size=overhead=0"))
     load.send("lllllrrrrrlllllrrrrrlrlrlrlrlre")
     load.line("done")
     watch.close()
@@ -474,7 +474,7 @@ def case_ways(test):
     test.eq("".join(name[0] if name else "?" for _, name in events), "lllllrrrrrlllllrrrrrlrlrlrlrlr",
             "each call's own way")
     # Copies of so many would cost more than they may; but for the first window's they need none.
-    capture = test.capture(load.pid, "-s", "4ms", "--stack-overhead=0.001", "--sample-time=200ms",
+    capture = test.capture(load.pid, "-s", "4ms", "--stack-trace-size=overhead=0.001", "--sample-time=200ms",
                            "--sample-count=0")
     load.send("l" * 200 + "e")
     load.line("done")

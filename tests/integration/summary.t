@@ -12,7 +12,7 @@ import kdformats
 import kdreport
 import kdtest
 
-ALPHA = 0.4
+ALPHA = 0.2
 SAMPLES = 7
 # Windows that differ by up to 0.1 % have rates by their mean length.
 EVEN = 2e-3
@@ -122,7 +122,7 @@ def case_samples(test):
     folder = test.directory()
     load = test.workload("roles", "spin", "fifo:0:3:30", "poll")
     done = test.program("-p", load.pid, "--sample-time", "60ms", "--sample-count", SAMPLES,
-                        "--ewma", ALPHA, "-o", "-", "-o", f"json:{folder}/all", "-o",
+                        "-o", "-", "-o", f"json:{folder}/all", "-o",
                         f"openmetrics:{folder}/om", "-o", f"prometheus:{folder}/prom")
     test.eq(done.status, 0, "status 0")
     *samples, summary = kdformats.check_json(test, (folder / "all").read_text())
@@ -146,8 +146,7 @@ def case_samples(test):
     test.eq(max(bars), bars[summary["all"]["kept_shares"].index(
         max(summary["all"]["kept_shares"]))], "the highest is that of the worst sample")
     for options in (("--full",), ()):
-        again = test.start(kdtest.Child([kdtest.PROGRAM, "--replay", folder / "all", "--ewma",
-                                         ALPHA, *options], full=False))
+        again = test.start(kdtest.Child([kdtest.PROGRAM, "--replay", folder / "all", *options], full=False))
         again.wait()
         text = again.stdout[again.stdout.index("# Summary of"):]
         if options:
@@ -158,7 +157,7 @@ def case_samples(test):
                     "in short it has up to three lines for a thread", text)
             test.ok(re.fullmatch(r" +and \d+ more measures of these threads: --full lists them", others),
                     "and says that there are others", others)
-    again = test.program("--replay", folder / "all", "--ewma", ALPHA, "-o", "json")
+    again = test.program("--replay", folder / "all", "-o", "json")
     test.eq(json.loads(again.stdout.splitlines()[-1]), summary, "JSON from the file is the same")
 
 
@@ -171,7 +170,7 @@ def case_uneven(test):
         test.program("-p", load.pid, "--sample-time", length, "-o", f"json:{folder}/one")
         lines.append((folder / "one").read_text())
     (folder / "all").write_text("".join(lines))
-    done = test.program("--replay", folder / "all", "-o", "json", "--ewma", ALPHA)
+    done = test.program("--replay", folder / "all", "-o", "json")
     *samples, summary = map(json.loads, done.stdout.splitlines())
     check(test, samples, summary)
 

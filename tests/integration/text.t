@@ -219,7 +219,7 @@ def case_pager(test):
     test.eq(terminal.shown, "", "the pager has it all")
     text = (folder / "text").read_text()
     test.ok(text.startswith("# Sample dump") and "VERDICT" in text, "from its beginning on", text)
-    whole = test.program("--replay", path, "--color=always", full=False).stdout
+    whole = test.program("--replay", path, "-o", "text,color=always", full=False).stdout
     test.eq(text, whole, "to its end")
     status = dict(line.split() for line in (folder / "status").read_text().splitlines())
     test.eq((int(status["CapEff:"], 16), int(status["CapBnd:"], 16), status["NoNewPrivs:"]),
@@ -246,7 +246,7 @@ def case_pager(test):
 def case_no_pager(test):
     _, path = recorded(test)
     for what, args, environment in (
-            ("--no-pager", ["--no-pager"], {"PAGER": "false"}),
+            ("no-pager", ["-o", "text,no-pager"], {"PAGER": "false"}),
             ("an empty PAGER", [], {"PAGER": ""}),
             ("a PAGER that is not there", [], {"PAGER": "/nowhere/pager"}),
             ("a dumb terminal", [], {"PAGER": "false", "TERM": "dumb"}),
@@ -289,16 +289,16 @@ def case_bold(test):
     terminal = Terminal(test, *args)
     terminal.wait()
     test.ok(BOLD in terminal.shown, "on a terminal headings are bold", terminal.shown)
-    for what, more, environment in (("NO_COLOR", [], {"NO_COLOR": "1"}), ("never", ["--color=never"], {}),
+    for what, more, environment in (("NO_COLOR", [], {"NO_COLOR": "1"}), ("never", ["-o", "text,color=never"], {}),
                                     ("a dumb terminal", [], {"TERM": "dumb"})):
         terminal = Terminal(test, *args, *more, **environment)
         terminal.wait()
         test.ok("\033" not in terminal.shown and "VERDICT" in terminal.shown,
                 f"{what}: they are not", terminal.shown)
     test.ok("\033" not in test.program(*args).stdout, "nor in a pipe")
-    test.ok(BOLD in test.program(*args, "--color=always").stdout, "unless they always are")
+    test.ok(BOLD in test.program(*args, "-o", "text,color=always").stdout, "unless they always are")
     file = test.directory() / "text"
-    test.program(*args, "--color=always", "-o", f"text:{file}")
+    test.program(*args, "-o", f"text:{file},color=always")
     test.ok("VERDICT" in file.read_text() and "\033" not in file.read_text(), "never in files")
 
 

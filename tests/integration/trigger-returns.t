@@ -123,7 +123,7 @@ def case_refused(test):
     done = test.program("-p", load.pid, "--check", "--stop-trigger", "ur:tail_call")
     test.eq(done.status, 78, "a function that ends in another one is refused")
     test.ok("it jumps to thrower" in done.stderr and "exception" in done.stderr and
-            "--unsafe-returns" in done.stderr, "the other one, the reason and the way out are told",
+            ",unsafe-returns" in done.stderr, "the other one, the reason and the way out are told",
             done.stderr)
     done = test.program("-p", load.pid, "--check", "--stop-trigger", "ur:tail_call",
                         "--unsafe-returns")

@@ -137,7 +137,7 @@ def case_longest(test):
     """Who ends first does not end the sample of who takes longer: the longer pair, begun second,
     is among the longest."""
     load = test.workload("caller", "sleeps:1:0:1:100000", "sleeps:2:20:2:150000")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-worst", "1",
+    run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta=worst=1",
                     "--duration", "60s", *NO_LIMIT)
     log = Log(load, load.go())
     run = run.stop(test)

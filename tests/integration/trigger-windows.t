@@ -281,7 +281,7 @@ def distribution(test, durations, calls):
 
 def case_over_a_duration(test):
     load = test.workload("caller", "varies:800:1000:1:20")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--duration", "2min",
+    run = Triggered(test, load.pid, *BOTH, f"--trigger-delta=worst={WORST}", "--duration", "2min",
                     *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
     run = run.stop(test)
@@ -296,7 +296,7 @@ def case_over_a_duration(test):
 def case_over_a_count(test):
     """Of the first hundred windows only."""
     load = test.workload("caller", "varies:300:1000:1:20")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--sample-count", "100",
+    run = Triggered(test, load.pid, *BOTH, f"--trigger-delta=worst={WORST}", "--sample-count", "100",
                     *NO_LIMIT, urgent=True)
     calls = Log(load, load.go()).calls()
     run = run.finish(test)
@@ -308,7 +308,7 @@ def case_over_a_count(test):
 def case_with_a_delta(test):
     """Those shorter than the delta do not count, even if there are no others."""
     load = test.workload("caller", "spins:300:1000:150:3000")
-    run = Triggered(test, load.pid, *BOTH, "--trigger-worst", str(WORST), "--trigger-delta", "2ms",
+    run = Triggered(test, load.pid, *BOTH, f"--trigger-delta=worst={WORST}", "--trigger-delta", "2ms",
                     "--duration", "2min", *NO_LIMIT, urgent=True)
     log = Log(load, load.go())
     run = run.stop(test)

@@ -228,9 +228,9 @@ def case_selection(test):
     test.eq((len(blocks), len(lines)), (5, 0), "sections of all five threads")
     test.ok("VERDICT" in text and not re.search(r" 0     0\.00$", text, re.MULTILINE),
             "no lines of zeros", text)
-    text, blocks, lines = shown("--top", "2")
+    text, blocks, lines = shown("-o", "text,top=2")
     test.eq((blocks, len(lines)), (["spin", "spin"], 3), "two that were kept from running")
-    text, blocks, lines = shown("--top", "0", "--sort", "name")
+    text, blocks, lines = shown("-o", "text,top=0,sort=name")
     test.eq((blocks, lines), ([], sorted(lines)), "by name")
     test.eq(len(lines), 5, "a line for each")
     text, blocks, lines = shown("--threads", "sp*")

@@ -77,7 +77,7 @@ def case_options(test):
     """Groups that are loaded only if they are asked for."""
     load = test.workload("roles", "poll")
     found = {}
-    for args in ((), ("--resources",), ("--counters", "default", "--per-cpu"), ("--record",)):
+    for args in ((), ("--resources",), ("--counters", "default,per-cpu"), ("--record",)):
         capture = test.capture(load.pid, *args)
         found[args] = verified(capture.pid)
         capture.close(test)

@@ -125,9 +125,9 @@ def case_own(test):
 
 
 def case_others(test):
-    """With --wakers they are."""
+    """With wakers they are."""
     roles = ("ring3", "back", "far")
-    check(test, run_seen(test, roles, "--off-cpu=5ms", "--wakers"), roles, wakers=True)
+    check(test, run_seen(test, roles, "--off-cpu=5ms,wakers"), roles, wakers=True)
 
 
 def disk_of(path):

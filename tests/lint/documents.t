@@ -55,6 +55,21 @@ def case_references(test):
         test.ok("kernel_delay(8)" in found, f"{name}: refers to the program's")
 
 
+def spellings():
+    """Options that have become attributes, as the program's table has them, and what it says of
+    each when it is given."""
+    sources = "".join(lint.text(path) for path in lint.files(".c", under="cli/options"))
+    rows = re.findall(r'^\t\{ "([a-z-]+)", 0, TAKES_(\w+),(.*?)(?=^\t\{ |^\};)', sources,
+                      re.MULTILINE | re.DOTALL)
+    told = {}
+    for name, takes, rest in rows:
+        if re.search(r'\.of = (?!"")', rest):
+            option = f"--{name}" + ("" if takes == "NONE" else "=1")
+            said = lint.output([PROGRAM, "--list-metrics", option])[1]
+            told[f"--{name}"] = re.search(r"is now an attribute: (\S+)", said)[1]
+    return told
+
+
 def case_options(test):
     if not lint.pathlib.Path(PROGRAM).exists():
         raise lint.Skip(f"there is no {PROGRAM}")
@@ -63,6 +78,11 @@ def case_options(test):
     for page in PAGES:
         text = rendered(page)
         if str(page) == MAIN:
+            old = re.search(r"^OLD SPELLINGS$(.*?)^\S", text, re.MULTILINE | re.DOTALL)[1]
+            test.eq(dict(re.findall(r"^ +(--\S+) +(--\S+)$", old, re.MULTILINE)), spellings(),
+                    f"{page}: how options were spelled that are attributes now")
+            rest = set(LONG_OPTION.findall(text.replace(old, "")))
+            test.eq(sorted(rest & set(spellings())), [], f"{page}: uses none of these")
             section = re.search(r"^OPTIONS$(.*?)^\S", text, re.MULTILINE | re.DOTALL)
             text = section[1] if section else ""
             test.eq(sorted(told - set(LONG_OPTION.findall(text))), [],

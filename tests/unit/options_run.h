@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/options/options_parse.h"
+#include "cli/options/options_table.h"
 #include "cases.h"
 #include "say.h"
 #include "tap.h"
@@ -69,6 +70,7 @@ static void say_number(const char *name, uint64_t value, uint64_t usual, bool is
 #define TIME(member, usual) say_time(#member, options->member, usual)
 #define N(member, usual)                                                                           \
 	say_number(#member, (uint64_t)options->member, usual, sizeof(options->member) == 1)
+#undef FLAG /* as rows have it */
 #define FLAG(member) N(member, 0)
 
 static void say_members(const struct options *options)
@@ -83,18 +85,23 @@ static void say_members(const struct options *options)
 		TIME(off_cpu, 0);
 	N(uid, UID_ANY), FLAG(all), FLAG(follow_fork), FLAG(show_arguments), FLAG(pid_ns),
 		FLAG(follow_restart), FLAG(pass_status), N(sample_count, 1), FLAG(histogram),
-		FLAG(counters.n), FLAG(resources), FLAG(trigger_worst), FLAG(target_only),
-		FLAG(any), FLAG(same_thread), FLAG(unsafe_returns), N(max_overhead, 10),
-		FLAG(overhead_stops), N(window_banks, 4), FLAG(verbose), FLAG(machine),
-		FLAG(machine_json), FLAG(list_probes), FLAG(check), FLAG(call_events),
-		FLAG(calls_chosen), FLAG(skip_polls), FLAG(waits_chosen), FLAG(all_wakers),
-		FLAG(profile_hz), N(buffer_pages, 1024), N(stacks, 4096), N(stack_bytes, 131072),
-		N(stack_share, 10000), N(outputs.mode, 0600), FLAG(outputs.limit),
-		FLAG(outputs.quiet), FLAG(outputs.no_pager), FLAG(outputs.live),
-		FLAG(outputs.listen), FLAG(outputs.report.lines), FLAG(outputs.report.max_syscalls),
-		FLAG(outputs.report.per_thread), FLAG(outputs.report.fold_names),
-		FLAG(outputs.report.timestamps), FLAG(full), FLAG(summary), FLAG(list_metrics),
+		FLAG(counters.n), FLAG(counters.per_cpu), N(record_memory, 32 << 20),
+		FLAG(resources), FLAG(trigger_worst), FLAG(target_only), FLAG(any),
+		FLAG(same_thread), FLAG(unsafe_returns), N(max_overhead, 10), FLAG(overhead_stops),
+		N(window_banks, 4), FLAG(verbose), FLAG(machine), FLAG(machine_json),
+		FLAG(list_probes), FLAG(check), FLAG(call_events), FLAG(calls_chosen),
+		FLAG(skip_polls), FLAG(waits_chosen), FLAG(all_wakers), FLAG(profile_hz),
+		N(buffer_pages, 1024), N(stacks, 4096), N(stack_bytes, 131072),
+		N(stack_share, 10000), FLAG(outputs.quiet), FLAG(outputs.live),
+		FLAG(outputs.listen), FLAG(full), FLAG(summary), FLAG(list_metrics),
 		FLAG(skip_upcall_stats), FLAG(debug), FLAG(strict), FLAG(keep_privileges);
+}
+
+static void say_settings(const struct output_settings *options)
+{
+	N(mode, 0600), FLAG(limit), FLAG(color), FLAG(no_pager), FLAG(report.sort),
+		N(report.top, 10), FLAG(report.lines), FLAG(report.max_syscalls),
+		FLAG(report.per_thread), FLAG(report.fold_names), FLAG(report.timestamps);
 }
 
 static bool lists(const struct options *options, uint32_t state, uint32_t awaited)
@@ -130,11 +137,17 @@ static void describe(const struct options *options)
 		SAY("%s%s", word == options->command ? " command=" : " ", *word);
 	say_members(options);
 	say_choices(options);
-	for (size_t i = 0; i < options->outputs.n; i++)
+	for (size_t i = 0; i < options->outputs.n; i++) {
 		SAY(" -o %s:%s", options->outputs.all[i].format->name,
 		    options->outputs.all[i].file ? options->outputs.all[i].file : "");
-	if (options->outputs.listen)
+		say_settings(&options->outputs.all[i].settings);
+	}
+	if (options->outputs.listen) {
 		SAY(" %s %u", options->outputs.address, options->outputs.port);
+		say_settings(&options->outputs.served.settings);
+	}
+	if (!options->outputs.n && !options->outputs.listen)
+		say_settings(&options->outputs.settings);
 	shared->buffer_pages = options->buffer_pages;
 }
 

@@ -34,11 +34,12 @@ static const char accepted[] =
 	"|-D -- 1 = command=1 sample_time=ever debug=63|--machine x = comm=x machine"
 	"|--machine=json = machine machine_json|--wait x = comm=x wait=ever"
 	"|--wait=1s -C x = comm=x wait=1"
-	"|--pidfile x --wait=1min --pid-ns 1 = pidfile=x wait=60 pid_ns=1"
-	"|-p 5 --pid-ns=1 = pid=5 pid_ns=1"
+	"|--pidfile x,ns=1 --wait=1min = pidfile=x wait=60 pid_ns=1"
+	"|-p 5,ns=1 = pid=5 pid_ns=1"
 	"|--follow-restart x --sample-count 5 = comm=x follow_restart sample_count=5"
-	"|--sample-interval 0|-D 0|--buffer-page-count 1024|--user-stack-bytes 131072"
-	"|--user-stack-bytes=128KiB|--stack-overhead=1 = |--strict = strict"
+	"|--sample-interval 0|-D 0|--buffer-page-count 1024|--stack-trace-size user-bytes=131072"
+	"|--stack-trace-size=user-bytes=128KiB|--stack-trace-size=4096,overhead=1 = |--strict = "
+	"strict"
 	/* an optional value, and abbreviations */
 	"|-D|--debug = debug=63|-D1|-D 1 = debug=1|-D 2147483647 = debug=2147483647|--debug=8"
 	"|--debug 8|--deb 8 = debug=8|-D -p 9|-p 9 -D = pid=9 debug=63"
@@ -57,8 +58,10 @@ static const char accepted[] =
 	"|--quiet = quiet"
 	"|--fail-if ready.max>1ms --fail-if=x = fail_if[0]=ready.max>1ms fail_if[1]=x"
 	"|--replay=- -o folded = replay=- -o folded:"
-	"|--per-thread --fold-names = per_thread fold_names"
-	"|--max-syscalls=7 --timestamps = max_syscalls=7 timestamps|--list-metrics = list_metrics"
+	"|-p 47,48,ns=5 = pid=47,48 pid_ns=5|4711,ns=5 = pid=4711 pid_ns=5"
+	"|-C x,exe=/a,uid=7 = comm=x exe=/a uid=7|x,uid=7 = comm=x uid=7|x,y = comm=x,y"
+	"|-o openmetrics:x,fold-names,max-syscalls=7 -o prometheus,timestamps = -o openmetrics:x"
+	" max_syscalls=7 fold_names -o prometheus: timestamps|--list-metrics = list_metrics"
 	"|--histogram = histogram|--histogram -o json -s = histogram call_events -o json:"
 	/* the exporter: for ever, unless told otherwise */
 	"|--listen=9155 = sample_count=0 listen 127.0.0.1 9155"
@@ -76,13 +79,15 @@ static const char accepted[] =
 	"|--listen=9 --sample-count=0 = sample_count=0 listen 127.0.0.1 9"
 	"|--listen=9 --start-trigger=u:a:b --histogram = triggers[0]=u:a:b sample_count=0"
 	" histogram listen 127.0.0.1 9"
-	"|--listen=9 -o json:a-%n -o text --per-thread = sample_count=0 listen per_thread -o"
-	" json:a-%n -o text: 127.0.0.1 9"
+	"|--listen=9,per-thread,allow-host=a,b,max-syscalls=3 -o json:a-%n -o text,sort=tid,top=3"
+	" = allow_host=a,b sample_count=0 listen -o json:a-%n -o text: sort=6 top=3 127.0.0.1 9"
+	" max_syscalls=3 per_thread|--live=sort=tid = sample_time=1 sample_count=0 live sort=6"
+	"|-o a,b,mode=0644,limit=1K -o json:c,d = -o text:a,b mode=644 limit=1024 -o json:c,d"
 	/* so is looking for the worst, up to its end */
-	"|--long-poll --trigger-worst=3 --duration=1s = duration=1 long_poll=1 sample_count=0"
+	"|--long-poll=1s,worst=3 --duration=1s = duration=1 long_poll=1 sample_count=0"
 	" trigger_worst=3"
-	"|--long-poll --trigger-worst=3 --sample-count=9 = long_poll=1 sample_count=9"
-	" trigger_worst=3|--long-poll --trigger-worst=3 -- ls = command=ls long_poll=1"
+	"|--long-poll=1s,worst=3 --sample-count=9 = long_poll=1 sample_count=9"
+	" trigger_worst=3|--long-poll=worst=3 -- ls = command=ls long_poll=1"
 	" sample_count=0 trigger_worst=3"
 	/* and so is a run that has an end: one sample would not wait for it */
 	"|--long-poll --duration=1s = duration=1 long_poll=1 sample_count=0"
@@ -114,10 +119,10 @@ static const char accepted[] =
 	"|--off-cpu=1s --wait-filter !ready*,d[io]sk = off_cpu=1 waits_chosen +timer -ready"
 	"|--off-cpu=1s --wait-filter=lock --wait-filter=* = off_cpu=1 waits_chosen +timer"
 	"|--off-cpu=1s --wait-filter=!lo?k = off_cpu=1 waits_chosen +timer -lock"
-	"|--wakers --off-cpu=1ns = off_cpu=1e-09 all_wakers"
+	"|--off-cpu=1ns,wakers = off_cpu=1e-09 all_wakers"
 	/* running code, and sizes */
 	"|--profile = profile_hz=49|--profile -p 9 = pid=9 profile_hz=49"
-	"|--profile --lines = profile_hz=49 lines|--lines = lines"
+	"|--profile -o text,lines = profile_hz=49 -o text: lines"
 	/* triggers */
 	"|--start-trigger up:f = triggers[0]=up:f|--stop-trigger=ur:f = triggers[1]=ur:f"
 	"|--start-trigger --check --stop-trigger 5 = triggers[0]=--check triggers[1]=5"
@@ -129,24 +134,26 @@ static const char accepted[] =
 	"|--start-trigger=a --trigger-delta --stop-trigger=b = triggers[0]=a triggers[1]=b"
 	"|--start-trigger=a --stop-trigger=b --trigger-delta=365min = triggers[0]=a triggers[1]=b"
 	" others=21900"
-	"|--start-trigger=a --stop-trigger=b --trigger-same-thread = triggers[0]=a triggers[1]=b"
-	" same_thread|--start-trigger=a --trigger-target-only = triggers[0]=a target_only"
-	"|--start-trigger=a --trigger-any = triggers[0]=a any"
-	"|--stop-trigger=b --trigger-target-only = triggers[1]=b target_only"
-	"|--start-trigger=a --stop-trigger=b --trigger-worst=3 --duration=1min = triggers[0]=a"
+	"|--start-trigger=a,same-thread --stop-trigger=b = triggers[0]=a triggers[1]=b"
+	" same_thread|--start-trigger=a,target-only = triggers[0]=a target_only"
+	"|--start-trigger=a,any = triggers[0]=a any"
+	"|--stop-trigger=b,target-only = triggers[1]=b target_only"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta=worst=3 --duration=1min = "
+	"triggers[0]=a"
 	" triggers[1]=b duration=60 sample_count=0 trigger_worst=3"
-	"|--start-trigger=a --stop-trigger=b --trigger-worst=3 --sample-count=9 = triggers[0]=a"
+	"|--start-trigger=a --stop-trigger=b --trigger-delta=worst=3 --sample-count=9 = "
+	"triggers[0]=a"
 	" triggers[1]=b sample_count=9 trigger_worst=3|--long-poll = long_poll=1"
-	"|--long-poll=50ms --trigger-target-only = long_poll=0.05 target_only"
+	"|--long-poll=50ms,target-only = long_poll=0.05 target_only"
 	"|--long-poll --check = long_poll=1 check"
-	"|--long-poll --trigger-worst=1 --duration=1s = duration=1 long_poll=1 sample_count=0"
+	"|--long-poll 1s,worst=1 --duration=1s = duration=1 long_poll=1 sample_count=0"
 	" trigger_worst=1|-v|--verbose = verbose|--list-probes = list_probes"
 	"|--list-probes=u:* = list_glob=u:* list_probes"
 	"|--list-probes --quiet = list_probes quiet|--skip-upcall-stats = skip_upcall_stats"
 	"|--long-poll --max-overhead=0 = long_poll=1 max_overhead=0"
 	"|--long-poll --max-overhead=100 = long_poll=1 max_overhead=100"
-	"|--start-trigger=a --window-banks=2 = triggers[0]=a window_banks=2"
-	"|--start-trigger=a --window-banks=7 = triggers[0]=a window_banks=7"
+	"|--start-trigger=a,banks=2 = triggers[0]=a window_banks=2"
+	"|--start-trigger=a,banks=7 = triggers[0]=a window_banks=7"
 	"|-s -e futex,ppoll = call_events calls_chosen -read"
 	"|-s -e !futex = call_events calls_chosen -futex"
 	"|--skip-syscall-poll-events -e!futex -s = call_events calls_chosen skip_polls -futex"
@@ -165,8 +172,8 @@ static const struct {
 	{ "--sample-count", "sample_count", "7=7|0=0|18446744073709551614=18446744073709551614" },
 	{ "--btf", "btf_file", "/x/vmlinux=/x/vmlinux" },
 	{ "--sample-c", "sample_count", "3=3" },
-	{ "--output-mode", "mode", "0644=644|640=640" },
-	{ "--output-limit", "limit",
+	{ "--output=json:x,mode", "-o json:x mode", "0644=644|640=640" },
+	{ "--output=json:x,limit", "-o json:x limit",
 	  "1=1|100K=102400|3M=3145728|2G=2147483648|18446744073709551615=18446744073709551615"
 	  "|17179869183G=18446744072635809792" },
 	{ "--replay", "replay", "x.json=x.json" },
@@ -174,8 +181,9 @@ static const struct {
 	{ "--profile", "profile_hz", "997=997|99=99|1=1|10000=10000" },
 	{ "--buffer-page-count", "buffer_pages", "1025=2048|4000=4096|262144=262144" },
 	{ "--stack-trace-size", "stacks", "10=10|0=0" },
-	{ "--user-stack-bytes", "stack_bytes", "4K=4096|16k=16384|5000=8192|0=0" },
-	{ "--stack-overhead", "stack_share", "0=0|0.5=5000|100=1000000|.0001=1" },
+	{ "--stack-trace-size=user-bytes", "stack_bytes", "4K=4096|16k=16384|5000=8192|0=0" },
+	{ "--stack-trace-size=5,overhead", "stacks=5 stack_share",
+	  "0=0|0.5=5000|100=1000000|.0001=1" },
 	{ "--long-poll", "long_poll", "0.2s=0.2" },
 };
 
@@ -201,6 +209,93 @@ TEST(accepted)
 		}
 }
 
+/* An attribute and the option that it was do the same, beside what the attribute needs; and the
+ * latter is told how it is spelled now, once. */
+static void attribute_check(const struct option_row *row, const char *without, const char *value)
+{
+	char line[CASE_LEN], old[CASE_LEN + 32], want[SAY_LEN], says[CASE_LEN];
+	attribute_text spelled;
+	const struct outcome *got;
+
+	snprintf(line, sizeof(line), "%s,%s%s%s", without, attribute_name(row), value ? "=" : "",
+		 value ? value : "");
+	got = run(line);
+	ok(!got->status && !*got->err, "'%s' is read: %s", line, got->err);
+	snprintf(want, sizeof(want), "%s", got->meaning);
+	snprintf(old, sizeof(old), "%s --%s%s%s", without, row->name, value ? "=" : "",
+		 value ? value : "");
+	snprintf(says, sizeof(says), "kernel_delay: --%s is now an attribute: %s\n", row->name,
+		 attribute_spelled(row, spelled));
+	got = run(old);
+	is_str(got->meaning, want, "'%s' means what '%s' does", old, line);
+	is_str(got->err, says, "and says so");
+	ok(strcmp(run(without)->meaning, want), "which is not nothing: %s", want);
+}
+
+/* Each row. */
+TEST(attributes)
+{
+	static const struct {
+		const char *option, *line;
+	} lines[] = {
+		{ "--comm", "-C x" },
+		{ "--pid", "-p 5" },
+		{ "--counters", "--counters=cs" },
+		{ "--record", "--record=5s" },
+		{ "--off-cpu", "--off-cpu=1s" },
+		{ "--stack-trace-size", "--stack-trace-size=9" },
+		{ "--start-trigger", "--stop-trigger=b --start-trigger=a" },
+		{ "--trigger-delta", "--start-trigger=a --stop-trigger=b --duration=1s"
+				     " --trigger-delta=1s" },
+		{ "--listen", "--listen=9" },
+		{ "--debug", "--debug=7" },
+		{ "--output=FORMAT", "-o json:x" },
+		{ "--output=text", "-o text:x" },
+		{ "--output=openmetrics", "-o openmetrics:x" },
+	};
+	static const struct {
+		const char *name, *value;
+	} usual[] = {
+		{ "uid", "0" },
+		{ "user-stack-bytes", "8K" },
+		{ "color", "always" },
+		{ "output-mode", "0644" },
+		{ "record-memory", "1M" },
+		{ "sort", "tid" },
+		{ "output-limit", "5M" },
+	};
+	const struct option_row *row;
+	unsigned int n = 0;
+
+	for (size_t i = 0; (row = option_row_at(i)); i++) {
+		const char *value = row->takes == TAKES_NONE ? NULL : "3";
+		attribute_text spelled;
+		size_t at = 0;
+
+		if (!row->of || !*row->of)
+			continue;
+		for (size_t v = 0; v < COUNT(usual); v++)
+			if (!strcmp(row->name, usual[v].name))
+				value = usual[v].value;
+		attribute_spelled(row, spelled);
+		while (at < COUNT(lines) &&
+		       strncmp(spelled, lines[at].option, strlen(lines[at].option)))
+			at++;
+		ok(at < COUNT(lines), "%s: %s", row->name, spelled);
+		if (at < COUNT(lines))
+			attribute_check(row, lines[at].line, value);
+		n++;
+	}
+	ok(n > 20, "there are %u attributes", n);
+	is_str(run("--ewma=0.5")->err, "kernel_delay: --ewma means nothing any more\n",
+	       "what has gone is said");
+	is_str(run("--quiet --lines --lines")->err, "", "--quiet says nothing");
+	is_u64(count_lines(run("-v --lines --lines")->err), 1, "and otherwise it is said once");
+	is_str(run("-o json:x -o text:y,top=3 --top=5")->meaning,
+	       " -o json:x top=5 -o text:y top=3",
+	       "an output has what it says before what all have");
+}
+
 /* --help and the like: what the output has at least. */
 TEST(endings)
 {
@@ -212,12 +307,14 @@ TEST(endings)
 		  "|--sample-interval=DURATION|--btf=FILE|--strict|-D, --debug[=N]|-V, --version"
 		  "|DURATION is|-s, --syscall-events[=NS]|-e, --syscall-filter=LIST"
 		  "|--off-cpu=DURATION|--profile[=HZ]|-o, --output=FORMAT[:FILE]"
-		  "|--user-stack-bytes=BYTES|--lines|--stack-overhead=PERCENT|--stack-trace-size=N"
+		  "|--stack-trace-size=N,user-bytes=BYTES|--output=text,lines "
+		  "|--stack-trace-size=N,overhead=PERCENT|--stack-trace-size=N"
 		  "|--buffer-page-count=N" },
 		{ "-h", "Usage: kernel_delay [OPTION...] [PID|NAME] [@FILE...]\n|--help=TOPIC" },
 		{ "-?", "Usage: kernel_delay [OPTION...]|  -p, --pid=PID[,PID...] |\nExamples:" },
 		{ "--help=target", " Target:\n|--container=NAME|ID" },
-		{ "--help=triggers", " Triggers:\n|--trigger-any|TRIGGER is one of\n  u:" },
+		{ "--help=triggers",
+		  " Triggers:\n|--start-trigger=TRIGGER,any\n|TRIGGER is one of\n  u:" },
 		{ "--help=recording", " Recording: |--record-on=EXPR" },
 		{ "--help=output", " Output:\n|--live|FORMAT is one of\n  text " },
 		{ "--help=samples", " Samples:\n|--sample-time=DURATION|DURATION is" },
@@ -286,8 +383,9 @@ TEST(sizes)
 		char line[CASE_LEN];
 		uint64_t size;
 
-		snprintf(line, sizeof(line), "-s --user-stack-bytes=%uK --buffer-page-count=%u",
-			 stack, count);
+		snprintf(line, sizeof(line),
+			 "-s --stack-trace-size=user-bytes=%uK --buffer-page-count=%u", stack,
+			 count);
 		size = run(line)->buffer_pages * BUFFER_PAGE;
 		ok(size && !(size & (size - 1)), "%s: a power of two", line);
 		ok(size >= BUFFER_PAGE * count &&

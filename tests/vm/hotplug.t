@@ -42,7 +42,7 @@ def hotplug(test, *options):
     load = test.child(["python3", "-c", "print('ready', flush=True)\nwhile True: pass"])
     load.line("ready")
     os.sched_setaffinity(load.pid, {0})
-    capture = test.capture(load.pid, "--counters=cpu-clock", "--per-cpu", "--profile=99",
+    capture = test.capture(load.pid, "--counters=cpu-clock,per-cpu", "--profile=99",
                            "-o", "text", "-o", f"json:{saved}",
                            *options)
     ran = 0
@@ -64,7 +64,7 @@ def hotplug(test, *options):
 
 
 def case_with_privileges(test):
-    said, ran, counted, sampled = hotplug(test, "--keep-privileges")
+    said, ran, counted, sampled = hotplug(test, "--debug=0,keep-privileges")
     test.between(counted, 0.7 * ran, 1.3 * ran + 5e8, "cpu-clock counts there what schedstat says")
     test.between(sampled, 0.5 * 99 * ran / 1e9, 1.5 * 99 * ran / 1e9,
                  "as many samples there as its CPU time says")
@@ -75,7 +75,7 @@ def case_without(test):
     """The run has given up the right to open events."""
     said, _, counted, sampled = hotplug(test)
     test.eq((counted, sampled), (0, 0), "what runs there is missing")
-    test.ok("CPU 1 has come online" in said and "missing" in said and "--keep-privileges" in said,
+    test.ok("CPU 1 has come online" in said and "missing" in said and "keep-privileges" in said,
             "and that is said", said)
 
 
