@@ -128,7 +128,8 @@ def list_faults(thread, unreported):
         listed, ns = (sum(row[key] for row in rows) for key in ("count", "total"))
         longest = max((row.max for row in states.values()), default=0)
         if listed < count - edges or ns < total - edges * longest:
-            faults.append(f"{what}: {listed:,} waits of {ns:,} ns are listed of {count:,} of {total:,}")
+            faults.append(f"{what}: {listed:,} waits of {ns:,} ns are listed of {count:,} of {total:,}; "
+                          f"{unreported} switches were hidden; {states} {rows}")
     return faults
 
 
