@@ -175,7 +175,7 @@ static __always_inline void reclaim_begin(void)
 		return;
 	state = thread->state;
 	thread->reclaim = 1;
-	running_turn(event_at(target, clock_now()), state);
+	running_turn(event_rarely(target, clock_now()), state);
 }
 
 static __always_inline void reclaim_end(void)
@@ -185,7 +185,7 @@ static __always_inline void reclaim_end(void)
 	if (!target.thread || !target.thread->reclaim)
 		return;
 	target.thread->reclaim = 0;
-	running_turn(event_at(target, clock_now()), KD_RECLAIM);
+	running_turn(event_rarely(target, clock_now()), KD_RECLAIM);
 }
 
 #endif

@@ -28,9 +28,9 @@ static __always_inline u32 state_of_sleep(struct task_struct *task, u32 task_sta
 	return KD_BLOCKED;
 }
 
-/* A thread that slept for a lock or at a descriptor is woken; gen: of the only open window, or
- * 0. The wait may have begun before that. Its state is still the sleeping one. Global, to be
- * verified once. */
+/* A thread that slept for a lock or at a descriptor is woken; gen: the word of the only open
+ * window, or one without. The wait may have begun before that. Its state is still the sleeping
+ * one. Global, to be verified once. */
 __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -38,7 +38,7 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 
 	if (!thread)
 		return 0;
-	is_inside = gen && thread->since >= gen >> KD_WORD_SHIFT;
+	is_inside = gen & KD_WORD_OPEN && thread->since >= gen >> KD_WORD_SHIFT;
 	if (thread->locked.address && is_inside)
 		lock_add(slot, gen, by, t, false);
 	else if (thread->locked.address)
@@ -60,7 +60,7 @@ static __always_inline void sleep_count(void *ctx, struct event event, u32 state
 
 	if (ns >= kd_detail_ns || !event.record || thread->since < event.edge ||
 	    state >= KD_STOPPED) {
-		sleep_end(event.slot, event.record ? event.gen : 0, released_by(ctx), event.t);
+		sleep_end(event.slot, event.gen, released_by(ctx), event.t);
 		return;
 	}
 	if (thread->locked.address)
@@ -198,8 +198,9 @@ static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
 	return thread->moved;
 }
 
-/* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). */
-static __always_inline void switch_in(struct target target, u64 steal, u64 t)
+/* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). rarely: a
+ * constant, see event_rarely(). */
+static __always_inline void switch_in(struct target target, u64 steal, u64 t, bool rarely)
 {
 	struct kd_thread *thread = target.thread;
 	u32 state, cpu = bpf_get_smp_processor_id(), move, slot = target.slot;
@@ -207,7 +208,7 @@ static __always_inline void switch_in(struct target target, u64 steal, u64 t)
 
 	state = thread_state(thread);
 	move = move_of(thread, cpu);
-	event = event_at(target, t);
+	event = rarely ? event_rarely(target, t) : event_at(target, t);
 	t = event.t;
 	state_book(event, state);
 	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
@@ -250,7 +251,7 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
 	waiting_lost(target.thread, slot, t - ran);
-	switch_in(target, 0, t - ran);
+	switch_in(target, 0, t - ran, true);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
 	return 0;
@@ -461,7 +462,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		    state_waits(state_now(to.thread)))
 			waiting_end(to.thread, to.slot, cpu, t);
 		if (to.thread)
-			switch_in(to, steal, t);
+			switch_in(to, steal, t, false);
 		if (to.thread && wait_is_long(to.thread, t))
 			wait_over(to.slot, next, t);
 	}

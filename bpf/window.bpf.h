@@ -424,6 +424,20 @@ static __always_inline struct event event_at(struct target target, u64 t)
 	return event;
 }
 
+/* The same for a rare event: all windows are looked at, by functions that are verified once. */
+static __always_inline struct event event_rarely(struct target target, u64 t)
+{
+	u64 since = target.thread->since;
+	struct event event = {
+		.slot = target.slot,
+		.thread = target.thread,
+		.t = since + elapsed(since, t),
+		.edge = KD_NEVER,
+	};
+
+	return event;
+}
+
 /* Counts [since, the event's time]; since is no later than the thread's last event. */
 static __always_inline void item_book(struct event event, enum item item, u32 key, u64 since)
 {
