@@ -261,6 +261,28 @@ static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 
 
 _Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
 
+#define BLAME_STEP 6
+_Static_assert(KD_BLAMED % BLAME_STEP == 0, "all of them, and no others");
+
+/* The least that one of the cells from first on has, or an earlier one: times are below KD_FAR, so
+ * the index fits in the low bits. Global, to be verified once and not for each step. */
+__noinline u64 blame_least(u32 slot, u32 bank, u32 first, u64 least)
+{
+	struct kd_blame *blame = blame_raw(slot, bank);
+	u64 from = first;
+
+	barrier_var(from); /* compared and used in the same form, for the verifier */
+	if (!blame || from > KD_BLAMED - BLAME_STEP)
+		return least;
+	for (u32 i = 0; i < BLAME_STEP; i++) {
+		struct kd_charge *charge = &blame->tasks[from + i];
+
+		least = lesser((charge->woken + charge->preempted) * KD_BLAMED_ROOM | (from + i),
+			       least);
+	}
+	return least;
+}
+
 /* Makes space: the smallest cell goes to the rest. Global, like the next one. */
 __noinline u32 blame_evict(u32 slot, u32 bank)
 {
@@ -271,12 +293,8 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 
 	if (!blame)
 		return 0;
-	for (u32 i = 0; i < KD_BLAMED; i++) {
-		u64 ns = blame->tasks[i].woken + blame->tasks[i].preempted;
-
-		/* Times are below KD_FAR, so the index fits in the low bits. */
-		least = lesser(ns * KD_BLAMED_ROOM | i, least);
-	}
+	for (u32 first = 0; first < KD_BLAMED; first += BLAME_STEP)
+		least = blame_least(slot, bank, first, least);
 	index = BOUNDED(least, KD_BLAMED_ROOM);
 	if (index >= KD_BLAMED)
 		return 0;

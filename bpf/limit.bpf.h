@@ -179,11 +179,29 @@ __noinline u64 limit_of_deadline(u64 address, u32 was_limited, u32 key, u64 ns)
 	return now - began < ns ? ns - (now - began) : 0;
 }
 
-enum limit_look { LIMIT_BEGIN, LIMIT_CHARGE, LIMIT_VISIT };
+/* The same, and by which one, which is named. */
+__noinline int limit_note(u32 slot, u32 index, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct kd_limited *limited;
 
-/* Looks at the limits of a waiting thread: when it begins to wait, is charged up to t, or is
- * visited by the iterator; key: what had the CPU. The part of the time since the mark taken by a
- * limit follows from their states then and now. Global, to be verified once. */
+	if (!thread)
+		return 0;
+	limited = &thread->waiting.limited[BOUNDED(index, 2)];
+	limited->limit = limit_read(slot, index, t)
+				 ? limit_find(thread->task, limit_group(thread->task), t)
+				 : 0;
+	/* From memory, here and below: the verifier continues with one unknown number. */
+	if (READ_ONCE(limited->limit))
+		limited->look_at = 0;
+	return 0;
+}
+
+enum limit_look { LIMIT_CHARGE, LIMIT_VISIT };
+
+/* Looks at the limits of a waiting thread when it is charged up to t, or visited by the iterator;
+ * key: what had the CPU. The part of the time since the mark taken by a limit follows from their
+ * states then and now. Global, to be verified once. */
 __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -200,14 +218,9 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	before = waiting->limited->before;
 	limit = waiting->limited->limit;
 	now = &waiting->limited[why == LIMIT_VISIT];
-	now->limit = limit_read(slot, why == LIMIT_VISIT, t)
-			     ? limit_find(thread->task, limit_group(thread->task), t)
-			     : 0;
-	/* From memory, here and below: the verifier continues with one unknown number. */
+	limit_note(slot, why == LIMIT_VISIT, t);
 	limit_now = READ_ONCE(now->limit);
-	if (limit_now)
-		now->look_at = 0;
-	if (why == LIMIT_BEGIN || t <= waiting->mark)
+	if (t <= waiting->mark)
 		return 0;
 	ns = t - waiting->mark;
 	if (limit && limit_now &&
@@ -257,19 +270,19 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 	limited->look_at = KD_NEVER;
 	limited->limit = 0;
 	if (unlikely((s32)task->prio < 0)) {
-		limit_look(slot, LIMIT_BEGIN, 0, t);
+		limit_note(slot, 0, t);
 	} else if (!quotas_are_known()) {
 		return;
 	} else if (quotas_take_tasks()) {
 		if (!woken && unlikely(task->throttled))
-			limit_look(slot, LIMIT_BEGIN, 0, t);
+			limit_note(slot, 0, t);
 	} else if (task->prio >= MAX_RT_PRIO) {
 		group = task->se.cfs_rq;
 		limited->group = (u64)group;
 		limited->before = limited->ns = limit_before(group);
 		limited->look_at = t + LIMIT_LOOK_NS;
 		if (unlikely(group->throttle_count))
-			limit_look(slot, LIMIT_BEGIN, 0, t);
+			limit_note(slot, 0, t);
 	}
 }
 

@@ -91,6 +91,23 @@ __noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 	return 0;
 }
 
+#define WAITING_STEP 4
+
+/* The first free entry of some, KD_WAITERS if there is none. Global, to be verified once and not
+ * for each step. */
+__noinline u32 waiting_free(u32 cpu, u32 first)
+{
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
+
+	for (u32 i = 0; runqueue && i < WAITING_STEP; i++) {
+		u32 index = BOUNDED(first + i, KD_WAITERS);
+
+		if (!runqueue->waiters[index])
+			return index;
+	}
+	return KD_WAITERS;
+}
+
 /* Finds another entry for a thread whose first one is taken. Global, to be verified once. */
 __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 {
@@ -100,19 +117,17 @@ __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 
 	if (!thread || !runqueue)
 		return 0;
-	for (u32 i = 1; i < KD_WAITERS; i++) {
-		index = BOUNDED(slot + i, KD_WAITERS);
-		if (!runqueue->waiters[index]) {
-			thread->waiting.index = index;
+	for (u32 i = 0; i < KD_WAITERS; i += WAITING_STEP) {
+		index = waiting_free(cpu, slot + i);
+		if (index < KD_WAITERS)
 			break;
-		}
 	}
-	/* From memory: what follows is verified once, not for each possible value. */
-	index = READ_ONCE(thread->waiting.index);
-	if (index < KD_WAITERS)
+	if (index < KD_WAITERS) {
+		thread->waiting.index = index;
 		WRITE_ONCE(runqueue->waiters[BOUNDED(index, KD_WAITERS)], slot);
-	else
+	} else {
 		waiting_count(slot, cpu, t);
+	}
 	return 0;
 }
 
