@@ -101,7 +101,8 @@ __noinline int contention_sleep(u32 slot, u64 t)
 	locked->address = thread->contended.lock;
 	locked->kind = contended_kind(&thread->contended, (struct task_struct *)thread->task);
 	locked->holder = locked->holder_tgid = locked->slot = 0;
-	owner = contended_owner(&thread->contended, locked->kind, &only_live);
+	/* From memory: the verifier continues with one unknown number. */
+	owner = contended_owner(&thread->contended, READ_ONCE(locked->kind), &only_live);
 	if (!owner)
 		return 0;
 	tid = BPF_CORE_READ(owner, pid);

@@ -162,13 +162,12 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	return 0;
 }
 
-/* Difference between two moments, as far as it fits the wait. */
+/* Difference between two moments, as far as it fits the wait. Branchless, because the verifier
+ * would follow each case. */
 static __always_inline u64 doing_part(u64 now, u64 before, u64 *left)
 {
-	u64 ns = now > before ? now - before : 0;
+	u64 ns = lesser(elapsed(before, now), *left);
 
-	if (ns > *left)
-		ns = *left;
 	*left -= ns;
 	return ns;
 }
