@@ -29,22 +29,22 @@ static __always_inline u64 call_began(struct kd_thread *thread)
 }
 
 /* A call ends that was slow, or whose waits were. If it continues as another, or was not slow
- * itself, only its stack is sent. */
-static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u32 slow)
+ * itself, only its stack is sent. Returns whether there is something to send, but for the kernel's
+ * stack. Global, to be verified once. */
+TRACES_GLOBAL int call_trace_make(u32 slot, u64 t, s64 result, u32 slow)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	u32 key = scratch_key(SCRATCH_THREAD);
 	u32 alone = is_zero(slow) | is_zero(result ^ -ERESTART_RESTARTBLOCK);
 	struct kd_trace *trace;
-	long bytes;
 
 	if (!thread || !thread->tid) /* our own calls, see entry_measure() */
-		return;
+		return 0;
 	thread->noted = 0;
 	trace = trace_begin(key, KD_TRACE_CALL + alone * (KD_TRACE_STACK - KD_TRACE_CALL),
 			    thread->tgid, thread->tid, call_began(thread), t);
 	if (!trace)
-		return;
+		return 0;
 	trace->since = thread->call_since;
 	trace->call = thread->call;
 	trace->result = result;
@@ -61,6 +61,22 @@ static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u
 	if (trace->call == kd_futex_call && !trace->blocker.lock)
 		trace->blocker.lock = call_argument(current_user_regs(), trace->call, 0);
 	trace_user(trace, key, current_user_regs(), FOR_RECORD);
+	return 1;
+}
+
+/* The kernel's stack needs the program's context, which a global function cannot have of each kind
+ * of program. */
+static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u32 slow)
+{
+	u32 key = scratch_key(SCRATCH_THREAD);
+	struct kd_trace *trace;
+	long bytes;
+
+	if (!call_trace_make(slot, t, result, slow))
+		return;
+	trace = scratch_trace(key);
+	if (!trace)
+		return;
 	if (!(trace->flags & (KD_TRACE_WAITED | KD_TRACE_LIMITED)) && kd_kernel_stacks) {
 		bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
 		trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
