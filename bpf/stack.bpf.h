@@ -17,7 +17,8 @@ enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
 #define SCRATCH_ITERATOR 0 /* its key; those of CPUs follow */
 
 /* Progress of copying a stack. */
-#define KD_PART_PAGES 4
+#define KD_PART_PAGES 2
+#define KD_PARTS 16 /* at once */
 struct kd_cursor {
 	u64 at, end;
 	u64 present[KD_STACK_WORDS];
@@ -278,6 +279,15 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 	return more;
 }
 
+/* The same of several parts. Global as well. */
+TRACES_GLOBAL int stack_copy_parts(u32 key)
+{
+	for (u32 i = 0; i < KD_PARTS; i++)
+		if (!stack_copy_part(key))
+			return 0;
+	return 1;
+}
+
 /* Copies a stack after offset bytes of earlier data. Returns the new offset. Global, to be
  * verified once. */
 TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
@@ -296,8 +306,8 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	cursor->page = 0;
 	cursor->pages = other ? KD_OTHER_PAGES : KD_STACK_PAGES;
 	__builtin_memset(cursor->present, 0, sizeof(cursor->present));
-	for (u32 i = 0; i < KD_STACK_PAGES / KD_PART_PAGES; i++) {
-		if (!stack_copy_part(key))
+	for (u32 i = 0; i < KD_STACK_PAGES / KD_PART_PAGES / KD_PARTS; i++) {
+		if (!stack_copy_parts(key))
 			break;
 	}
 	if (other)
