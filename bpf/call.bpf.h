@@ -83,7 +83,7 @@ static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 	u64 t;
 
 	if (unlikely((s32)call == kd_affinity_call) && !current_call_is_compat(regs))
-		affinity_asked();
+		affinity_requested();
 	target = target_current();
 	thread = target.thread;
 	if (!thread)

@@ -575,7 +575,7 @@ static __always_inline bool task_is_kernels(struct task_struct *task)
 }
 
 /* True if task_call() works. */
-static __always_inline bool task_calls_are_told(void)
+static __always_inline bool task_calls_are_reported(void)
 {
 #if defined(__TARGET_ARCH_x86)
 	return true;

@@ -18,15 +18,15 @@ struct {
 enum condition { CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNREAD };
 _Static_assert(CONDITION_TRUE == 1 && CONDITION_UNREAD == 2, "bits");
 
-#define NUMBER_ROOM 16 /* power of two for BOUNDED(), above any size */
+#define NUMBER_BOUND 16 /* power of two for BOUNDED(), above any size */
 
 /* Loads memory of this size as a number; all machines are little-endian. Returns 0 or an error. */
 static __always_inline long number_load(u64 *value, u64 address, u32 size, bool in_kernel)
 {
-	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
+	u64 read[NUMBER_BOUND / sizeof(u64)] = {};
 	long error;
 
-	size = BOUNDED(size, NUMBER_ROOM);
+	size = BOUNDED(size, NUMBER_BOUND);
 	if (in_kernel)
 		error = bpf_probe_read_kernel(read, size, (void *)address);
 	else
@@ -38,11 +38,11 @@ static __always_inline long number_load(u64 *value, u64 address, u32 size, bool 
 /* Reads the context as memory, because the offset is not constant. */
 static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
 {
-	u64 read[NUMBER_ROOM / sizeof(u64)] = {};
+	u64 read[NUMBER_BOUND / sizeof(u64)] = {};
 
 	if (offset == KD_NO_REGISTER)
 		return 0;
-	bpf_probe_read_kernel(read, BOUNDED(size, NUMBER_ROOM), ctx + (offset & 0xffff));
+	bpf_probe_read_kernel(read, BOUNDED(size, NUMBER_BOUND), ctx + (offset & 0xffff));
 	return read[0];
 }
 

@@ -113,7 +113,7 @@ __noinline int contention_sleep(u32 slot, u64 t)
 	locked->holder = tid;
 	holder = slot_thread(locked->slot);
 	if (locked->slot && holder)
-		doing_begin(slot, locked, t);
+		activity_begin(slot, locked, t);
 	if (tgid == process_of(thread->task))
 		return 0;
 	locked->holder_tgid = tgid;

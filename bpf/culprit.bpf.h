@@ -277,7 +277,7 @@ __noinline u64 blame_least(u32 slot, u32 bank, u32 first, u64 least)
 	for (u32 i = 0; i < BLAME_STEP; i++) {
 		struct kd_charge *charge = &blame->tasks[from + i];
 
-		least = lesser((charge->woken + charge->preempted) * KD_BLAMED_ROOM | (from + i),
+		least = lesser((charge->woken + charge->preempted) * KD_BLAMED_PADDED | (from + i),
 			       least);
 	}
 	return least;
@@ -295,7 +295,7 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 		return 0;
 	for (u32 first = 0; first < KD_BLAMED; first += BLAME_STEP)
 		least = blame_least(slot, bank, first, least);
-	index = BOUNDED(least, KD_BLAMED_ROOM);
+	index = BOUNDED(least, KD_BLAMED_PADDED);
 	if (index >= KD_BLAMED)
 		return 0;
 	charge = &blame->tasks[index];
@@ -328,7 +328,7 @@ __noinline u32 blame_index(u32 slot, u32 bank, u32 key)
 			return i;
 		}
 	}
-	index = BOUNDED(blame_evict(slot, bank), KD_BLAMED_ROOM);
+	index = BOUNDED(blame_evict(slot, bank), KD_BLAMED_PADDED);
 	if (index < KD_BLAMED)
 		blame->keys[index] = key;
 	return index;
@@ -360,10 +360,10 @@ __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 	state = state_now(thread);
 	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	if (key < KD_WHO_TASK) {
-		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_ROOM)], state, ns, in_wait);
+		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_PADDED)], state, ns, in_wait);
 		return 0;
 	}
-	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_ROOM);
+	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_PADDED);
 	if (index >= KD_BLAMED)
 		return 0;
 	charge_add(&blame->tasks[index], state, ns, in_wait);

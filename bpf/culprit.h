@@ -17,7 +17,7 @@ enum kd_who {
 	KD_WHO_HYPERVISOR, /* the CPU was taken from the virtual machine */
 	KD_WHO_KINDS,
 };
-#define KD_WHO_ROOM 8 /* a power of two */
+#define KD_WHO_PADDED 8 /* a power of two */
 
 /* Keys of tasks and limits: an entry in kd_culprits, and a serial number of its users. Below
  * KD_WHO_TASK: enum kd_who. */
@@ -62,11 +62,11 @@ struct kd_charge {
 };
 
 #define KD_BLAMED 24
-#define KD_BLAMED_ROOM 32 /* a power of two */
+#define KD_BLAMED_PADDED 32 /* a power of two */
 struct kd_blame {
 	__u64 gen;
-	struct kd_charge kinds[KD_WHO_ROOM]; /* by enum kd_who */
-	__u32 keys[KD_BLAMED];               /* tasks; 0: free, as are all after it */
+	struct kd_charge kinds[KD_WHO_PADDED]; /* by enum kd_who */
+	__u32 keys[KD_BLAMED];                 /* tasks; 0: free, as are all after it */
 	struct kd_charge tasks[KD_BLAMED];
 };
 

@@ -78,7 +78,7 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 	struct kd_histogram_set *set;
 	u64 bucket;
 
-	if (!kd_histogram_room || counted & COUNTED_NO_DURATION)
+	if (!kd_histograms_max || counted & COUNTED_NO_DURATION)
 		return;
 	set = bpf_map_lookup_elem(&kd_histogram_sets, &slot);
 	if (!set)
@@ -93,7 +93,7 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 		loss_count(KD_LOSS_DURATIONS);
 		return;
 	}
-	index += kd_word_bank(gen) * kd_histogram_room;
+	index += kd_word_bank(gen) * kd_histograms_max;
 	if (unlikely(counted & COUNTED_FIRST))
 		histogram_reset(index, gen);
 	histogram = bpf_map_lookup_elem(&kd_histograms, &index);

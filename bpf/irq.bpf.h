@@ -47,7 +47,7 @@ enum irq_flag {
 /* Counters of an interrupt; kinds without one use the last. */
 static __always_inline struct kd_count *record_irq(struct kd_record *record, bool hard, u32 index)
 {
-	u64 at = BOUNDED(index, KD_IRQ_ROOM);
+	u64 at = BOUNDED(index, KD_IRQ_PADDED);
 
 	barrier_var(at); /* compared and used in the same form, for the verifier */
 	if (hard)

@@ -41,8 +41,8 @@ enum kd_state {
 	KD_DEAD,            /* switched out for the last time */
 	KD_STATES,
 };
-#define KD_STATES_ROOM 16 /* a power of two, so that a mask bounds the index */
-#define KD_RUNNING 4      /* states from KD_USER on: a power of two */
+#define KD_STATES_PADDED 16 /* a power of two, so that a mask bounds the index */
+#define KD_RUNNING 4        /* states from KD_USER on: a power of two */
 
 static inline __attribute__((always_inline, unused)) int kd_is_running(__u32 state)
 {
@@ -73,7 +73,7 @@ enum kd_awaited {
 	KD_AWAITED_KERNEL,      /* outside system calls: what the kernel does before or after one */
 	KD_AWAITED_KINDS,
 };
-#define KD_AWAITED_ROOM 16 /* a power of two */
+#define KD_AWAITED_PADDED 16 /* a power of two */
 /* Tables of system calls: one of these, or by the file behind the descriptor; and whether there
  * is one, in the first argument. */
 #define KD_AWAITED_BY_FILE 0x7f
@@ -225,7 +225,7 @@ enum kd_vector {
 #define KD_LINES 16                              /* distinct interrupt lines per thread */
 #define KD_HARDIRQ_OTHER (KD_VECTORS + KD_LINES) /* lines without an entry */
 #define KD_HARDIRQS (KD_HARDIRQ_OTHER + 1)
-#define KD_IRQ_ROOM 32 /* a power of two, for either index */
+#define KD_IRQ_PADDED 32 /* a power of two, for either index */
 
 /* Keys of interrupt lines; 0: free. */
 #define KD_IRQ_LINE (1ULL << 32)      /* | irq number, and the name's address << 35 */
@@ -417,7 +417,7 @@ struct kd_record {
 	__u64 involuntary;
 	__u64 migrations;
 	__u64 cpus[KD_CPU_WORDS];
-	__u64 ns[KD_STATES_ROOM]; /* by enum kd_state */
+	__u64 ns[KD_STATES_PADDED]; /* by enum kd_state */
 	struct kd_count ready;
 	struct kd_span run;
 	/* Waits at descriptors and for locks below kd_detail_ns. */
@@ -436,9 +436,9 @@ struct kd_record {
 	__u64 major_faults;
 	__u64 timed_faults; /* subset from user mode */
 	struct kd_majors majors;
-	__u64 signals;                            /* that a handler received */
-	struct kd_count awaited[KD_AWAITED_ROOM]; /* KD_BLOCKED and KD_BLOCKED_UNINT by awaited
-						   * kind */
+	__u64 signals;                              /* that a handler received */
+	struct kd_count awaited[KD_AWAITED_PADDED]; /* KD_BLOCKED and KD_BLOCKED_UNINT by awaited
+						     * kind */
 	struct kd_count calls[KD_CALLS];
 	/* From here on each part has its own generation. */
 	struct kd_cell stolen; /* taken from running states by the hypervisor */
@@ -492,11 +492,11 @@ struct kd_lock_key {
 
 struct kd_lock_waits {
 	struct kd_count waits;
-	struct kd_doing meanwhile; /* states of the holder during the waits */
-	__u64 others;              /* ended by a thread other than the holder */
-	__s32 slept_in;            /* the holder's last call in which it slept; KD_CALL_NONE:
-				    * none */
-	__u32 released_by;         /* TID that ended the last one; 0: none */
+	struct kd_activity meanwhile; /* states of the holder during the waits */
+	__u64 others;                 /* ended by a thread other than the holder */
+	__s32 slept_in;               /* the holder's last call in which it slept; KD_CALL_NONE:
+				       * none */
+	__u32 released_by;            /* TID that ended the last one; 0: none */
 	char released_comm[KD_COMM_LEN];
 	__u32 holder_tgid, pad; /* of a holder in another process, else 0 */
 	char holder_comm[KD_COMM_LEN];
@@ -551,9 +551,10 @@ enum kd_loss {
 	KD_LOSSES,
 };
 
-_Static_assert(KD_HARDIRQS <= KD_IRQ_ROOM && KD_SOFTIRQS <= KD_IRQ_ROOM, "room for each interrupt");
-_Static_assert(KD_STATES <= KD_STATES_ROOM, "room for each state");
-_Static_assert(KD_AWAITED_KINDS <= KD_AWAITED_ROOM, "room for each kind of sleep");
+_Static_assert(KD_HARDIRQS <= KD_IRQ_PADDED && KD_SOFTIRQS <= KD_IRQ_PADDED,
+	       "room for each interrupt");
+_Static_assert(KD_STATES <= KD_STATES_PADDED, "room for each state");
+_Static_assert(KD_AWAITED_KINDS <= KD_AWAITED_PADDED, "room for each kind of sleep");
 _Static_assert(KD_USER + KD_RUNNING == KD_READY_WOKEN, "the running states are the first");
 _Static_assert(KD_HISTOGRAM_READY < KD_HISTOGRAMS, "room for each histogram");
 _Static_assert(sizeof(struct kd_histogram) % 8 == 0, "array elements are 8-byte aligned");

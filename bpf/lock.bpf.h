@@ -29,15 +29,15 @@
 #define RWLOCK_WRITER_OF_WRITERS 3 /* after __writers_futex */
 #define WORDS 8
 
-#define DOING_TRIES 3
+#define ACTIVITY_TRIES 3
 
 /* Reads the holder's times until t into the thread's locked.now. Returns false if another CPU
  * was just changing them. Global, to be verified once, not per try. */
-__noinline bool doing_read(u32 slot, u32 holder, u64 t)
+__noinline bool activity_read(u32 slot, u32 holder, u64 t)
 {
 	struct kd_thread *waiter = slot_thread(slot), *thread = slot_thread(holder);
 	u64 since, run_since;
-	struct kd_doing *now;
+	struct kd_activity *now;
 	u32 state;
 
 	if (!waiter || !thread)
@@ -60,17 +60,17 @@ __noinline bool doing_read(u32 slot, u32 holder, u64 t)
 	return since == READ_ONCE(thread->since);
 }
 
-static __always_inline void doing_until(u32 slot, u32 holder, u64 t)
+static __always_inline void activity_until(u32 slot, u32 holder, u64 t)
 {
-	for (int i = 0; i < DOING_TRIES; i++)
-		if (doing_read(slot, holder, t))
+	for (int i = 0; i < ACTIVITY_TRIES; i++)
+		if (activity_read(slot, holder, t))
 			return;
 }
 
 /* A wait begins. */
-static __always_inline void doing_begin(u32 slot, struct kd_locked *locked, u64 t)
+static __always_inline void activity_begin(u32 slot, struct kd_locked *locked, u64 t)
 {
-	doing_until(slot, locked->slot, t);
+	activity_until(slot, locked->slot, t);
 	locked->before = locked->now;
 }
 
@@ -158,13 +158,13 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	locked->kind = kind;
 	locked->holder = tid;
 	if (locked->slot && holder)
-		doing_begin(slot, locked, t);
+		activity_begin(slot, locked, t);
 	return 0;
 }
 
 /* Difference between two moments, as far as it fits the wait. Branchless, because the verifier
  * would follow each case. */
-static __always_inline u64 doing_part(u64 now, u64 before, u64 *left)
+static __always_inline u64 activity_share(u64 now, u64 before, u64 *left)
 {
 	u64 ns = lesser(elapsed(before, now), *left);
 
@@ -178,16 +178,16 @@ static __always_inline void holder_add(struct kd_lock_waits *waits, u32 slot,
 				       const struct kd_locked *locked, u64 left, u64 t)
 {
 	struct kd_thread *holder = slot_thread(locked->slot);
-	const struct kd_doing *before = &locked->before, *now = &locked->now;
+	const struct kd_activity *before = &locked->before, *now = &locked->now;
 	u64 asleep;
 
 	if (!locked->holder || !holder || holder->tid != locked->holder)
 		return;
-	doing_until(slot, locked->slot, t);
-	asleep = doing_part(now->asleep, before->asleep, &left);
+	activity_until(slot, locked->slot, t);
+	asleep = activity_share(now->asleep, before->asleep, &left);
 	waits->meanwhile.asleep += asleep;
-	waits->meanwhile.ready += doing_part(now->ready, before->ready, &left);
-	waits->meanwhile.running += doing_part(now->running, before->running, &left);
+	waits->meanwhile.ready += activity_share(now->ready, before->ready, &left);
+	waits->meanwhile.running += activity_share(now->running, before->running, &left);
 	if (asleep)
 		waits->slept_in = holder->state == KD_UNSEEN ? holder->seed_call : holder->slept_in;
 }

@@ -30,7 +30,7 @@ static inline __attribute__((always_inline, unused)) int kd_lock_is_kernel(__u32
 }
 
 /* Times of a thread up to some moment, ns. */
-struct kd_doing {
+struct kd_activity {
 	__u64 running, ready, asleep;
 };
 
@@ -42,8 +42,8 @@ struct kd_locked {
 	__u32 slot;                    /* of the holder; 0: not a target thread */
 	__u32 holder_tgid;             /* if in another process, for kernel locks; else 0 */
 	char holder_comm[KD_COMM_LEN]; /* as above */
-	struct kd_doing before;        /* holder's times when the wait began */
-	struct kd_doing now;           /* and when last read */
+	struct kd_activity before;     /* holder's times when the wait began */
+	struct kd_activity now;        /* and when last read */
 };
 
 /* A long wait for a lock in the current call, whose caller has not been looked up yet. */

@@ -99,11 +99,11 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 /* User space should look soon, but not be woken for each of many. */
 static __always_inline u64 maps_wakeup(u64 t)
 {
-	u64 before = READ_ONCE(kd_maps_told);
+	u64 before = READ_ONCE(kd_maps_reported);
 
 	if (t - before < KD_MAPS_NS && t >= before)
 		return BPF_RB_NO_WAKEUP;
-	WRITE_ONCE(kd_maps_told, t);
+	WRITE_ONCE(kd_maps_reported, t);
 	return BPF_RB_FORCE_WAKEUP;
 }
 

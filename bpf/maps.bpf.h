@@ -13,11 +13,11 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 /* An index with bounds that the verifier can see (room is a power of two). The compiler must not
  * learn that the index is in bounds anyway, and drop the mask. */
-#define BOUNDED(index, room)                                                                       \
+#define BOUNDED(index, size)                                                                       \
 	({                                                                                         \
 		u32 bounded = (index);                                                             \
 		barrier_var(bounded);                                                              \
-		bounded % (room);                                                                  \
+		bounded % (size);                                                                  \
 	})
 /* Lesser of two numbers below 2^63. Branchless: in a search for the minimum, the verifier would
  * follow each order. */
@@ -50,7 +50,7 @@ static __always_inline u64 lesser(u64 one, u64 other)
 const volatile __u64 kd_epoch = 0;
 const volatile __u64 kd_stack_size = 0; /* of kernel stacks, bytes */
 const volatile __u32 kd_slots = 0;
-const volatile __u32 kd_tid_room = 1U << KD_TID_BITS; /* of kd_tid_fronts; a power of two */
+const volatile __u32 kd_tid_fronts_size = 1U << KD_TID_BITS; /* of kd_tid_fronts; a power of two */
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;
 const volatile __u8 kd_class[KD_CLASSES] = {};
@@ -100,7 +100,7 @@ const volatile __u64 kd_interval = 0;     /* after each window kept */
 const volatile __u64 kd_detail_ns = 0;
 const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and reports it */
 const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
-const volatile __u32 kd_histogram_room = 0;      /* --histogram: per bank; 0: not wanted */
+const volatile __u32 kd_histograms_max = 0;      /* --histogram: per bank; 0: not wanted */
 
 /* Traces. KD_UNWANTED: none. */
 const volatile __u64 kd_call_ns = KD_UNWANTED; /* for system calls of at least this length */
@@ -158,7 +158,7 @@ __u32 kd_processes_changed = 0;  /* number of processes that began or ended, */
 __u32 kd_processes_joined = 0;   /* or were moved into the cgroup */
 __u64 kd_maps_lost = 0;          /* mappings of code that did not fit the ring of traces */
 __u64 kd_traces_from = KD_NEVER; /* earlier calls and waits are unknown */
-__u64 kd_maps_told = 0;          /* last wakeup of user space for a mapping */
+__u64 kd_maps_reported = 0;      /* last wakeup of user space for a mapping */
 __u64 kd_mapped_at = 1;          /* last time the target mapped code */
 __u32 kd_exec_slot = 0;          /* last thread that entered execve */
 bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was followed at some time */
@@ -176,7 +176,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* kd_tid_room */
+	__uint(max_entries, 1); /* kd_tid_fronts_size */
 	__type(key, u32);
 	__type(value, struct kd_tid_front);
 } kd_tid_fronts SEC(".maps");
@@ -213,7 +213,7 @@ struct {
 	__type(value, struct kd_record);
 } kd_records SEC(".maps");
 
-/* --histogram: by slot; banks have kd_histogram_room entries each, one after the other. */
+/* --histogram: by slot; banks have kd_histograms_max entries each, one after the other. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -225,7 +225,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_banks * kd_histogram_room */
+	__uint(max_entries, 1); /* kd_banks * kd_histograms_max */
 	__type(key, u32);
 	__type(value, struct kd_histogram);
 } kd_histograms SEC(".maps");
@@ -233,7 +233,7 @@ struct {
 /* Free histograms, from 1 on; filled by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* kd_histogram_room */
+	__uint(max_entries, 1); /* kd_histograms_max */
 	__uint(value_size, sizeof(u32));
 } kd_free_histograms SEC(".maps");
 

@@ -14,7 +14,7 @@
 
 /* The current thread, of any process, makes the native call sched_setaffinity. TIDs are of its
  * own PID namespace: only those of the initial one are usable. */
-static __noinline void affinity_asked(void)
+static __noinline void affinity_requested(void)
 {
 	struct pt_regs *regs = current_user_regs();
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();

@@ -158,10 +158,10 @@ __noinline int io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 	if (read == KD_IO_KINDS && written == KD_IO_KINDS)
 		record->rings++;
 	/* Index KD_IO_KINDS is ignored. */
-	io = &record->read[BOUNDED(read, KD_IO_ROOM)];
+	io = &record->read[BOUNDED(read, KD_IO_PADDED)];
 	io->calls++;
 	io->bytes += bytes;
-	io = &record->written[BOUNDED(written, KD_IO_ROOM)];
+	io = &record->written[BOUNDED(written, KD_IO_PADDED)];
 	io->calls++;
 	io->bytes += bytes;
 	return 0;

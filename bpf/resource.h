@@ -18,7 +18,7 @@ enum kd_io_kind {
 	KD_IO_FORKS, /* created processes */
 	KD_IO_EXECS, /* executed programs */
 };
-#define KD_IO_ROOM 8 /* a power of two */
+#define KD_IO_PADDED 8 /* a power of two */
 
 /* How a system call moves bytes; the result is their number, except for _MANY: */
 enum kd_io_call {
@@ -42,7 +42,7 @@ struct kd_io {
 struct kd_io_record {
 	__u64 gen;
 	__u64 rings; /* calls of io_uring_enter */
-	struct kd_io read[KD_IO_ROOM], written[KD_IO_ROOM];
+	struct kd_io read[KD_IO_PADDED], written[KD_IO_PADDED];
 };
 
 /* A request by a target thread, by its address. */
@@ -83,7 +83,7 @@ struct kd_resent {
 };
 #define KD_RESENT 1024
 
-_Static_assert(KD_IO_EXECS < KD_IO_ROOM, "room for each kind, and for none");
+_Static_assert(KD_IO_EXECS < KD_IO_PADDED, "room for each kind, and for none");
 _Static_assert(sizeof(struct kd_block_key) == 24, "no padding in a key");
 _Static_assert(sizeof(struct kd_block) % 8 == 0, "no padding in a value");
 

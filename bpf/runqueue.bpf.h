@@ -303,7 +303,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u6
 	    waiting->soft_ns != runqueue->soft_ns || waiting->steal != steal)
 		return false;
 	blame = blame_raw(slot, kd_word_bank(word));
-	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_ROOM);
+	cell = BOUNDED(waiting->cells[KD_CELL_HINT(key)], KD_BLAMED_PADDED);
 	if (!blame || blame->gen != word || cell >= KD_BLAMED || blame->keys[cell] != key)
 		return false;
 	/* Now, because older verifiers forget bounds when the number is moved. */

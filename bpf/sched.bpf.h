@@ -144,7 +144,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		kernel_sleep_end(event, task);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
 		blocker_wake(event.slot, event.t);
-	/* As atomically as possible: doing_until() adds the sleep in progress. */
+	/* As atomically as possible: activity_until() adds the sleep in progress. */
 	if (state < KD_STOPPED)
 		event.thread->asleep_ns += event.t - event.thread->since;
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
@@ -365,7 +365,8 @@ static __noinline void run_unreported(u32 slot, struct task_struct *task, u64 t)
 
 	if (!thread)
 		return;
-	if (thread->state == KD_UNSEEN && thread_state(thread) == KD_USER && task_calls_are_told())
+	if (thread->state == KD_UNSEEN && thread_state(thread) == KD_USER &&
+	    task_calls_are_reported())
 		thread->call = task_call(task);
 	switch_in_unreported(slot, task->se.sum_exec_runtime, t);
 }

@@ -155,10 +155,10 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 
 /* User registers of a thread. Read to where its stack will be: the program's own stack has no
  * space for them (512 bytes for all nested functions). */
-static __always_inline bool registers_read(__u64 into[KD_REGS], void *room, const void *from)
+static __always_inline bool registers_read(__u64 into[KD_REGS], void *buffer, const void *from)
 {
 #if defined(__TARGET_ARCH_x86)
-	struct user_regs *regs = room;
+	struct user_regs *regs = buffer;
 
 	if (!from || bpf_probe_read_kernel(regs, sizeof(*regs), from))
 		return false;

@@ -29,7 +29,7 @@
 
 static __always_inline struct kd_tid_front *tid_front(u32 tid)
 {
-	u32 index = tid & (kd_tid_room - 1);
+	u32 index = tid & (kd_tid_fronts_size - 1);
 
 	return bpf_map_lookup_elem(&kd_tid_fronts, &index);
 }

@@ -67,7 +67,7 @@ static __always_inline struct kd_record *record_get(u32 slot, u32 bank, u64 gen)
 
 static __always_inline u64 *record_state(struct kd_record *record, u32 state)
 {
-	return &record->ns[BOUNDED(state, KD_STATES_ROOM)];
+	return &record->ns[BOUNDED(state, KD_STATES_PADDED)];
 }
 
 static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
@@ -134,7 +134,7 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 		count_add(count, ns);
 	else
 		loss_count(KD_LOSS_CALLS);
-	if (kd_histogram_room)
+	if (kd_histograms_max)
 		loss_count(KD_LOSS_DURATIONS);
 }
 
@@ -351,14 +351,14 @@ static __always_inline void awaited_add(struct kd_record *record, struct kd_thre
 {
 	u32 awaited = thread->awaited;
 
-	count_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_ROOM)], ns, longest);
+	count_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_PADDED)], ns, longest);
 	record->last_awaited = awaited;
 }
 
 /* Part of the last sleep in this window was not sleep. The thread may await something else now. */
 static __always_inline void awaited_take(struct kd_record *record, u64 ns)
 {
-	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_ROOM)];
+	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_PADDED)];
 
 	count->total -= count->total < ns ? count->total : ns;
 }

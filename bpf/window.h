@@ -42,7 +42,7 @@ enum kd_bank {
 };
 
 #define KD_BY_CLOCK (-1)  /* user space */
-#define KD_BY_BUTTON (-3) /* user space, requested by the operator */
+#define KD_BY_SIGNAL (-3) /* user space, requested by the operator */
 #define KD_BY_EXIT (-2)   /* end of the process that opened it, one of several */
 
 struct kd_window {

@@ -325,7 +325,7 @@ static exit_status run_open_readers(struct run *run)
 		.epoch = session_window_now(run->session).epoch,
 		.wanted = &run->tracing,
 		.stacks = run->stacks,
-		.room = run->options->stacks,
+		.capacity = run->options->stacks,
 	};
 
 	if (run->stacks)
@@ -334,8 +334,8 @@ static exit_status run_open_readers(struct run *run)
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);
-	run->lock_places = lock_places_new(run->signals);
-	if (run->collector && run->tracer && run->lock_places &&
+	run->lock_locations = lock_locations_new(run->signals);
+	if (run->collector && run->tracer && run->lock_locations &&
 	    (run->interruptions || !run->options->interruptions))
 		return 0;
 	return log_no_memory();
@@ -413,7 +413,7 @@ static exit_status run_attach(struct run *run)
 		run->loop = loop_new(run->signals);
 		status = run->loop ? 0 : log_no_memory();
 		if (!status)
-			loop_heed(run->loop, &run->button);
+			loop_heed(run->loop, &run->report_signal);
 	}
 	/* Signals are passed on to a command, even if the run continues without it. */
 	if (!status && (processes_is_one(run->processes) || run->command))
@@ -439,7 +439,7 @@ static void run_detach(struct run *run)
 		ipi_count_begin(&ipis);
 	tracer_free(run->tracer);
 	interruptions_free(run->interruptions);
-	lock_places_free(run->lock_places);
+	lock_locations_free(run->lock_locations);
 	stacks_close(run->stacks);
 	stacks_close(run->lock_stacks);
 	collector_free(run->collector);
@@ -447,7 +447,7 @@ static void run_detach(struct run *run)
 	ipi_count_end(&ipis, "detaching");
 	run->tracer = NULL;
 	run->interruptions = NULL;
-	run->lock_places = NULL;
+	run->lock_locations = NULL;
 	run->stacks = NULL;
 	run->lock_stacks = NULL;
 	run->lock_stacks_until = 0;
@@ -463,7 +463,7 @@ static void container_fill(struct run *run)
 	struct process_row row = { .pid = run->target->pid };
 	char id[CONTAINER_ID + 1] = "";
 
-	if (capture->several)
+	if (capture->multiple)
 		return;
 	process_container(&describer, &row, id, run->target->pid);
 	memcpy(capture->container, row.container, sizeof(capture->container));
@@ -490,7 +490,7 @@ static void capture_fill(struct run *run)
 		.sample_count = run->options->sample_count,
 		.sample_time = run->options->sample_time == UINT64_MAX ? 0
 								       : run->options->sample_time,
-		.several = !processes_is_one(run->processes),
+		.multiple = !processes_is_one(run->processes),
 	};
 	if (!uname(&machine)) {
 		snprintf(run->capture.host, sizeof(run->capture.host), "%s", machine.nodename);
@@ -597,7 +597,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 		.triggers = triggers,
 		.fail_if = conditions->fail_if,
 		.record_on = conditions->record_on,
-		.button = { .fd = -1 },
+		.report_signal = { .fd = -1 },
 		.command = command,
 	};
 	int status, shown;
@@ -610,7 +610,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	status = signals_open(&run.signals);
 	triggers->signals = run.signals;
 	if (!status && options->record)
-		status = button_open(&run.button);
+		status = report_signal_open(&run.report_signal);
 	if (!status)
 		status = run_targets(&run);
 	/* Triggered runs end with their statistics. */
@@ -621,7 +621,7 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	if (command_is_released(command))
 		loop_await_exit(run.loop);
 	loop_close(run.loop);
-	button_close(&run.button);
+	report_signal_close(&run.report_signal);
 	signals_close(run.signals);
 	shown = outputs_show(run.outputs); /* in any case: the report may be partial */
 	if (!status)

@@ -22,7 +22,7 @@ static const uint64_t looks_after[] = { 10 * NSEC_PER_MSEC, 100 * NSEC_PER_MSEC,
 static void add(struct newcomers *newcomers, struct newcomer newcomer)
 {
 	if (newcomers->n == NEWCOMERS_MAX ||
-	    ARRAY_GROW(newcomers->all, newcomers->n, newcomers->room))
+	    ARRAY_GROW(newcomers->all, newcomers->n, newcomers->capacity))
 		newcomers->missed++;
 	else
 		newcomers->all[newcomers->n++] = newcomer;
@@ -86,7 +86,7 @@ exit_status newcomers_look(struct newcomers *newcomers, struct run *run)
 	size_t n, looked = 0, left = 0;
 	int status = 0;
 
-	n = several_newcomers(session_several(run->session), joined, LOOKS_AT_ONCE);
+	n = process_set_newcomers(session_process_set(run->session), joined, LOOKS_AT_ONCE);
 	for (size_t i = 0; i < n && !status; i++)
 		status = newcomer_look(newcomers, run,
 				       &(struct newcomer){ .pid = joined[i], .looks = LOOKS });

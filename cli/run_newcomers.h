@@ -20,7 +20,7 @@ struct newcomer {
 /* Processes that have just run a program; starts as zeros. */
 struct newcomers {
 	struct newcomer *all;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t missed; /* ended before a look, or too many to look at */
 };
 

@@ -68,7 +68,7 @@ int run_drain(void *context)
 
 	if (!error)
 		error = session_tick(run->session);
-	if (!error && !several_go_on(session_several(run->session)))
+	if (!error && !process_set_go_on(session_process_set(run->session)))
 		loop_end(run->loop);
 	progress_tick(&run->progress);
 	if (error)
@@ -127,7 +127,7 @@ exit_status run_print(struct run *run, struct sample *sample)
 {
 	if (sample->recording && critical_path_of_sample(sample))
 		return log_no_memory();
-	if (!run->capture.several)
+	if (!run->capture.multiple)
 		capture_name(run->capture.process, sample);
 	sample->capture = &run->capture;
 	sample->number = ++run->reported;
@@ -172,12 +172,12 @@ static int locks_describe(struct run *run, struct sample *sample)
 	struct lock_callers *callers = collector_lock_callers(run->collector);
 	struct stacks *stacks = NULL;
 	bool wanted = run->live || outputs_have_samples(run->outputs);
-	int error = wanted ? lock_places_find(run->lock_places, sample) : 0;
+	int error = wanted ? lock_locations_find(run->lock_locations, sample) : 0;
 
 	if (!lock_callers_wait(callers))
 		return error;
 	if (!error && wanted && run->options->stacks && run->options->stack_bytes &&
-	    !lock_places_gave_up(run->lock_places))
+	    !lock_locations_gave_up(run->lock_locations))
 		stacks = lock_stacks(run);
 	lock_callers_find(callers, stacks, sample);
 	return error;

@@ -112,15 +112,16 @@ struct run {
 	struct tracing_config tracing; /* what the tracer should do */
 	struct tracer *tracer;
 	struct interruptions *interruptions; /* NULL: not wanted */
-	struct lock_places *lock_places;
+	struct lock_locations *lock_locations;
 	struct stacks *lock_stacks; /* of waits for locks; NULL: none */
 	uint64_t lock_stacks_until; /* CLOCK_MONOTONIC ns: later, mappings may be out of date */
 	struct stacks *stacks;      /* user stacks; NULL: not wanted */
 	struct outputs *outputs;
 	struct fail_if *fail_if;     /* conditions */
 	struct record_on *record_on; /* NULL: every sample is reported */
-	struct button button;        /* asks for a report of what is recorded; only with --record */
-	struct live *live;           /* --live; NULL: not begun */
+	struct report_signal
+		report_signal; /* asks for a report of what is recorded; only with --record */
+	struct live *live;     /* --live; NULL: not begun */
 	struct progress progress;
 	struct own_cost_meter own;
 	struct memory_log memory; /* --resources */

@@ -25,19 +25,19 @@
 struct triggered {
 	struct run *run;
 	bool has_start, has_stop;
-	uint64_t reported;   /* samples */
-	unsigned int hidden; /* threads that tracing does not show */
-	uint64_t names_at;   /* when to read threads and names again */
-	uint64_t serve_at;   /* when to serve statistics again */
-	uint64_t close_at;   /* when the sample that a trigger started ends; NEVER: no such
-			      * sample */
-	uint64_t open_at;    /* when a sample that only a trigger stops begins; NEVER: one has
-			      * begun */
-	uint64_t asked_to;   /* when the sample for SIGUSR1 ends; NEVER: no such sample */
-	bool asked;          /* for a sample that is not possible yet */
-	bool start_told;     /* "# Start sampling" of the next sample has been printed */
-	int status;          /* an exit status, if a tick failed */
-	uint64_t events_to;  /* later events are for the next tick */
+	uint64_t reported;      /* samples */
+	unsigned int hidden;    /* threads that tracing does not show */
+	uint64_t names_at;      /* when to read threads and names again */
+	uint64_t serve_at;      /* when to serve statistics again */
+	uint64_t close_at;      /* when the sample that a trigger started ends; NEVER: no such
+				 * sample */
+	uint64_t open_at;       /* when a sample that only a trigger stops begins; NEVER: one has
+				 * begun */
+	uint64_t requested_end; /* when the sample for SIGUSR1 ends; NEVER: no such sample */
+	bool wanted;            /* for a sample that is not possible yet */
+	bool start_printed;     /* "# Start sampling" of the next sample has been printed */
+	int status;             /* an exit status, if a tick failed */
+	uint64_t events_to;     /* later events are for the next tick */
 	struct worst worst;
 	struct overhead *overhead;
 	struct duty *duty;
@@ -54,10 +54,10 @@ static exit_status sample_tell(struct triggered *state, struct sample *sample)
 	struct verdict verdict = { 0 };
 	int status = verdict_find(&verdict, sample) ? log_no_memory() : 0;
 
-	if (!status && !state->start_told)
+	if (!status && !state->start_printed)
 		status = run_mark(state->run, "Start sampling", sample->start,
 				  sample->start_triggered);
-	state->start_told = false;
+	state->start_printed = false;
 	if (!status)
 		status = run_mark(state->run, "Stop sampling", sample->end, sample->stop_triggered);
 	if (!status)
@@ -92,7 +92,7 @@ static exit_status window_take(struct triggered *state, const struct session_vie
 	sample.hidden = state->hidden;
 	run_sample_ended(run, &sample, event);
 	sample.target_exited |= view->closed_by == KD_BY_EXIT;
-	sample.pressed = view->closed_by == KD_BY_BUTTON;
+	sample.pressed = view->closed_by == KD_BY_SIGNAL;
 	if (error) {
 		status = run_capture_failed(error);
 	} else if (run->options->trigger_worst && !sample.pressed) {
@@ -205,7 +205,7 @@ static exit_status window_opened(struct triggered *state, const struct session_v
 	uint64_t start = view->start + view->epoch;
 
 	state->close_at = u64_add(start, state->run->options->sample_time);
-	state->start_told = true;
+	state->start_printed = true;
 	return run_mark(state->run, "Start sampling", start, true);
 }
 
@@ -303,7 +303,7 @@ static exit_status window_begin(struct triggered *state)
 
 	command_release(state->run->command);
 	state->open_at = NEVER;
-	state->start_told = true;
+	state->start_printed = true;
 	return run_mark(state->run, "Start sampling", start, false);
 }
 
@@ -314,12 +314,12 @@ static void sample_ask(struct triggered *state)
 	struct session *session = state->run->session;
 	struct session_view view;
 
-	if (state->asked_to != NEVER)
+	if (state->requested_end != NEVER)
 		return;
-	state->asked = !session_window_hold(session, &view);
-	if (state->asked)
+	state->wanted = !session_window_hold(session, &view);
+	if (state->wanted)
 		return;
-	state->asked_to = run_pressed_end(view.start + view.epoch);
+	state->requested_end = run_pressed_end(view.start + view.epoch);
 	state->close_at = NEVER;
 	if (view.opened_by >= 0 && !state->has_stop)
 		windows_want_another(session_windows(session));
@@ -327,7 +327,7 @@ static void sample_ask(struct triggered *state)
 
 static exit_status sample_answer(struct triggered *state)
 {
-	state->asked_to = NEVER;
+	state->requested_end = NEVER;
 	session_window_let_go(state->run->session);
 	return windows_take(state, NEVER, LOOP_DEADLINE);
 }
@@ -337,9 +337,9 @@ static exit_status times_come(struct triggered *state)
 {
 	uint64_t now = clock_monotonic();
 
-	if (now >= state->asked_to)
+	if (now >= state->requested_end)
 		return sample_answer(state);
-	if (now >= state->open_at && state->asked_to == NEVER && duty_is_on(state->duty) &&
+	if (now >= state->open_at && state->requested_end == NEVER && duty_is_on(state->duty) &&
 	    windows_wanted(session_windows(state->run->session)))
 		return window_begin(state);
 	if (now < state->close_at)
@@ -366,8 +366,8 @@ static uint64_t delta_of(const struct triggered *state, pid_t tid)
 static exit_status windows_end(struct triggered *state, enum loop_event event)
 {
 	struct session *session = state->run->session;
-	int status = state->asked_to == NEVER ? windows_take(state, NEVER, LOOP_DEADLINE)
-					      : sample_answer(state);
+	int status = state->requested_end == NEVER ? windows_take(state, NEVER, LOOP_DEADLINE)
+						   : sample_answer(state);
 	uint64_t wanted = state->has_stop ? windows_wanted(session_windows(session)) : UINT64_MAX;
 	struct session_view view;
 	uint64_t end;
@@ -524,11 +524,11 @@ static int triggered_begin(struct triggered *state)
 /* Returns when the next action is due. */
 static uint64_t next_time(const struct triggered *state)
 {
-	uint64_t opens = state->asked_to == NEVER && duty_is_on(state->duty) ? state->open_at
-									     : NEVER;
-	uint64_t ends = u64_min(state->close_at, state->asked_to);
+	uint64_t opens = state->requested_end == NEVER && duty_is_on(state->duty) ? state->open_at
+										  : NEVER;
+	uint64_t ends = u64_min(state->close_at, state->requested_end);
 
-	return state->asked ? 0 : u64_min(state->run->deadline, u64_min(ends, opens));
+	return state->wanted ? 0 : u64_min(state->run->deadline, u64_min(ends, opens));
 }
 
 static enum loop_event triggered_loop(struct triggered *state)
@@ -538,7 +538,7 @@ static enum loop_event triggered_loop(struct triggered *state)
 
 	while (!state->status && !state->taken && !is_finished(state)) {
 		event = loop_wait(run->loop, next_time(state), triggered_tick, state);
-		if (event == LOOP_PRESSED || state->asked)
+		if (event == LOOP_PRESSED || state->wanted)
 			sample_ask(state);
 		if (event != LOOP_DEADLINE && event != LOOP_DONE && event != LOOP_PRESSED)
 			break;
@@ -561,7 +561,7 @@ exit_status run_triggered(struct run *run)
 	state->run = run;
 	state->has_start = trigger_set_has(run->triggers, KD_START);
 	state->has_stop = trigger_set_has(run->triggers, KD_STOP);
-	state->close_at = state->open_at = state->asked_to = NEVER;
+	state->close_at = state->open_at = state->requested_end = NEVER;
 	state->began = clock_monotonic();
 	status = triggered_begin(state);
 	if (!status) {

@@ -38,13 +38,14 @@ static void register_use(struct kd_term *term, struct source *source, struct reg
 /* --- Where values are --- */
 
 static int usdt_argument_use(struct kd_term *term, struct source *source,
-			     const struct predicate_term *of, const struct condition_place *place,
+			     const struct predicate_term *of,
+			     const struct condition_location *location,
 			     struct predicate_error *error)
 {
 	struct usdt_argument argument;
 	const char *why;
 
-	if (usdt_argument_read(&argument, place->machine, place->arguments ?: "",
+	if (usdt_argument_read(&argument, location->machine, location->arguments ?: "",
 			       of->value.argument, &why))
 		return wrong(error, of->value_at, why);
 	/* The upper half of a 16-bit register. */
@@ -65,32 +66,35 @@ static int usdt_argument_use(struct kd_term *term, struct source *source,
 
 static int function_argument_use(struct kd_term *term, struct source *source,
 				 const struct predicate_term *of,
-				 const struct condition_place *place, struct predicate_error *error)
+				 const struct condition_location *location,
+				 struct predicate_error *error)
 {
-	unsigned int number = of->value.argument, in_registers = register_arguments(place->machine);
+	unsigned int number = of->value.argument,
+		     in_registers = register_arguments(location->machine);
 
-	if (!place->at_entry)
+	if (!location->at_entry)
 		return wrong(error, of->value_at,
 			     "arguments are known where a function begins, not within it: "
 			     "%REGISTER is possible");
 	if (number < in_registers) {
-		register_use(term, source, register_argument(place->machine, number));
+		register_use(term, source, register_argument(location->machine, number));
 		return 0;
 	}
-	register_use(term, source, register_stack_pointer(place->machine));
-	term->offsets[0] = register_stack_arguments(place->machine) + 8 * (number - in_registers);
+	register_use(term, source, register_stack_pointer(location->machine));
+	term->offsets[0] = register_stack_arguments(location->machine) +
+			   8 * (number - in_registers);
 	term->loads = 1;
 	return 0;
 }
 
 static int call_value_use(struct kd_term *term, struct source *source,
-			  const struct predicate_term *of, const struct condition_place *place,
-			  struct predicate_error *error)
+			  const struct predicate_term *of,
+			  const struct condition_location *location, struct predicate_error *error)
 {
-	bool is_result = of->value.place == PREDICATE_RET;
+	bool is_result = of->value.location == PREDICATE_RET;
 	uint16_t index = is_result ? 0 : (uint16_t)of->value.argument;
 
-	if (is_result != place->call_exit)
+	if (is_result != location->call_exit)
 		return wrong(error, of->value_at,
 			     is_result ? "a system call has its result at its exit (sys_exit_...)"
 				       : "a system call has its arguments at its entry "
@@ -104,15 +108,15 @@ static int call_value_use(struct kd_term *term, struct source *source,
 }
 
 static int field_use(struct kd_term *term, struct source *source, const struct predicate_term *of,
-		     const struct condition_place *place, struct predicate_error *error)
+		     const struct condition_location *location, struct predicate_error *error)
 {
-	const char *name = of->value.place == PREDICATE_RET ? "ret" : of->value.name;
+	const char *name = of->value.location == PREDICATE_RET ? "ret" : of->value.name;
 	struct event_field field;
 
-	if (of->value.place == PREDICATE_ARG)
+	if (of->value.location == PREDICATE_ARG)
 		return wrong(error, of->value_at,
 			     "this tracepoint has no arguments by number, but fields by name");
-	if (!event_field_find(&field, place->format ?: "", name))
+	if (!event_field_find(&field, location->format ?: "", name))
 		return wrong(error, of->value_at, "the tracepoint has no such field");
 	if (!field.is_number)
 		return wrong(error, of->value_at, "this field is a text or an array, no number");
@@ -125,22 +129,24 @@ static int field_use(struct kd_term *term, struct source *source, const struct p
 
 static int tracepoint_value_use(struct kd_term *term, struct source *source,
 				const struct predicate_term *of,
-				const struct condition_place *place, struct predicate_error *error)
+				const struct condition_location *location,
+				struct predicate_error *error)
 {
-	if (of->value.place == PREDICATE_REG)
+	if (of->value.location == PREDICATE_REG)
 		return wrong(error, of->value_at, "a tracepoint has no registers");
-	if (place->is_call && of->value.place != PREDICATE_FIELD)
-		return call_value_use(term, source, of, place, error);
-	return field_use(term, source, of, place, error);
+	if (location->is_call && of->value.location != PREDICATE_FIELD)
+		return call_value_use(term, source, of, location, error);
+	return field_use(term, source, of, location, error);
 }
 
 static int register_name_use(struct kd_term *term, struct source *source,
-			     const struct predicate_term *of, const struct condition_place *place,
+			     const struct predicate_term *of,
+			     const struct condition_location *location,
 			     struct predicate_error *error)
 {
 	struct register_part part;
 
-	if (!register_find(&part, place->machine, of->value.name, strlen(of->value.name)))
+	if (!register_find(&part, location->machine, of->value.name, strlen(of->value.name)))
 		return wrong(error, of->value_at + of->value.loads,
 			     "this machine has no such register");
 	register_use(term, source, part);
@@ -148,20 +154,20 @@ static int register_name_use(struct kd_term *term, struct source *source,
 }
 
 static int source_find(struct kd_term *term, struct source *source, const struct predicate_term *of,
-		       const struct condition_place *place, struct predicate_error *error)
+		       const struct condition_location *location, struct predicate_error *error)
 {
-	bool at_return = place->kind == TRIGGER_URETPROBE || place->kind == TRIGGER_KRETPROBE;
+	bool at_return = location->kind == TRIGGER_URETPROBE || location->kind == TRIGGER_KRETPROBE;
 
-	if (place->kind == TRIGGER_TRACEPOINT)
-		return tracepoint_value_use(term, source, of, place, error);
-	switch (of->value.place) {
+	if (location->kind == TRIGGER_TRACEPOINT)
+		return tracepoint_value_use(term, source, of, location, error);
+	switch (of->value.location) {
 	case PREDICATE_REG:
-		return register_name_use(term, source, of, place, error);
+		return register_name_use(term, source, of, location, error);
 	case PREDICATE_RET:
 		if (!at_return)
 			return wrong(error, of->value_at,
 				     "a function has its result when it returns (ur:, kr:)");
-		register_use(term, source, register_result(place->machine));
+		register_use(term, source, register_result(location->machine));
 		return 0;
 	case PREDICATE_FIELD:
 		return wrong(error, of->value_at, "only tracepoints (t:) have fields with names");
@@ -171,9 +177,9 @@ static int source_find(struct kd_term *term, struct source *source, const struct
 	if (at_return)
 		return wrong(error, of->value_at,
 			     "when a function returns its arguments are gone; there is ret");
-	if (place->kind == TRIGGER_USDT)
-		return usdt_argument_use(term, source, of, place, error);
-	return function_argument_use(term, source, of, place, error);
+	if (location->kind == TRIGGER_USDT)
+		return usdt_argument_use(term, source, of, location, error);
+	return function_argument_use(term, source, of, location, error);
 }
 
 /* Adds the memory reads that the text names. */
@@ -312,13 +318,13 @@ static int range_find(struct kd_term *term, const struct predicate_type *type,
 }
 
 static int term_make(struct kd_term *term, const struct predicate_term *of,
-		     const struct condition_place *place, struct predicate_error *error)
+		     const struct condition_location *location, struct predicate_error *error)
 {
 	struct source source = { 0 };
 	struct predicate_type type;
 
 	*term = (struct kd_term){ .base = KD_NO_REGISTER, .index = KD_NO_REGISTER };
-	if (source_find(term, &source, of, place, error) || loads_add(term, &source, of, error))
+	if (source_find(term, &source, of, location, error) || loads_add(term, &source, of, error))
 		return -EINVAL;
 	type = type_choose(&source, of);
 	if (value_shape(term, &source, &type, of, error))
@@ -327,16 +333,17 @@ static int term_make(struct kd_term *term, const struct predicate_term *of,
 }
 
 int condition_make(struct kd_condition *condition, const struct predicate *predicate,
-		   const struct condition_place *place, struct predicate_error *error)
+		   const struct condition_location *location, struct predicate_error *error)
 {
 	size_t group = 0;
 
 	memset(condition, 0, sizeof(*condition));
 	condition->n = (uint32_t)predicate->n;
-	condition->in_kernel = place->kind == TRIGGER_KPROBE || place->kind == TRIGGER_KRETPROBE ||
-			       (place->kind == TRIGGER_TRACEPOINT && !place->is_call);
+	condition->in_kernel = location->kind == TRIGGER_KPROBE ||
+			       location->kind == TRIGGER_KRETPROBE ||
+			       (location->kind == TRIGGER_TRACEPOINT && !location->is_call);
 	for (size_t i = 0; i < predicate->n; i++) {
-		if (term_make(&condition->terms[i], &predicate->terms[i], place, error))
+		if (term_make(&condition->terms[i], &predicate->terms[i], location, error))
 			return -EINVAL;
 		condition->groups[group] |= (uint8_t)(1U << i);
 		group += predicate->terms[i].ends;
@@ -367,9 +374,9 @@ static bool is_of_calls(const struct trigger *trigger)
 	return trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls");
 }
 
-static struct condition_place place_of(const struct trigger *trigger, const struct site *site)
+static struct condition_location location_of(const struct trigger *trigger, const struct site *site)
 {
-	struct condition_place place = {
+	struct condition_location location = {
 		.machine = MACHINE_HERE,
 		.kind = trigger->kind,
 		.at_entry = !trigger->offset,
@@ -377,10 +384,10 @@ static struct condition_place place_of(const struct trigger *trigger, const stru
 	};
 
 	if (is_of_calls(trigger)) {
-		place.call_exit = begins(site->name, "sys_exit_");
-		place.is_call = place.call_exit || begins(site->name, "sys_enter_");
+		location.call_exit = begins(site->name, "sys_exit_");
+		location.is_call = location.call_exit || begins(site->name, "sys_enter_");
 	}
-	return place;
+	return location;
 }
 
 /* Returns the condition's number, after adding it if it is new. KD_CONDITIONS: no space. */
@@ -414,7 +421,7 @@ static void fields_hint(const char *format)
 static exit_status condition_of_site(struct kd_condition *condition, const struct trigger *trigger,
 				     const struct site *site)
 {
-	struct condition_place place = place_of(trigger, site);
+	struct condition_location location = location_of(trigger, site);
 	struct predicate_error wrong;
 	char *format = NULL;
 	int status = 0, error;
@@ -427,9 +434,9 @@ static exit_status condition_of_site(struct kd_condition *condition, const struc
 			log_hint("%s", kernel_events_hint(error));
 			return EX_OSERR;
 		}
-		place.format = format;
+		location.format = format;
 	}
-	if (condition_make(condition, trigger->condition, &place, &wrong)) {
+	if (condition_make(condition, trigger->condition, &location, &wrong)) {
 		status = condition_refuse(trigger->text, trigger->condition_at + wrong.at,
 					  wrong.why);
 		if (format)

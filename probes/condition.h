@@ -12,7 +12,7 @@
 #include "trigger.h"
 
 /* Properties of a site that decide where values are. */
-struct condition_place {
+struct condition_location {
 	enum register_machine machine;
 	enum trigger_kind kind;
 	bool at_entry;         /* of a function: arguments are where the caller puts them */
@@ -24,7 +24,7 @@ struct condition_place {
 
 /* Fills *condition. Returns 0; or -EINVAL, and *error says what is wrong and where in the text. */
 int condition_make(struct kd_condition *condition, const struct predicate *predicate,
-		   const struct condition_place *place, struct predicate_error *error);
+		   const struct condition_location *location, struct predicate_error *error);
 
 /* --- The conditions of a trigger's sites --- */
 

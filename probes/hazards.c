@@ -133,7 +133,7 @@ struct part {
 struct parts {
 	const struct trigger_sites *given;
 	struct part *all;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static bool is_same_file(const struct site *a, const struct site *b)
@@ -173,7 +173,7 @@ static int part_add(void *context, const struct map *map)
 			last = site;
 			if (!map_is_of(map, site))
 				continue;
-			if (ARRAY_GROW(parts->all, parts->n, parts->room))
+			if (ARRAY_GROW(parts->all, parts->n, parts->capacity))
 				return -ENOMEM;
 			parts->all[parts->n++] = (struct part){ site, *map };
 		}

@@ -447,17 +447,17 @@ static size_t matches_flag(struct search *search)
 	entries_sort(symbols);
 	for (size_t i = 0; i < matches->n; i = end) {
 		const char *name = matches->all[i].text;
-		bool several;
+		bool multiple;
 
 		end = entries_end(matches, i);
 		while (symbol < symbols->n && strcmp(symbols->all[symbol].text, name) < 0)
 			symbol++;
-		several = symbol < symbols->n && !strcmp(symbols->all[symbol].text, name) &&
-			  entries_end(symbols, symbol) - symbol > 1;
+		multiple = symbol < symbols->n && !strcmp(symbols->all[symbol].text, name) &&
+			   entries_end(symbols, symbol) - symbol > 1;
 		for (size_t j = i; j < end; j++)
-			matches->all[j].flag = several;
-		left += !several;
-		left_out += several;
+			matches->all[j].flag = multiple;
+		left += !multiple;
+		left_out += multiple;
 	}
 	if (left && left_out)
 		log_warn("%s: left out the names that several functions share: %zu",
@@ -525,7 +525,7 @@ exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, v
 int kernel_event_format(char **format, const char *system, const char *event)
 {
 	char path[PATH_MAX];
-	size_t room = 0;
+	size_t capacity = 0;
 	FILE *file;
 	int error = 0;
 
@@ -536,7 +536,7 @@ int kernel_event_format(char **format, const char *system, const char *event)
 	if (!file)
 		return -errno;
 	errno = 0;
-	if (getdelim(format, &room, '\0', file) < 0) {
+	if (getdelim(format, &capacity, '\0', file) < 0) {
 		error = errno ? -errno : -EIO;
 		free(*format);
 		*format = NULL;

@@ -19,7 +19,7 @@ static char sign_letter(bool is_signed)
 }
 
 /* Returns the word in front of the assembler's text for a place. */
-static const char *place_word(const struct usdt_argument *argument)
+static const char *location_word(const struct usdt_argument *argument)
 {
 	if (argument->in_memory)
 		return "at";
@@ -28,12 +28,13 @@ static const char *place_word(const struct usdt_argument *argument)
 
 static void argument_print(struct list_out *out, const struct usdt_argument *argument)
 {
-	char place[64];
+	char location[64];
 
-	snprintf(place, sizeof(place), "%.*s", (int)argument->place_length, argument->place);
+	snprintf(location, sizeof(location), "%.*s", (int)argument->location_length,
+		 argument->location);
 	list_print(out, ":%c%d %s ", sign_letter(argument->is_signed), 8 * argument->size,
-		   place_word(argument));
-	list_print_text(out, place, 0);
+		   location_word(argument));
+	list_print_text(out, location, 0);
 }
 
 static void arguments_print(struct list_out *out, const char *text)

@@ -140,20 +140,20 @@ static int argument_read(struct cursor *cursor, struct predicate_value *value, s
 		if (number >= PREDICATE_ARGUMENTS)
 			return wrong(cursor, "there are no arguments beyond arg31");
 	}
-	value->place = PREDICATE_ARG;
+	value->location = PREDICATE_ARG;
 	value->argument = number;
 	cursor->at += length;
 	return 0;
 }
 
 static int name_read(struct cursor *cursor, struct predicate_value *value,
-		     enum predicate_place place, const char *why)
+		     enum predicate_location location, const char *why)
 {
 	size_t length = word_length(cursor);
 
 	if (!length || length >= sizeof(value->name))
 		return wrong(cursor, why);
-	value->place = place;
+	value->location = location;
 	memcpy(value->name, cursor->text + cursor->at, length);
 	value->name[length] = '\0';
 	cursor->at += length;
@@ -161,7 +161,7 @@ static int name_read(struct cursor *cursor, struct predicate_value *value,
 }
 
 /* Reads an argument, the result, a register or a field. */
-static int place_read(struct cursor *cursor, struct predicate_value *value)
+static int location_read(struct cursor *cursor, struct predicate_value *value)
 {
 	const char *word = cursor->text + cursor->at;
 	size_t length = word_length(cursor);
@@ -174,7 +174,7 @@ static int place_read(struct cursor *cursor, struct predicate_value *value)
 	if (length > 3 && !memcmp(word, "arg", 3) && is_digit(word[3]))
 		return argument_read(cursor, value, length);
 	if (length == 3 && !memcmp(word, "ret", 3)) {
-		value->place = PREDICATE_RET;
+		value->location = PREDICATE_RET;
 		cursor->at += length;
 		return 0;
 	}
@@ -225,7 +225,7 @@ static int loads_read(struct cursor *cursor, struct predicate_value *value)
 		cursor->at++;
 		blanks_skip(cursor);
 	}
-	error = place_read(cursor, value);
+	error = location_read(cursor, value);
 	while (!error && value->loads < open) {
 		error = offset_read(cursor, &value->offsets[value->loads]);
 		if (!error && here(cursor) != ']')
@@ -352,8 +352,8 @@ static bool value_is(const struct predicate_value *a, const struct predicate_val
 	for (unsigned int i = 0; i < PREDICATE_LOADS; i++)
 		if (a->offsets[i] != b->offsets[i])
 			return false;
-	return a->place == b->place && a->argument == b->argument && !strcmp(a->name, b->name) &&
-	       a->loads == b->loads && a->type.size == b->type.size &&
+	return a->location == b->location && a->argument == b->argument &&
+	       !strcmp(a->name, b->name) && a->loads == b->loads && a->type.size == b->type.size &&
 	       a->type.is_signed == b->type.is_signed && a->mask == b->mask;
 }
 

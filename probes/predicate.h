@@ -13,7 +13,7 @@
 #define PREDICATE_ARGUMENTS 32
 #define PREDICATE_NAME 64 /* bytes of a register's or field's name, with its NUL */
 
-enum predicate_place { PREDICATE_ARG, PREDICATE_RET, PREDICATE_REG, PREDICATE_FIELD };
+enum predicate_location { PREDICATE_ARG, PREDICATE_RET, PREDICATE_REG, PREDICATE_FIELD };
 
 enum predicate_compare {
 	PREDICATE_EQ,
@@ -36,7 +36,7 @@ struct predicate_type {
 };
 
 struct predicate_value {
-	enum predicate_place place;
+	enum predicate_location location;
 	unsigned int argument;            /* counted from 0 */
 	char name[PREDICATE_NAME];        /* of the register, or of a tracepoint's field */
 	unsigned int loads;               /* how often memory is read to get the value */

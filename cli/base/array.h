@@ -10,14 +10,14 @@
 
 #define ARRAY_FIRST 32
 
-/* Makes space for n elements of a size in the array at *array, at least doubling *room. Returns
+/* Makes space for n elements of a size in the array at *array, at least doubling *capacity. Returns
  * 0, or -ENOMEM with nothing changed. */
-static inline int array_reserve(void *array, size_t n, size_t *room, size_t size)
+static inline int array_reserve(void *array, size_t n, size_t *capacity, size_t size)
 {
-	size_t more = *room ? 2 * *room : ARRAY_FIRST;
+	size_t more = *capacity ? 2 * *capacity : ARRAY_FIRST;
 	void *old, *grown;
 
-	if (n <= *room)
+	if (n <= *capacity)
 		return 0;
 	more = more < n ? n : more;
 	memcpy(&old, array, sizeof(old));
@@ -25,7 +25,7 @@ static inline int array_reserve(void *array, size_t n, size_t *room, size_t size
 	if (!grown)
 		return -ENOMEM;
 	memcpy(array, &grown, sizeof(grown));
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 
@@ -47,6 +47,7 @@ static inline int array_reserve(void *array, size_t n, size_t *room, size_t size
 	})
 
 /* Makes space for another element after n. */
-#define ARRAY_GROW(array, n, room) array_reserve(&(array), (n) + 1, &(room), sizeof(*(array)))
+#define ARRAY_GROW(array, n, capacity)                                                             \
+	array_reserve(&(array), (n) + 1, &(capacity), sizeof(*(array)))
 
 #endif

@@ -143,9 +143,9 @@ void columns_hex(struct columns *columns, uint64_t number)
 size_t columns_foreign(struct columns *columns, const char *text, size_t length, size_t width)
 {
 	char escaped[ESCAPE_SIZE(COLUMNS_FOREIGN)];
-	size_t room = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
+	size_t size = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
 
-	escape_text(escaped, room, text, length);
+	escape_text(escaped, size, text, length);
 	columns_add(columns, escaped);
 	return escape_width(escaped);
 }

@@ -18,20 +18,20 @@
 
 void choices_add(struct choices *choices, const char *fmt, ...)
 {
-	size_t room = sizeof(choices->text) - choices->length, separator;
+	size_t left = sizeof(choices->text) - choices->length, separator;
 	char *at = choices->text + choices->length;
 	va_list args;
 	int length;
 
 	if (choices->n++ >= MOST_LISTED)
 		return;
-	separator = choices->length ? (size_t)snprintf(at, room, ", ") : 0;
-	if (separator >= room)
+	separator = choices->length ? (size_t)snprintf(at, left, ", ") : 0;
+	if (separator >= left)
 		return;
 	va_start(args, fmt);
-	length = vsnprintf(at + separator, room - separator, fmt, args);
+	length = vsnprintf(at + separator, left - separator, fmt, args);
 	va_end(args);
-	if (length < 0 || (size_t)length >= room - separator)
+	if (length < 0 || (size_t)length >= left - separator)
 		*at = '\0'; /* no partial entries */
 	else
 		choices->length += separator + (size_t)length;
@@ -357,7 +357,7 @@ int entries_add(struct entries *entries, const char *text, uint64_t address, boo
 		entries->incomplete = true;
 		return 0;
 	}
-	if (ARRAY_GROW(entries->all, entries->n, entries->room))
+	if (ARRAY_GROW(entries->all, entries->n, entries->capacity))
 		return -ENOMEM;
 	entry = &entries->all[entries->n];
 	*entry = (struct names_entry){ .text = strdup(text), .address = address, .flag = flag };

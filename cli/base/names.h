@@ -86,7 +86,7 @@ struct names_entry {
 struct entries {
 	struct names_entry *all;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	size_t bytes;
 	bool incomplete; /* some exceeded ENTRIES_MAX */
 };

@@ -21,36 +21,36 @@
 
 /* --- SIGUSR1 --- */
 
-exit_status button_open(struct button *button)
+exit_status report_signal_open(struct report_signal *report_signal)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	button->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (button->fd >= 0)
+	report_signal->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (report_signal->fd >= 0)
 		return 0;
 	log_error("cannot wait for SIGUSR1: %s", strerror(errno));
 	return EX_OSERR;
 }
 
-bool button_pressed(const struct button *button)
+bool report_signal_arrived(const struct report_signal *report_signal)
 {
 	struct signalfd_siginfo info;
 	bool pressed = false;
 
-	while (read(button->fd, &info, sizeof(info)) == sizeof(info))
+	while (read(report_signal->fd, &info, sizeof(info)) == sizeof(info))
 		pressed = true;
 	return pressed;
 }
 
-void button_close(struct button *button)
+void report_signal_close(struct report_signal *report_signal)
 {
-	if (button->fd < 0)
+	if (report_signal->fd < 0)
 		return;
 	signal(SIGUSR1, SIG_IGN); /* a signal this late must not kill */
-	close(button->fd);
+	close(report_signal->fd);
 }
 
 /* --- Signals that end the program --- */
@@ -60,7 +60,7 @@ struct signals {
 	int fd;
 	int pass_to;                    /* pidfd that receives the next one; -1: none */
 	int number;                     /* the signal that counted; 0: none */
-	uint64_t asked;                 /* time of its arrival, CLOCK_MONOTONIC ns */
+	uint64_t wanted;                /* time of its arrival, CLOCK_MONOTONIC ns */
 	void (*restore)(void *context); /* called then; NULL: none */
 	void *context;
 	pthread_t watcher;
@@ -105,7 +105,7 @@ static void *watch(void *context)
 	struct signals *signals = context;
 	struct pollfd fds[] = { { .fd = signals->events, .events = POLLIN },
 				{ .fd = signals->fd, .events = POLLIN } };
-	eventfd_t told;
+	eventfd_t reported;
 	bool counts;
 
 	privileges_drop();
@@ -114,12 +114,12 @@ static void *watch(void *context)
 		blocking_turn_take();
 		counts = turn_ask(signals);
 		blocking_turn_end();
-		eventfd_read(signals->events, &told);
+		eventfd_read(signals->events, &reported);
 		if (!counts)
 			continue;
 		while (!atomic_load(&signals->closing) &&
 		       poll(fds, 1, SIGNALS_PATIENCE_NS / NSEC_PER_MSEC) > 0)
-			eventfd_read(signals->events, &told);
+			eventfd_read(signals->events, &reported);
 		blocking_turn_take();
 		stuck_act(signals);
 		blocking_turn_end();
@@ -246,7 +246,7 @@ bool signals_ask(struct signals *signals)
 			continue;
 		}
 		signals->number = (int)info.ssi_signo;
-		signals->asked = clock_monotonic();
+		signals->wanted = clock_monotonic();
 		if (signals->restore)
 			signals->restore(signals->context);
 		signal(SIGINT, SIG_DFL);
@@ -277,7 +277,7 @@ int signals_wait(struct signals *signals, int fd, short events, uint64_t deadlin
 		if (fds[1].fd >= 0 && signals_ask(signals)) {
 			fds[1].fd = -1;
 			hurry = SIGNALS_PATIENCE_NS +
-				(signals->asked > begun ? signals->asked : begun);
+				(signals->wanted > begun ? signals->wanted : begun);
 		}
 		until = deadline < hurry ? deadline : hurry;
 		left = clock_timespec(until > now ? until - now : 0);

@@ -55,18 +55,18 @@ int signals_wait(struct signals *signals, int fd, short events, uint64_t deadlin
 
 /* --- SIGUSR1 --- */
 
-struct button {
+struct report_signal {
 	int fd; /* descriptor to poll: readable after the signal; -1: unused */
 };
 
-/* Catches the signal for button_pressed(), and nothing else. Returns 0, or an exit status after
- * printing what failed. */
-exit_status button_open(struct button *button);
+/* Catches the signal for report_signal_arrived(), and nothing else. Returns 0, or an exit status
+ * after printing what failed. */
+exit_status report_signal_open(struct report_signal *report_signal);
 
 /* True if it arrived since the last call, once or more often. */
-bool button_pressed(const struct button *button);
+bool report_signal_arrived(const struct report_signal *report_signal);
 
 /* Ignores the signal from now on; does nothing if not opened. */
-void button_close(struct button *button);
+void report_signal_close(struct report_signal *report_signal);
 
 #endif

@@ -35,7 +35,7 @@ struct collector {
 	struct session *session;
 	pid_t pid;
 	struct thread_row *rows; /* being built; row_of[slot] - 1: index of a thread's row */
-	size_t n_rows, room;
+	size_t n_rows, capacity;
 	uint32_t *row_of;
 	struct ended ended[KD_BANKS]; /* by bank, for its window */
 	uint8_t *ended_in;            /* by slot: bits of the banks whose `ended` has its thread */
@@ -119,7 +119,7 @@ void collector_reset(struct collector *collector)
 
 	for (size_t bank = 0; bank < KD_BANKS; bank++)
 		ended_clear(&collector->ended[bank]);
-	several_fold_forget(session_several(collector->session));
+	process_set_fold_forget(session_process_set(collector->session));
 	session_losses(collector->session, before);
 	session_resynced(collector->session);
 }
@@ -144,7 +144,7 @@ void collector_free(struct collector *collector)
 
 static struct thread_row *row_new(struct collector *collector)
 {
-	if (ARRAY_GROW(collector->rows, collector->n_rows, collector->room))
+	if (ARRAY_GROW(collector->rows, collector->n_rows, collector->capacity))
 		return NULL;
 	memset(&collector->rows[collector->n_rows], 0, sizeof(*collector->rows));
 	return &collector->rows[collector->n_rows++];
@@ -375,23 +375,23 @@ static void ended_move(struct ended *ended, struct thread_row *rows)
 	ended->n = 0;
 }
 
-static void ended_use(const void *node, VISIT visit, void *several)
+static void ended_use(const void *node, VISIT visit, void *process_set)
 {
 	if (visit == postorder || visit == leaf)
-		several_use(several, *(struct thread_row *const *)node);
+		process_set_use(process_set, *(struct thread_row *const *)node);
 }
 
 /* Folds ended processes, together with the window's ended rows. */
 static int ended_fold(struct collector *collector, const struct session_view *view)
 {
-	struct several *several = session_several(collector->session);
+	struct process_set *process_set = session_process_set(collector->session);
 	struct ended *ended = view->gen ? ended_of(collector, view) : NULL;
 	struct sample part = { 0 };
 	int result;
 
 	if (ended)
-		twalk_r(ended->by_name, ended_use, several);
-	result = several_fold_begin(several, view, &part);
+		twalk_r(ended->by_name, ended_use, process_set);
+	result = process_set_fold_begin(process_set, view, &part);
 	if (!result && ended && ended->n) {
 		part.threads = calloc(ended->n, sizeof(*part.threads));
 		result = part.threads ? 0 : -ENOMEM;
@@ -405,7 +405,7 @@ static int ended_fold(struct collector *collector, const struct session_view *vi
 	for (size_t i = 0; i < part.n_threads && !result; i++)
 		result = ended_add(ended, &part.threads[i]);
 	if (!result && ended)
-		several_fold_end(several, &part);
+		process_set_fold_end(process_set, &part);
 	sample_clear(&part);
 	return result;
 }
@@ -414,12 +414,12 @@ static int ended_fold(struct collector *collector, const struct session_view *vi
  * is open. */
 static int processes_settle(struct collector *collector)
 {
-	struct several *several = session_several(collector->session);
+	struct process_set *process_set = session_process_set(collector->session);
 	struct session_view view = { .gen = 0 }, found,
 			    slots = session_window_now(collector->session);
 	uint8_t is_read = 0;
 
-	if (!several_fold_due(several))
+	if (!process_set_fold_due(process_set))
 		return 0;
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++) {
 		if (!session_window_at(collector->session, bank, &found))
@@ -433,7 +433,7 @@ static int processes_settle(struct collector *collector)
 	}
 	for (uint32_t slot = 1; slot < slots.slots; slot++)
 		if (slots.threads[slot].task && !(collector->ended_in[slot] & is_read))
-			several_keep(several, &slots.threads[slot]);
+			process_set_keep(process_set, &slots.threads[slot]);
 	return ended_fold(collector, &view);
 }
 
@@ -539,8 +539,8 @@ unsigned int collector_hidden(const struct collector *collector, unsigned int th
  * thousands of threads a copy would take megabytes. */
 static int rows_move(struct collector *collector, struct ended *ended, struct sample *sample)
 {
-	size_t n = 0, room = collector->n_rows + ended->n + 1;
-	struct thread_row *rows = reallocarray(collector->rows, room, sizeof(*rows));
+	size_t n = 0, capacity = collector->n_rows + ended->n + 1;
+	struct thread_row *rows = reallocarray(collector->rows, capacity, sizeof(*rows));
 
 	if (!rows)
 		return -ENOMEM;
@@ -551,7 +551,7 @@ static int rows_move(struct collector *collector, struct ended *ended, struct sa
 			thread_clear(&rows[i]);
 	}
 	collector->rows = NULL;
-	collector->n_rows = collector->room = 0;
+	collector->n_rows = collector->capacity = 0;
 	sample->threads = rows;
 	sample->n_threads = n + ended->n;
 	ended_move(ended, rows + n);
@@ -607,8 +607,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	if (!result)
 		result = session_upcalls(collector->session, view, sample);
 	if (!result)
-		result = several_collect(session_several(collector->session), view,
-					 windows_since(collector, view), sample);
+		result = process_set_collect(session_process_set(collector->session), view,
+					     windows_since(collector, view), sample);
 	if (!result)
 		result = sample_finish(sample);
 	ended_clear(ended);

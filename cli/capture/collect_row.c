@@ -387,7 +387,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (result < 0 || ledger_sum(&row->ledger) != row->ledger.life)
 		(*torn)++;
 	row->tid = (pid_t)thread.tid;
-	row->pid = several_are(session_several(session)) ? (pid_t)thread.tgid : 0;
+	row->pid = process_set_is_used(session_process_set(session)) ? (pid_t)thread.tgid : 0;
 	row->process_start = thread.process_began ? thread.process_began + view->epoch : 0;
 	row->members = 1;
 	row->ended = thread.died && thread.died <= view->end;

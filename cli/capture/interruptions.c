@@ -30,7 +30,7 @@ struct interruptions {
 	/* By order of their ends, per thread. Those still going on at a window's end are open,
 	 * and belong to that window only. */
 	struct interruption *ended;
-	size_t n, room;
+	size_t n, capacity;
 	size_t open_from; /* index of the first one of the window being read */
 	uint64_t lost;
 };
@@ -133,7 +133,7 @@ static int ended_add(struct interruptions *interruptions, struct interruption *i
 		interruptions->lost++;
 		return 0;
 	}
-	if (ARRAY_GROW(interruptions->ended, interruptions->n, interruptions->room))
+	if (ARRAY_GROW(interruptions->ended, interruptions->n, interruptions->capacity))
 		return -ENOMEM;
 	interruption->since += epoch;
 	interruption->until += epoch;
@@ -437,7 +437,7 @@ static struct thread_row *row_of(struct sample *sample, struct thread_row **rows
 struct filling {
 	struct sample *sample;
 	struct thread_row **rows; /* by TID */
-	size_t n_rows, room;      /* room: of the sample's list */
+	size_t n_rows, capacity;  /* capacity: of the sample's list */
 };
 
 static void late_tick_add(struct kd_count *ticks, uint64_t ns)
@@ -459,7 +459,7 @@ static int sample_add(const struct interruptions *interruptions, struct filling 
 
 	if (error || interruption->ns < interruptions->threshold)
 		return error;
-	if (ARRAY_GROW(sample->interruptions, sample->n_interruptions, filling->room))
+	if (ARRAY_GROW(sample->interruptions, sample->n_interruptions, filling->capacity))
 		return -ENOMEM;
 	sample->interruptions[sample->n_interruptions++] = *interruption;
 	return 0;

@@ -42,13 +42,13 @@ static uint64_t row_sum(const char *row, uint32_t cpus)
 bool ipi_count_parse(FILE *file, struct ipi_count *count)
 {
 	char *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	bool found = false;
 
 	*count = (struct ipi_count){ 0 };
-	if (getline(&line, &room, file) > 0)
+	if (getline(&line, &capacity, file) > 0)
 		count->cpus = header_count(line);
-	while (!found && getline(&line, &room, file) > 0) {
+	while (!found && getline(&line, &capacity, file) > 0) {
 		const char *colon = strchr(line, ':');
 
 		found = colon && strstr(colon, ROW_NAME);

@@ -50,8 +50,8 @@ void attached_drop(int instead)
 struct loop {
 	struct pollfd fds[5]; /* signals, the target, two that wake the loop, SIGUSR1 */
 	struct signals *signals;
-	const struct button *button; /* NULL: none */
-	int pidfd;                   /* of the target */
+	const struct report_signal *report_signal; /* NULL: none */
+	int pidfd;                                 /* of the target */
 	uint64_t tick_ns;
 	enum loop_event event; /* LOOP_DEADLINE: none yet */
 };
@@ -122,10 +122,10 @@ static enum loop_event loop_failed(const char *what)
 	return LOOP_ERROR;
 }
 
-void loop_heed(struct loop *loop, const struct button *button)
+void loop_heed(struct loop *loop, const struct report_signal *report_signal)
 {
-	loop->button = button;
-	loop->fds[4].fd = button->fd;
+	loop->report_signal = report_signal;
+	loop->fds[4].fd = report_signal->fd;
 }
 
 void loop_pass_on(struct loop *loop)
@@ -178,7 +178,8 @@ enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void
 			return LOOP_DONE;
 		if (done < 0)
 			loop->event = LOOP_ERROR;
-		else if (ready > 0 && loop->fds[4].revents && button_pressed(loop->button))
+		else if (ready > 0 && loop->fds[4].revents &&
+			 report_signal_arrived(loop->report_signal))
 			return LOOP_PRESSED;
 	}
 	return loop->event;

@@ -40,8 +40,8 @@ void loop_close(struct loop *loop);
 /* Wakes the loop for a tick() when the descriptor becomes readable; two at most. -1: none. */
 void loop_watch(struct loop *loop, int fd);
 
-/* Reports SIGUSR1 from now on; does not own the button. */
-void loop_heed(struct loop *loop, const struct button *button);
+/* Reports SIGUSR1 from now on; does not own report_signal. */
+void loop_heed(struct loop *loop, const struct report_signal *report_signal);
 
 /* Passes the first signal on to the process from now on, see signals_pass_on(). */
 void loop_pass_on(struct loop *loop);

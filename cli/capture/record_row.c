@@ -22,7 +22,7 @@ static uint32_t part_copy(const struct remote *memory, uint64_t at, uint64_t end
 	uint32_t size = 0, part = KD_STACK_PAGE - at % KD_STACK_PAGE;
 
 	for (size_t i = 0; i < n_pages && at < end && !*cut; i++) {
-		uint32_t room = limit - size, wanted = part < room ? part : room;
+		uint32_t left = limit - size, wanted = part < left ? part : left;
 
 		if (remote_has_page(memory, at)) {
 			*cut = wanted < part;
@@ -208,15 +208,15 @@ static int own_code_found(void *symbols, uint64_t address, uint64_t size)
 }
 
 int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t room)
+			size_t left)
 {
 	int error;
 
 	if (*symbols)
 		return 0;
-	error = kernel_symbols_open(symbols, NULL, room);
+	error = kernel_symbols_open(symbols, NULL, left);
 	if (error && error != -ENOMEM)
-		error = kernel_symbols_open(symbols, "/dev/null", room);
+		error = kernel_symbols_open(symbols, "/dev/null", left);
 	return error ? error : programs_code(programs, own_code_found, *symbols);
 }
 

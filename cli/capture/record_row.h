@@ -28,11 +28,11 @@ struct kernel_symbols;
 struct programs;
 struct stack;
 
-/* Reads the kernel's symbols unless done before; room: the most stacks to keep. Reading takes a
+/* Reads the kernel's symbols unless done before; capacity: the most stacks to keep. Reading takes a
  * while, so is not done before there is a stack. Unreadable symbols count as hidden. Returns 0
  * or a negative errno. */
 int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t room);
+			size_t left);
 
 /* The stack of n frames, with what the kernel left out of it: that is among the n_words, see
  * struct kd_trace. NULL: there is no room for another. */

@@ -19,14 +19,14 @@
 /* One ring: its entries, how many it holds, and how many were written. */
 struct ring {
 	const struct kd_recorded *entries;
-	uint64_t room;
+	uint64_t capacity;
 	const uint64_t *position;
 	uint16_t cpu;
 };
 
 struct copy {
 	struct recorded_event *events;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t since, epoch, complete;
 	uint64_t latest; /* nothing happened later */
 };
@@ -42,7 +42,7 @@ static uint64_t event_at(const struct copy *copy, uint64_t word)
 static struct recorded_event event_read(const struct copy *copy, const struct ring *ring,
 					uint64_t i)
 {
-	const struct kd_recorded *entry = &ring->entries[i % ring->room];
+	const struct kd_recorded *entry = &ring->entries[i % ring->capacity];
 	uint64_t word = __atomic_load_n(&entry->word, __ATOMIC_RELAXED);
 
 	return (struct recorded_event){
@@ -62,16 +62,17 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	uint64_t since = u64_sub(copy->since, LATE_NS);
 	size_t begin = copy->n;
 
-	first = end > ring->room ? end - ring->room : 0;
+	first = end > ring->capacity ? end - ring->capacity : 0;
 	first += ARRAY_SPLIT(end - first, i,
-			     event_at(copy, ring->entries[(first + i) % ring->room].word) < since);
-	if (array_reserve(&copy->events, copy->n + (end - first), &copy->room,
+			     event_at(copy, ring->entries[(first + i) % ring->capacity].word) <
+				     since);
+	if (array_reserve(&copy->events, copy->n + (end - first), &copy->capacity,
 			  sizeof(*copy->events)))
 		return -ENOMEM;
 	for (uint64_t i = first; i < end; i++)
 		copy->events[copy->n++] = event_read(copy, ring, i);
 	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
-	kept = after + 1 > ring->room ? after + 1 - ring->room : 0;
+	kept = after + 1 > ring->capacity ? after + 1 - ring->capacity : 0;
 	if (kept > first && end > first) {
 		size_t gone = u64_min(kept - first, end - first);
 
@@ -87,12 +88,12 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 /* Rings are ordered by CPU: the CPU's own ring, then the one for its interrupts. */
 static uint32_t ring_first(const struct recorder_rings *rings, uint32_t cpu, bool spare)
 {
-	return cpu * (rings->room + rings->spare) + (spare ? rings->room : 0);
+	return cpu * (rings->capacity + rings->spare) + (spare ? rings->capacity : 0);
 }
 
 static uint32_t ring_end(const struct recorder_rings *rings, uint32_t cpu, bool spare)
 {
-	return ring_first(rings, cpu, spare) + (spare ? rings->spare : rings->room);
+	return ring_first(rings, cpu, spare) + (spare ? rings->spare : rings->capacity);
 }
 
 void recorder_rings_begin(struct recorder_rings *rings)
@@ -121,7 +122,7 @@ int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint
 		error = ring_copy(
 			&(struct ring){
 				.entries = rings->events + first,
-				.room = ring_end(rings, i / 2, i % 2) - first,
+				.capacity = ring_end(rings, i / 2, i % 2) - first,
 				.position = (const uint64_t *)&ring->position,
 				.cpu = (uint16_t)(i / 2),
 			},

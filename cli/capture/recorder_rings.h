@@ -12,8 +12,8 @@
 /* Memory of the maps. */
 struct recorder_rings {
 	struct kd_recorded *events;
-	struct kd_recorder *positions; /* by CPU */
-	uint32_t cpus, room, spare;    /* entries per ring */
+	struct kd_recorder *positions;  /* by CPU */
+	uint32_t cpus, capacity, spare; /* entries per ring */
 };
 
 /* Tells the BPF side where each CPU's rings are. */

@@ -21,7 +21,7 @@ struct taking {
 	const struct session_view *view;
 	struct recording *recording;
 	struct recorded_now *now;
-	size_t n_now, room_now;
+	size_t n_now, capacity_now;
 	struct recorded_run *running;
 	size_t n_running;
 };
@@ -30,7 +30,7 @@ struct taking {
 
 static int thread_add(struct recording *recording, const struct recorded_thread *thread)
 {
-	if (ARRAY_GROW(recording->threads, recording->n_threads, recording->room_threads))
+	if (ARRAY_GROW(recording->threads, recording->n_threads, recording->capacity_threads))
 		return -ENOMEM;
 	recording->threads[recording->n_threads++] = *thread;
 	return 0;
@@ -107,7 +107,7 @@ static int now_add(struct taking *taking, const struct kd_thread *thread)
 	struct recorded_now *now;
 
 	memcpy(row.name, thread->comm, sizeof(row.name));
-	if (ARRAY_GROW(taking->now, taking->n_now, taking->room_now))
+	if (ARRAY_GROW(taking->now, taking->n_now, taking->capacity_now))
 		return -ENOMEM;
 	now = &taking->now[taking->n_now++];
 	*now = (struct recorded_now){
@@ -169,7 +169,7 @@ static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
 	for (size_t i = 0; i < recording->n_irq_names; i++)
 		if (!strcmp(recording->irq_names[i].text, row.name))
 			return recording->irq_names[i].text;
-	if (recording->n_irq_names == recording->room_irq_names)
+	if (recording->n_irq_names == recording->capacity_irq_names)
 		return "other";
 	memcpy(recording->irq_names[recording->n_irq_names].text, row.name, sizeof(row.name));
 	return recording->irq_names[recording->n_irq_names++].text;
@@ -180,7 +180,7 @@ static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
 static int irq_names_begin(struct recording *recording)
 {
 	recording->irq_names = calloc(IRQ_NAMES, sizeof(*recording->irq_names));
-	recording->room_irq_names = recording->irq_names ? IRQ_NAMES : 0;
+	recording->capacity_irq_names = recording->irq_names ? IRQ_NAMES : 0;
 	return recording->irq_names ? 0 : -ENOMEM;
 }
 
@@ -192,7 +192,7 @@ static int culprits_take(struct taking *taking)
 	recording->culprits = calloc(KD_CULPRITS, sizeof(*recording->culprits));
 	if (!recording->culprits)
 		return -ENOMEM;
-	recording->room_culprits = KD_CULPRITS;
+	recording->capacity_culprits = KD_CULPRITS;
 	recording->n_culprits = culprits_all(session_culprits(taking->session),
 					     recording->culprits);
 	return 0;
@@ -221,7 +221,7 @@ static int running_add(struct recording *recording, struct recorded_run run)
 		run.start = u64_max(run.start, recording->runs[at - 1].end);
 	if (run.start >= run.end)
 		return 0;
-	if (ARRAY_GROW(recording->runs, recording->n_runs, recording->room_runs))
+	if (ARRAY_GROW(recording->runs, recording->n_runs, recording->capacity_runs))
 		return -ENOMEM;
 	memmove(recording->runs + at + 1, recording->runs + at,
 		(recording->n_runs++ - at) * sizeof(*recording->runs));
@@ -254,7 +254,7 @@ static int recording_fill(struct taking *taking, uint64_t before)
 	uint64_t start = taking->view->start + taking->view->epoch, since, complete;
 	int error;
 
-	recording->asked = before;
+	recording->wanted = before;
 	recording->memory = recorder_bytes(recorder);
 	recording->to = taking->view->end + taking->view->epoch;
 	since = u64_max(u64_sub(start, before), recorder->began);

@@ -61,9 +61,9 @@ static exit_status base_select(struct session *session)
 	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
 	if (config->upcalls)
 		bpf_map__set_max_entries(skel->maps.kd_upcalls, session->cpus * session->banks);
-	return session_room(skel->maps.kd_threads, session->slots)
-		       ?: session_room(skel->maps.kd_free_slots, session->slots)
-		       ?: session_room(skel->maps.kd_records, session->slots * session->banks)
+	return session_map_resize(skel->maps.kd_threads, session->slots)
+		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
+		       ?: session_map_resize(skel->maps.kd_records, session->slots * session->banks)
 		       ?: tids_select(skel, session->slots);
 }
 
@@ -142,7 +142,8 @@ static exit_status target_attach(struct session *session)
 	error = session_visit(session, KD_VISIT_OPEN);
 	session_settle(session);
 	if (!error) /* titles can be read until a process ends */
-		error = session_visit(session, KD_VISIT_OPEN) ?: several_look(session->several);
+		error = session_visit(session, KD_VISIT_OPEN)
+				?: process_set_look(session->process_set);
 	if (error) {
 		log_error("cannot read the target's threads: %s", strerror(-error));
 		if (error == -EMFILE)
@@ -178,7 +179,7 @@ static const struct session_part *const all_parts[] = {
 	&faults_part,
 	&entry_part,
 	/* Sets whose events count, and finds the threads. */
-	&several_part,
+	&process_set_part,
 	&filter_part,
 	&target_part,
 	&steal_part,
@@ -274,7 +275,7 @@ void session_close(struct session *session)
 	}
 PART(triggers)
 PART(tracing)
-PART(several)
+PART(process_set)
 PART(culprits)
 PART(recorder)
 PART(file_names)
@@ -316,10 +317,10 @@ static void cpu_changed(void *context, int cpu, bool is_online)
 
 int session_tick(struct session *session)
 {
-	int error = several_look(session->several);
+	int error = process_set_look(session->process_set);
 
 	online_cpus_look(&session->online, cpu_changed, session);
-	if (!error && several_joined(session->several))
+	if (!error && process_set_joined(session->process_set))
 		error = session_visit(session, KD_VISIT_JOIN);
 	faults_look(session, session->entry.call_ns);
 	faults_resume(session, session->triggered ? NSEC_PER_SEC : FAULTS_PAUSE_NS);

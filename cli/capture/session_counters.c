@@ -53,10 +53,10 @@ static exit_status counters_select(struct session *session)
 	skel->rodata->kd_counters_timed = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 								  BPF_FUNC_perf_event_read_value,
 								  NULL) > 0;
-	return session_room(skel->maps.kd_events, session->cpus * KD_COUNTERS)
-		       ?: session_room(skel->maps.kd_counts,
+	return session_map_resize(skel->maps.kd_events, session->cpus * KD_COUNTERS)
+		       ?: session_map_resize(skel->maps.kd_counts,
 				       rows * (wanted->per_cpu ? CPUS_PER_THREAD : 1))
-		       ?: session_room(skel->maps.kd_counter_marks, session->triggered ? rows : 1);
+		       ?: session_map_resize(skel->maps.kd_counter_marks, session->triggered ? rows : 1);
 }
 
 static int event_open(void *context, struct perf_event_attr *attr, int cpu)

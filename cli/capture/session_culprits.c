@@ -80,7 +80,7 @@ static exit_status steal_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 
 	skel->rodata->kd_steal = has_clock();
-	return skel->rodata->kd_steal ? session_room(skel->maps.kd_steals, session->cpus) : 0;
+	return skel->rodata->kd_steal ? session_map_resize(skel->maps.kd_steals, session->cpus) : 0;
 }
 
 /* After the iterator's first visit: reports if steal time is missing. Prints nothing on a
@@ -133,8 +133,8 @@ static exit_status culprits_select(struct session *session)
 	culprits->groups = calloc(KD_CULPRITS, sizeof(*culprits->groups));
 	if (!culprits->groups)
 		return log_no_memory();
-	return session_room(skel->maps.kd_runqueues, session->cpus)
-		       ?: session_room(skel->maps.kd_blames, session->slots * session->banks);
+	return session_map_resize(skel->maps.kd_runqueues, session->cpus)
+		       ?: session_map_resize(skel->maps.kd_blames, session->slots * session->banks);
 }
 
 static exit_status culprits_attach(struct session *session)

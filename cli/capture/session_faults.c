@@ -89,7 +89,7 @@ static exit_status faults_select(struct session *session)
 	session->faults->n_cpus = session->cpus;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i], true);
-	return session_room(skel->maps.kd_fault_cpus, session->cpus);
+	return session_map_resize(skel->maps.kd_fault_cpus, session->cpus);
 }
 
 /* Returns a descriptor or a negative errno. */

@@ -13,24 +13,24 @@
  * the cost of the live view. */
 struct hash_entries {
 	char *keys, *values;
-	uint32_t n, room;
+	uint32_t n, capacity;
 	size_t key, value; /* bytes */
 };
 
 /* A bucket's chain may be longer than the remaining space, which then is doubled. */
 static int entries_grow(struct hash_entries *entries)
 {
-	uint32_t room = entries->room ? entries->room * 2 : 256;
-	char *keys = reallocarray(entries->keys, room, entries->key), *values;
+	uint32_t capacity = entries->capacity ? entries->capacity * 2 : 256;
+	char *keys = reallocarray(entries->keys, capacity, entries->key), *values;
 
 	if (!keys)
 		return -ENOMEM;
 	entries->keys = keys;
-	values = reallocarray(entries->values, room, entries->value);
+	values = reallocarray(entries->values, capacity, entries->value);
 	if (!values)
 		return -ENOMEM;
 	entries->values = values;
-	entries->room = room;
+	entries->capacity = capacity;
 	return 0;
 }
 
@@ -41,7 +41,7 @@ static int entries_read(struct hash_entries *entries, int fd)
 	int result = at ? entries_grow(entries) : -ENOMEM;
 
 	while (!result) {
-		uint32_t n = entries->room - entries->n;
+		uint32_t n = entries->capacity - entries->n;
 
 		result = bpf_map_lookup_batch(
 			fd, key, at, entries->keys + entries->n * entries->key,
@@ -50,7 +50,7 @@ static int entries_read(struct hash_entries *entries, int fd)
 			entries->n += n;
 		if (!result)
 			key = at;
-		if (result == -ENOSPC || (!result && entries->n == entries->room))
+		if (result == -ENOSPC || (!result && entries->n == entries->capacity))
 			result = entries_grow(entries);
 	}
 	free(at);

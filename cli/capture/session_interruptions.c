@@ -28,8 +28,8 @@ static exit_status interruptions_select(struct session *session)
 	session->skel->rodata->kd_interruptions_wanted = wanted;
 	/* The map always exists: before Linux 6.8 the verifier also checks uncalled global
 	 * functions (2afae08c9dcb), and refuses a missing map. */
-	return session_room(session->skel->maps.kd_interruptions,
-			    wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
+	return session_map_resize(session->skel->maps.kd_interruptions,
+				  wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static int part_found(void *context, void *data, size_t size)

@@ -27,68 +27,68 @@
 
 /* --- Variables of the program for the locks that its threads waited for --- */
 
-#define MOST_ASKED 1024 /* unresolved addresses at a time */
+#define WANTED_MAX 1024 /* unresolved addresses at a time */
 #define MOST_KNOWN 8192
 /* Results are reused for this long: libraries come and go. */
 #define KNOWN_NS (60 * NSEC_PER_SEC)
 /* Time limit for a file system that does not answer, or a process that maps memory. */
 #define PATIENCE NSEC_PER_SEC
 
-struct known_place {
+struct known_location {
 	pid_t pid;
 	uint64_t start; /* of the process, as in its row: PIDs are reused */
 	uint64_t address;
-	struct data_place place;
+	struct data_location location;
 };
 
-struct lock_places {
+struct lock_locations {
 	struct signals *signals;
-	void *tree; /* of struct known_place */
+	void *tree; /* of struct known_location */
 	size_t n;
 	uint64_t since; /* CLOCK_MONOTONIC ns: of the oldest one */
-	struct known_place *asked[MOST_ASKED];
-	size_t n_asked;
+	struct known_location *wanted[WANTED_MAX];
+	size_t n_wanted;
 	bool gave_up;
 	pid_t kept; /* a killed child that has not ended; 0: none */
 };
 
-struct lock_places *lock_places_new(struct signals *signals)
+struct lock_locations *lock_locations_new(struct signals *signals)
 {
-	struct lock_places *places = calloc(1, sizeof(*places));
+	struct lock_locations *locations = calloc(1, sizeof(*locations));
 
-	if (places)
-		places->signals = signals;
-	return places;
+	if (locations)
+		locations->signals = signals;
+	return locations;
 }
 
-static void places_forget(struct lock_places *places)
+static void locations_forget(struct lock_locations *locations)
 {
-	tdestroy(places->tree, free);
-	places->tree = NULL;
-	places->n = 0;
-	places->gave_up = false;
+	tdestroy(locations->tree, free);
+	locations->tree = NULL;
+	locations->n = 0;
+	locations->gave_up = false;
 }
 
 /* True if a killed child still exists, blocked by a file system. */
-static bool child_is_kept(struct lock_places *places)
+static bool child_is_kept(struct lock_locations *locations)
 {
-	if (places->kept && waitpid(places->kept, NULL, WNOHANG))
-		places->kept = 0;
-	return places->kept;
+	if (locations->kept && waitpid(locations->kept, NULL, WNOHANG))
+		locations->kept = 0;
+	return locations->kept;
 }
 
-void lock_places_free(struct lock_places *places)
+void lock_locations_free(struct lock_locations *locations)
 {
-	if (!places)
+	if (!locations)
 		return;
-	places_forget(places);
-	child_is_kept(places);
-	free(places);
+	locations_forget(locations);
+	child_is_kept(locations);
+	free(locations);
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct known_place *x = a, *y = b;
+	const struct known_location *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -97,47 +97,47 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static int by_asked(const void *a, const void *b)
+static int by_wanted(const void *a, const void *b)
 {
-	return by_address(*(struct known_place *const *)a, *(struct known_place *const *)b);
+	return by_address(*(struct known_location *const *)a, *(struct known_location *const *)b);
 }
 
 /* Adds an address to look up, unless it is resolved. */
-static int place_ask(struct lock_places *places, const struct known_place *wanted)
+static int location_ask(struct lock_locations *locations, const struct known_location *wanted)
 {
-	struct known_place *known;
+	struct known_location *known;
 
-	if (tfind(wanted, &places->tree, by_address) || places->n_asked == MOST_ASKED)
+	if (tfind(wanted, &locations->tree, by_address) || locations->n_wanted == WANTED_MAX)
 		return 0;
 	known = malloc(sizeof(*known));
 	if (!known)
 		return -ENOMEM;
 	*known = *wanted;
-	if (!tsearch(known, &places->tree, by_address)) {
+	if (!tsearch(known, &locations->tree, by_address)) {
 		free(known);
 		return -ENOMEM;
 	}
-	places->n++;
-	places->asked[places->n_asked++] = known;
+	locations->n++;
+	locations->wanted[locations->n_wanted++] = known;
 	return 0;
 }
 
-static int place_take(struct lock_places *places, const struct known_place *wanted,
-		      struct lock_row *lock)
+static int location_take(struct lock_locations *locations, const struct known_location *wanted,
+			 struct lock_row *lock)
 {
-	struct known_place **found = tfind(wanted, &places->tree, by_address);
-	const struct data_place *place = found ? &(*found)->place : NULL;
+	struct known_location **found = tfind(wanted, &locations->tree, by_address);
+	const struct data_location *location = found ? &(*found)->location : NULL;
 
-	if (!place)
+	if (!location)
 		return 0;
-	lock->offset = place->offset;
-	return field_own(&lock->symbol, place->symbol, sizeof(place->symbol))
-		       ?: field_own(&lock->object, place->object, sizeof(place->object));
+	lock->offset = location->offset;
+	return field_own(&lock->symbol, location->symbol, sizeof(location->symbol))
+		       ?: field_own(&lock->object, location->object, sizeof(location->object));
 }
 
 /* Visits each lock of a live process. Nothing can be read of an ended one, and several threads
  * in one row may belong to several processes. */
-static int locks_each(struct lock_places *places, struct sample *sample, bool ask)
+static int locks_each(struct lock_locations *locations, struct sample *sample, bool ask)
 {
 	int error = 0;
 
@@ -147,7 +147,7 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 		for (size_t k = 0; k < thread->n_locks && !error; k++) {
 			struct lock_row *lock = &thread->locks[k];
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
-			const struct known_place wanted = {
+			const struct known_location wanted = {
 				.pid = thread->pid ? thread->pid : sample->pid,
 				.start = thread->process_start,
 				.address = is_kernel ? 0 : lock->address
@@ -156,91 +156,93 @@ static int locks_each(struct lock_places *places, struct sample *sample, bool as
 			if (thread->ended || thread->members > 1 || !lock->address ||
 			    (is_kernel && !lock->caller))
 				continue;
-			error = ask ? place_ask(places, &wanted)
-				    : place_take(places, &wanted, lock);
+			error = ask ? location_ask(locations, &wanted)
+				    : location_take(locations, &wanted, lock);
 		}
 	}
 	return error;
 }
 
 /* In the child, which reads the target's files. Addresses of a process come together. */
-static exit_status places_read(void *context, int socket)
+static exit_status locations_read(void *context, int socket)
 {
-	const struct lock_places *places = context;
-	struct data_query *queries = calloc(places->n_asked, sizeof(*queries));
+	const struct lock_locations *locations = context;
+	struct data_query *queries = calloc(locations->n_wanted, sizeof(*queries));
 
-	for (size_t i = 0, n; queries && i < places->n_asked; i += n) {
-		const struct known_place *first = places->asked[i];
+	for (size_t i = 0, n; queries && i < locations->n_wanted; i += n) {
+		const struct known_location *first = locations->wanted[i];
 
-		for (n = 0; i + n < places->n_asked && places->asked[i + n]->pid == first->pid &&
-			    places->asked[i + n]->start == first->start;
+		for (n = 0;
+		     i + n < locations->n_wanted && locations->wanted[i + n]->pid == first->pid &&
+		     locations->wanted[i + n]->start == first->start;
 		     n++)
-			queries[i + n].address = places->asked[i + n]->address;
+			queries[i + n].address = locations->wanted[i + n]->address;
 		data_find(first->pid, &queries[i], n);
 		for (size_t k = i; k < i + n; k++)
-			if (reader_send(socket, (uint32_t)k, &queries[k].place,
-					sizeof(queries[k].place), -1))
+			if (reader_send(socket, (uint32_t)k, &queries[k].location,
+					sizeof(queries[k].location), -1))
 				return EX_OSERR;
 	}
 	return queries ? 0 : EX_OSERR;
 }
 
 /* Results arrive sorted by address, like the requests. */
-static exit_status place_receive(void *context, struct packet *packet)
+static exit_status location_receive(void *context, struct packet *packet)
 {
-	const struct lock_places *places = context;
-	struct data_place *place;
+	const struct lock_locations *locations = context;
+	struct data_location *location;
 
 	if (packet->fd >= 0)
 		close(packet->fd);
-	if (packet->head.number >= places->n_asked || packet->size != sizeof(*place))
+	if (packet->head.number >= locations->n_wanted || packet->size != sizeof(*location))
 		return EX_OSERR;
-	place = &places->asked[packet->head.number]->place;
-	memcpy(place, packet->payload, sizeof(*place));
-	place->symbol[DATA_SYMBOL_LEN - 1] = '\0';
-	place->object[DATA_OBJECT_LEN - 1] = '\0';
+	location = &locations->wanted[packet->head.number]->location;
+	memcpy(location, packet->payload, sizeof(*location));
+	location->symbol[DATA_SYMBOL_LEN - 1] = '\0';
+	location->object[DATA_OBJECT_LEN - 1] = '\0';
 	return 0;
 }
 
-static void places_ask(struct lock_places *places)
+static void locations_ask(struct lock_locations *locations)
 {
 	const struct probe_reader reader = {
-		.run = places_read,
-		.take = place_receive,
-		.context = places,
-		.signals = places->signals,
+		.run = locations_read,
+		.take = location_receive,
+		.context = locations,
+		.signals = locations->signals,
 		.limit = PATIENCE,
 		.quiet = true,
 	};
 
-	qsort(places->asked, places->n_asked, sizeof(*places->asked), by_asked);
-	places->gave_up = reader_do(&reader, &places->kept);
+	qsort(locations->wanted, locations->n_wanted, sizeof(*locations->wanted), by_wanted);
+	locations->gave_up = reader_do(&reader, &locations->kept);
 }
 
-bool lock_places_gave_up(const struct lock_places *places)
+bool lock_locations_gave_up(const struct lock_locations *locations)
 {
-	return places->gave_up;
+	return locations->gave_up;
 }
 
-int lock_places_find(struct lock_places *places, struct sample *sample)
+int lock_locations_find(struct lock_locations *locations, struct sample *sample)
 {
 	uint64_t now = clock_monotonic();
-	bool kept = child_is_kept(places);
+	bool kept = child_is_kept(locations);
 	int error = 0;
 
-	if ((places->n > MOST_KNOWN && !places->gave_up) || now - places->since > KNOWN_NS) {
-		places_forget(places);
-		places->since = now;
+	if ((locations->n > MOST_KNOWN && !locations->gave_up) ||
+	    now - locations->since > KNOWN_NS) {
+		locations_forget(locations);
+		locations->since = now;
 	}
-	places->gave_up |= kept;
+	locations->gave_up |= kept;
 	do {
-		places->n_asked = 0;
-		if (!places->gave_up)
-			error = locks_each(places, sample, true);
-		if (places->n_asked)
-			places_ask(places);
-	} while (!error && places->n_asked == MOST_ASKED);
-	return error ? error : locks_each(places, sample, false);
+		locations->n_wanted = 0;
+		if (!locations->gave_up)
+			error = locks_each(locations, sample, true);
+		if (locations->n_wanted)
+			locations_ask(locations);
+	} while (!error && locations->n_wanted == WANTED_MAX);
+	return error ? error : locks_each(locations, sample, false);
 }
 
 /* --- Functions of the program that waited for locks: from stack copies to text --- */
@@ -255,7 +257,7 @@ struct caller_copy {
 
 struct lock_callers {
 	struct caller_copy *copies;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t before; /* numbers used by earlier samples: rows of threads that ended in a
 			  * window still open may have them */
 	uint64_t lost;
@@ -290,7 +292,7 @@ static int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t ad
 		callers->lost++;
 		return 0;
 	}
-	if (ARRAY_GROW(callers->copies, callers->n, callers->room))
+	if (ARRAY_GROW(callers->copies, callers->n, callers->capacity))
 		return -ENOMEM;
 	copy = &callers->copies[callers->n++];
 	*copy = (struct caller_copy){ .caller = *caller, .pid = pid };
@@ -508,19 +510,19 @@ static int locks_read(struct session *session, struct session_hash hash)
 const struct session_part locks_part = { .select = locks_select, .read = locks_read };
 
 /* Returns what a thread did until t, as in lock.bpf.h. */
-static struct kd_doing doing_until(const struct kd_thread *thread, uint64_t t)
+static struct kd_activity activity_until(const struct kd_thread *thread, uint64_t t)
 {
-	struct kd_doing doing = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
+	struct kd_activity activity = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
 	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
 	uint64_t so_far = t > thread->since ? t - thread->since : 0;
 
 	if (kd_is_running(state))
-		doing.running += t > thread->run_since ? t - thread->run_since : 0;
+		activity.running += t > thread->run_since ? t - thread->run_since : 0;
 	else if (kd_is_ready(state))
-		doing.ready += so_far;
+		activity.ready += so_far;
 	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
-		doing.asleep += so_far;
-	return doing;
+		activity.asleep += so_far;
+	return activity;
 }
 
 static uint64_t above(uint64_t now, uint64_t before)
@@ -549,14 +551,14 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 	if (locked->holder && locked->slot < view->slots &&
 	    view->threads[locked->slot].tid == locked->holder) {
 		struct kd_thread holder = view->threads[locked->slot];
-		struct kd_doing now = doing_until(&holder, view->end);
-		struct kd_doing *meanwhile = &waits.meanwhile;
+		struct kd_activity now = activity_until(&holder, view->end);
+		struct kd_activity *meanwhile = &waits.meanwhile;
 
 		meanwhile->running = above(now.running, locked->before.running);
 		meanwhile->ready = above(now.ready, locked->before.ready);
 		meanwhile->asleep = above(now.asleep, locked->before.asleep);
 		/* The read comes after the window's end, on a busy machine long after. */
-		doing_limit(meanwhile, ns);
+		activity_limit(meanwhile, ns);
 		if (meanwhile->asleep)
 			waits.slept_in = holder.state == KD_UNSEEN ? holder.seed_call
 								   : holder.slept_in;

@@ -23,20 +23,20 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 
 /* --- Variables of the program for the locks that its threads waited for --- */
 
-struct lock_places;
+struct lock_locations;
 
 /* Signals: see signals_wait(); not owned. Returns NULL without memory. */
-struct lock_places *lock_places_new(struct signals *signals);
+struct lock_locations *lock_locations_new(struct signals *signals);
 
 /* NULL is allowed. */
-void lock_places_free(struct lock_places *places);
+void lock_locations_free(struct lock_locations *locations);
 
 /* Completes lock rows of a finished sample. A child reads the mappings of a process. It is given
  * up if it takes too long: then the process is skipped for a while. Returns 0 or -ENOMEM. */
-int lock_places_find(struct lock_places *places, struct sample *sample);
+int lock_locations_find(struct lock_locations *locations, struct sample *sample);
 
 /* True if that was given up: other readers of the same files would block too. */
-bool lock_places_gave_up(const struct lock_places *places);
+bool lock_locations_gave_up(const struct lock_locations *locations);
 
 /* --- Functions of the program that waited for locks: from stack copies to text --- */
 

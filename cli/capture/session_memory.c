@@ -55,7 +55,7 @@ void session_unmap(struct session *session)
 	}
 }
 
-exit_status session_room(struct bpf_map *map, uint64_t entries)
+exit_status session_map_resize(struct bpf_map *map, uint64_t entries)
 {
 	int error = entries > UINT32_MAX ? -E2BIG
 					 : bpf_map__set_max_entries(map, (uint32_t)entries);
@@ -157,19 +157,19 @@ int queue_take(int fd, uint32_t *number)
 
 exit_status tids_select(struct kernel_delay *skel, uint32_t slots)
 {
-	uint32_t room = 1U << KD_TID_BITS;
+	uint32_t capacity = 1U << KD_TID_BITS;
 
-	while (room < slots * FRONTS_PER_SLOT)
-		room *= 2;
-	skel->rodata->kd_tid_room = room;
-	return session_room(skel->maps.kd_tids, 2 * slots + KD_TID_MARKS)
-		       ?: session_room(skel->maps.kd_tid_fronts, room);
+	while (capacity < slots * FRONTS_PER_SLOT)
+		capacity *= 2;
+	skel->rodata->kd_tid_fronts_size = capacity;
+	return session_map_resize(skel->maps.kd_tids, 2 * slots + KD_TID_MARKS)
+		       ?: session_map_resize(skel->maps.kd_tid_fronts, capacity);
 }
 
 int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot)
 {
 	int tids = bpf_map__fd(skel->maps.kd_tids), fronts = bpf_map__fd(skel->maps.kd_tid_fronts);
-	uint32_t key = (uint32_t)tid, index = key & (skel->rodata->kd_tid_room - 1);
+	uint32_t key = (uint32_t)tid, index = key & (skel->rodata->kd_tid_fronts_size - 1);
 	uint16_t upper = (uint16_t)((key >> KD_TID_BITS) + 1);
 	struct kd_tid_front front;
 
@@ -207,27 +207,27 @@ void session_slot_free(struct session *session, uint32_t slot)
 /* --- Histograms of durations on the BPF side, if any --- */
 
 /* For a slot's thread: runs, waits, and some system calls. */
-#define ROOM_PER_SLOT 8
-#define ROOM_MAX 32768 /* 84 MB per bank */
+#define CAPACITY_PER_SLOT 8
+#define CAPACITY_MAX 32768 /* 84 MB per bank */
 
 struct histograms {
 	struct kd_histogram_set *sets; /* by slot */
 	struct kd_histogram *memory;   /* room of them per bank */
-	uint32_t room;                 /* 0: none */
+	uint32_t capacity;             /* 0: none */
 };
 
 static exit_status histograms_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
-	uint32_t room = session->slots * ROOM_PER_SLOT;
+	uint32_t capacity = session->slots * CAPACITY_PER_SLOT;
 
 	if (!session->config->histograms)
 		return 0;
-	room = room < ROOM_MAX ? room : ROOM_MAX;
-	session->histograms->room = skel->rodata->kd_histogram_room = room;
-	return session_room(skel->maps.kd_histogram_sets, session->slots)
-		       ?: session_room(skel->maps.kd_histograms, session->banks * room)
-		       ?: session_room(skel->maps.kd_free_histograms, room);
+	capacity = capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
+	session->histograms->capacity = skel->rodata->kd_histograms_max = capacity;
+	return session_map_resize(skel->maps.kd_histogram_sets, session->slots)
+		       ?: session_map_resize(skel->maps.kd_histograms, session->banks * capacity)
+		       ?: session_map_resize(skel->maps.kd_free_histograms, capacity);
 }
 
 static int free_list(const struct session *session)
@@ -239,13 +239,13 @@ static exit_status histograms_attach(struct session *session)
 {
 	struct histograms *histograms = session->histograms;
 
-	if (!histograms->room)
+	if (!histograms->capacity)
 		return 0;
 	histograms->sets = session_map(session, session->skel->maps.kd_histogram_sets);
 	histograms->memory = session_map(session, session->skel->maps.kd_histograms);
 	if (!histograms->sets || !histograms->memory)
 		return EX_OSERR;
-	for (uint32_t index = 1; index < histograms->room; index++) {
+	for (uint32_t index = 1; index < histograms->capacity; index++) {
 		if (queue_put(free_list(session), index)) {
 			log_error("cannot fill the list of free histograms: %s", strerror(errno));
 			return EX_OSERR;
@@ -257,7 +257,7 @@ static exit_status histograms_attach(struct session *session)
 static struct kd_histogram *histogram_of(const struct histograms *histograms, uint32_t bank,
 					 uint32_t index)
 {
-	return &histograms->memory[(size_t)bank * histograms->room + index];
+	return &histograms->memory[(size_t)bank * histograms->capacity + index];
 }
 
 int session_histogram(const struct session *session, const struct session_view *view, uint32_t slot,
@@ -268,10 +268,10 @@ int session_histogram(const struct session *session, const struct session_view *
 	uint32_t index;
 	int error = 0;
 
-	if (!histograms->room)
+	if (!histograms->capacity)
 		return 0;
 	index = histograms->sets[slot].of[kind];
-	if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+	if (index == KD_HISTOGRAM_NONE || index >= histograms->capacity)
 		return 0;
 	histogram = histogram_of(histograms, view->bank, index);
 	if (histogram->gen != view->gen)
@@ -288,7 +288,7 @@ int session_histogram(const struct session *session, const struct session_view *
 int session_histogram_add(const struct session *session, struct distribution *distribution,
 			  uint64_t ns)
 {
-	if (!session->histograms->room)
+	if (!session->histograms->capacity)
 		return 0;
 	return distribution_add(distribution, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
@@ -297,13 +297,13 @@ static void histograms_free_slot(struct session *session, uint32_t slot)
 {
 	struct histograms *histograms = session->histograms;
 
-	if (!histograms->room)
+	if (!histograms->capacity)
 		return;
 	for (uint32_t kind = 0; kind < KD_HISTOGRAMS; kind++) {
 		uint32_t index = histograms->sets[slot].of[kind];
 
 		histograms->sets[slot].of[kind] = KD_HISTOGRAM_NONE;
-		if (index == KD_HISTOGRAM_NONE || index >= histograms->room)
+		if (index == KD_HISTOGRAM_NONE || index >= histograms->capacity)
 			continue;
 		for (uint32_t bank = 0; bank < session->banks; bank++)
 			histogram_of(histograms, bank, index)->gen = 0;

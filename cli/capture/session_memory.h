@@ -20,7 +20,7 @@ void *session_map(struct session *session, const struct bpf_map *map);
 void session_unmap(struct session *session);
 
 /* Before loading: sets a map's size. Returns 0, or EX_OSERR after printing what failed. */
-exit_status session_room(struct bpf_map *map, uint64_t entries);
+exit_status session_map_resize(struct bpf_map *map, uint64_t entries);
 
 /* Keeps variables of a loaded object, which libbpf has mapped, from children too. */
 void session_memory_keep(struct bpf_object *object);
@@ -37,7 +37,7 @@ int queue_take(int fd, uint32_t *number);
 
 /* --- From TIDs to slots, see bpf/target.bpf.h --- */
 
-/* Before loading: sets the size for this many slots. Returns as session_room() does. */
+/* Before loading: sets the size for this many slots. Returns as session_map_resize() does. */
 exit_status tids_select(struct kernel_delay *skel, uint32_t slots);
 
 /* Before the BPF side does so itself: makes a TID lead to this slot, or mark; KD_SLOT_FREE: to

@@ -84,14 +84,14 @@ struct session {
 	struct interruption_ring *interruption_ring;
 	struct recorder *recorder;
 	struct resources *resources;
-	struct several *several;
+	struct process_set *process_set;
 	struct tracing *tracing;
 	struct triggers *triggers;
 };
 
 extern const struct session_part bare_part, classes_part, counters_part, culprits_part, entry_part,
 	faults_part, files_part, filter_part, histograms_part, interruptions_part, locks_part,
-	movers_part, recorder_part, resources_part, several_part, steal_part, stops_part,
+	movers_part, recorder_part, resources_part, process_set_part, steal_part, stops_part,
 	tracing_part, triggers_part;
 
 /* --- Calls to all parts --- */

@@ -36,7 +36,7 @@
 /* Folding pays off from this many ended ones. */
 #define FOLD_LEAST 256
 
-struct several {
+struct process_set {
 	struct kernel_delay *skel; /* NULL: the target is one process */
 	const struct processes *rules;
 	struct process_describer describer;
@@ -50,35 +50,35 @@ struct several {
 	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
 	bool lists_newcomers;
 	pid_t *newcomers; /* not taken yet */
-	size_t n_newcomers, room_newcomers;
+	size_t n_newcomers, capacity_newcomers;
 };
 
-static int newcomer_add(struct several *several, pid_t pid)
+static int newcomer_add(struct process_set *set, pid_t pid)
 {
 	int error;
 
-	if (!several->lists_newcomers)
+	if (!set->lists_newcomers)
 		return 0;
-	error = ARRAY_GROW(several->newcomers, several->n_newcomers, several->room_newcomers);
+	error = ARRAY_GROW(set->newcomers, set->n_newcomers, set->capacity_newcomers);
 	if (!error)
-		several->newcomers[several->n_newcomers++] = pid;
+		set->newcomers[set->n_newcomers++] = pid;
 	return error;
 }
 
-size_t several_newcomers(struct several *several, pid_t *pids, size_t room)
+size_t process_set_newcomers(struct process_set *set, pid_t *pids, size_t capacity)
 {
-	size_t n = several->n_newcomers < room ? several->n_newcomers : room;
+	size_t n = set->n_newcomers < capacity ? set->n_newcomers : capacity;
 
-	several->n_newcomers -= n;
+	set->n_newcomers -= n;
 	if (n)
-		memcpy(pids, &several->newcomers[several->n_newcomers], n * sizeof(*pids));
+		memcpy(pids, &set->newcomers[set->n_newcomers], n * sizeof(*pids));
 	return n;
 }
 
-static exit_status several_select(struct session *session)
+static exit_status process_set_select(struct session *session)
 {
 	const struct processes *processes = session->config->processes;
-	struct several *several = session->several;
+	struct process_set *set = session->process_set;
 	struct kernel_delay *skel = session->skel;
 	bool many = !processes_is_one(processes);
 	int status;
@@ -87,66 +87,66 @@ static exit_status several_select(struct session *session)
 	bpf_program__set_autoload(skel->progs.kd_group_attach, many && processes->in_group);
 	if (!many)
 		return 0;
-	several->skel = skel;
-	several->rules = processes;
-	several->describer.arguments = processes->show_arguments;
-	several->fold_at = FOLD_LEAST;
-	several->lists_newcomers = session->config->everywhere;
+	set->skel = skel;
+	set->rules = processes;
+	set->describer.arguments = processes->show_arguments;
+	set->fold_at = FOLD_LEAST;
+	set->lists_newcomers = session->config->everywhere;
 	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;
 	skel->rodata->kd_self = (uint32_t)getpid();
 	skel->rodata->kd_follow_fork = processes->follow_fork;
-	status = session_room(skel->maps.kd_processes, KD_PROCESSES)
-			 ?: session_room(skel->maps.kd_replaced, KD_REPLACED);
+	status = session_map_resize(skel->maps.kd_processes, KD_PROCESSES)
+			 ?: session_map_resize(skel->maps.kd_replaced, KD_REPLACED);
 	return !status && processes->in_group ? group_select(skel, &processes->group) : status;
 }
 
 /* Tells of one that is there already. Returns 0, -EEXIST if the kernel side has it by itself,
  * -E2BIG if that has no room for it, or another negative errno. */
-static int process_tell(const struct several *several, pid_t pid)
+static int process_tell(const struct process_set *set, pid_t pid)
 {
 	static const struct kd_process since_ever = { .mapped_at = 1 };
-	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	int fd = bpf_map__fd(set->skel->maps.kd_processes);
 
 	return bpf_map_update_elem(fd, &pid, &since_ever, BPF_NOEXIST) ? -errno : 0;
 }
 
 /* One that was chosen, unless it has ended and its PID is another's. */
-static int chosen_seed(struct several *several, const struct process *process)
+static int chosen_seed(struct process_set *set, const struct process *process)
 {
 	struct proc_stat now;
-	int error = process_tell(several, process->pid);
+	int error = process_tell(set, process->pid);
 
 	if (error)
 		return error == -EEXIST ? 0 : error;
 	if (proc_stat_read(&now, process->pid) && now.threads && now.started == process->started)
-		return member_get(&several->members, process->pid, 0) ? 0 : -ENOMEM;
-	bpf_map_delete_elem(bpf_map__fd(several->skel->maps.kd_processes), &process->pid);
+		return member_get(&set->members, process->pid, 0) ? 0 : -ENOMEM;
+	bpf_map_delete_elem(bpf_map__fd(set->skel->maps.kd_processes), &process->pid);
 	return 0;
 }
 
 /* Adds the cgroup's processes, of which there may be more by now. *more: the BPF side lacked
  * one. *lost: how many did not fit. */
-static int group_seed(struct several *several, bool *more, uint64_t *lost)
+static int group_seed(struct process_set *set, bool *more, uint64_t *lost)
 {
 	size_t n;
 	pid_t *pids;
-	int error = group_processes(&several->rules->group, &pids, &n), failed;
+	int error = group_processes(&set->rules->group, &pids, &n), failed;
 
 	*more = false;
 	*lost = 0;
 	for (size_t i = 0; i < n && !error; i++) {
-		if (member_find(&several->members, pids[i], 0) ||
-		    (!processes_have(several->rules, pids[i]) && !target_can_be(pids[i])))
+		if (member_find(&set->members, pids[i], 0) ||
+		    (!processes_have(set->rules, pids[i]) && !target_can_be(pids[i])))
 			continue;
-		failed = process_tell(several, pids[i]);
+		failed = process_tell(set, pids[i]);
 		if (failed == -E2BIG)
 			++*lost;
 		else if (failed && failed != -EEXIST)
 			error = failed;
-		else if (!failed && !member_get(&several->members, pids[i], 0))
+		else if (!failed && !member_get(&set->members, pids[i], 0))
 			error = -ENOMEM;
-		else if (!failed && !processes_have(several->rules, pids[i]))
-			error = newcomer_add(several, pids[i]);
+		else if (!failed && !processes_have(set->rules, pids[i]))
+			error = newcomer_add(set, pids[i]);
 		*more |= !failed;
 	}
 	free(pids);
@@ -155,23 +155,23 @@ static int group_seed(struct several *several, bool *more, uint64_t *lost)
 
 /* Tells the kernel side which processes there are: when the programs are attached, and before
  * threads get their slots, so that no process is left out that is born meanwhile. */
-static exit_status several_attach(struct session *session)
+static exit_status process_set_attach(struct session *session)
 {
-	struct several *several = session->several;
-	bool more = several->skel && several->rules->in_group;
+	struct process_set *set = session->process_set;
+	bool more = set->skel && set->rules->in_group;
 	uint64_t lost = 0;
 	int error = 0;
 
-	if (!several->skel)
+	if (!set->skel)
 		return 0;
-	several->members.epoch = session->epoch;
-	for (size_t i = 0; i < several->rules->n && !more && !error; i++)
-		error = chosen_seed(several, &several->rules->all[i]);
+	set->members.epoch = session->epoch;
+	for (size_t i = 0; i < set->rules->n && !more && !error; i++)
+		error = chosen_seed(set, &set->rules->all[i]);
 	/* Again, as one that had been read may have had a child before it was told. */
 	while (more && !error)
-		error = group_seed(several, &more, &lost);
+		error = group_seed(set, &more, &lost);
 	if (lost)
-		__atomic_fetch_add(&several->skel->bss->kd_losses[KD_LOSS_THREADS], lost,
+		__atomic_fetch_add(&set->skel->bss->kd_losses[KD_LOSS_THREADS], lost,
 				   __ATOMIC_RELAXED);
 	if (!error)
 		return 0;
@@ -186,31 +186,31 @@ static exit_status several_attach(struct session *session)
 }
 
 /* Reads the BPF side's entry for a process. Returns 0 or a negative errno. */
-static int process_look(struct several *several, pid_t pid, const struct kd_process *now)
+static int process_look(struct process_set *set, pid_t pid, const struct kd_process *now)
 {
-	struct member *known = member_get(&several->members, pid, now->began);
+	struct member *known = member_get(&set->members, pid, now->began);
 
 	if (!known)
 		return -ENOMEM;
-	if (now->joined && !known->joined && newcomer_add(several, pid))
+	if (now->joined && !known->joined && newcomer_add(set, pid))
 		return -ENOMEM;
 	known->joined = now->joined;
 	if (now->execs != known->execs)
-		member_renew(&several->members, known);
+		member_renew(&set->members, known);
 	known->execs = now->execs;
 	if (now->ended) {
 		if (*now->comm) /* the newest: it may have called execve */
 			memcpy(known->row.name, now->comm, sizeof(known->row.name));
-		member_end(&several->members, known, now->ended);
+		member_end(&set->members, known, now->ended);
 	}
 	return 0;
 }
 
 /* What was read of its PID is not of another process, nor of one that is ending, and whose title is
  * gone. */
-static bool is_unchanged(const struct several *several, const struct member *known)
+static bool is_unchanged(const struct process_set *set, const struct member *known)
 {
-	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	int fd = bpf_map__fd(set->skel->maps.kd_processes);
 	uint32_t key = (uint32_t)known->pid;
 	struct kd_process now;
 
@@ -219,48 +219,48 @@ static bool is_unchanged(const struct several *several, const struct member *kno
 }
 
 /* Else it keeps the last that is known. */
-static void known_describe(struct several *several, struct member *known)
+static void known_describe(struct process_set *set, struct member *known)
 {
 	struct process_row row = known->row;
 	char id[CONTAINER_ID + 1];
 
 	memcpy(id, known->id, sizeof(id));
-	process_describe(&several->describer, &row, id, known->pid);
-	if (is_unchanged(several, known)) {
+	process_describe(&set->describer, &row, id, known->pid);
+	if (is_unchanged(set, known)) {
 		known->row = row;
 		memcpy(known->id, id, sizeof(id));
 	}
-	member_described(&several->members, known);
+	member_described(&set->members, known);
 }
 
-static void known_name(struct several *several, struct member *known)
+static void known_name(struct process_set *set, struct member *known)
 {
 	struct process_row row = known->row;
 
 	process_name(&row, known->pid);
-	if (is_unchanged(several, known))
+	if (is_unchanged(set, known))
 		known->row = row;
 }
 
 /* Some of those that have not been: a window that is to be closed does not wait for all. New ones
  * are the first; one that ends before it is looked at has its name from the kernel side. */
-static void living_describe(struct several *several)
+static void living_describe(struct process_set *set)
 {
 	size_t left = DESCRIBED_AT_ONCE;
 
-	for (struct member *known = several->members.living;
-	     known && several->members.plain && left; known = known->next) {
+	for (struct member *known = set->members.living; known && set->members.plain && left;
+	     known = known->next) {
 		if (known->is_described)
 			continue;
-		known_describe(several, known);
+		known_describe(set, known);
 		left--;
 	}
 }
 
 /* An end that the kernel side did not tell of: some kernels hide tasks from tracing. */
-static void known_check(struct several *several, struct member *known)
+static void known_check(struct process_set *set, struct member *known)
 {
-	int fd = bpf_map__fd(several->skel->maps.kd_processes);
+	int fd = bpf_map__fd(set->skel->maps.kd_processes);
 	uint32_t key = (uint32_t)known->pid;
 	struct kd_process now;
 
@@ -268,33 +268,33 @@ static void known_check(struct several *several, struct member *known)
 		return;
 	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != known->began))
 		return; /* it has told by now: the next look reads it */
-	member_end(&several->members, known, clock_monotonic() - several->skel->rodata->kd_epoch);
+	member_end(&set->members, known, clock_monotonic() - set->skel->rodata->kd_epoch);
 	bpf_map_delete_elem(fd, &key);
 }
 
-static void living_check(struct several *several)
+static void living_check(struct process_set *set)
 {
 	struct member *next;
 
-	for (struct member *known = several->members.living; known; known = next) {
+	for (struct member *known = set->members.living; known; known = next) {
 		next = known->next;
-		known_check(several, known);
+		known_check(set, known);
 	}
 }
 
 /* Reads all entries of the BPF side, and removes ended ones. */
-static int table_read(struct several *several)
+static int table_read(struct process_set *set)
 {
-	int fd = bpf_map__fd(several->skel->maps.kd_processes);
-	int replaced = bpf_map__fd(several->skel->maps.kd_replaced), error = 0;
+	int fd = bpf_map__fd(set->skel->maps.kd_processes);
+	int replaced = bpf_map__fd(set->skel->maps.kd_replaced), error = 0;
 	uint32_t *keys = NULL;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 	struct kd_process now;
 
 	while (!error && !bpf_map_lookup_and_delete_elem(replaced, NULL, &now))
-		error = process_look(several, (pid_t)now.tgid, &now);
+		error = process_look(set, (pid_t)now.tgid, &now);
 	while (!error && n < KD_PROCESSES) {
-		error = ARRAY_GROW(keys, n, room);
+		error = ARRAY_GROW(keys, n, capacity);
 		if (error || bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
 			break;
 		n++;
@@ -302,7 +302,7 @@ static int table_read(struct several *several)
 	for (size_t i = 0; i < n && !error; i++) {
 		if (bpf_map_lookup_elem(fd, &keys[i], &now))
 			continue;
-		error = process_look(several, (pid_t)keys[i], &now);
+		error = process_look(set, (pid_t)keys[i], &now);
 		if (now.ended)
 			bpf_map_delete_elem(fd, &keys[i]);
 	}
@@ -310,40 +310,40 @@ static int table_read(struct several *several)
 	return error;
 }
 
-bool several_joined(struct several *several)
+bool process_set_joined(struct process_set *set)
 {
 	uint32_t joins;
 
-	if (!several->skel)
+	if (!set->skel)
 		return false;
-	joins = __atomic_load_n(&several->skel->bss->kd_processes_joined, __ATOMIC_ACQUIRE);
-	if (joins != several->joins) {
-		several->joins = joins;
-		several->revisit_at = clock_monotonic() + REVISIT_NS;
+	joins = __atomic_load_n(&set->skel->bss->kd_processes_joined, __ATOMIC_ACQUIRE);
+	if (joins != set->joins) {
+		set->joins = joins;
+		set->revisit_at = clock_monotonic() + REVISIT_NS;
 		return true;
 	}
-	if (!several->revisit_at || clock_monotonic() < several->revisit_at)
+	if (!set->revisit_at || clock_monotonic() < set->revisit_at)
 		return false;
-	several->revisit_at = 0;
+	set->revisit_at = 0;
 	return true;
 }
 
-int several_look(struct several *several)
+int process_set_look(struct process_set *set)
 {
 	uint32_t changes;
 	int error = 0;
 
-	if (!several->skel)
+	if (!set->skel)
 		return 0;
-	changes = __atomic_load_n(&several->skel->bss->kd_processes_changed, __ATOMIC_ACQUIRE);
-	if (changes != several->changes)
-		error = table_read(several);
-	several->changes = changes;
-	living_describe(several);
-	if (clock_monotonic() < several->checked_at + CHECK_NS)
+	changes = __atomic_load_n(&set->skel->bss->kd_processes_changed, __ATOMIC_ACQUIRE);
+	if (changes != set->changes)
+		error = table_read(set);
+	set->changes = changes;
+	living_describe(set);
+	if (clock_monotonic() < set->checked_at + CHECK_NS)
 		return error;
-	several->checked_at = clock_monotonic();
-	living_check(several);
+	set->checked_at = clock_monotonic();
+	living_check(set);
 	return error;
 }
 
@@ -357,33 +357,34 @@ static bool group_is_there(const struct control_group *group)
 
 pid_t session_visited(const struct session *session)
 {
-	return several_are(session->several) ? 0 : session->config->tgid;
+	return process_set_is_used(session->process_set) ? 0 : session->config->tgid;
 }
 
-bool several_are(const struct several *several)
+bool process_set_is_used(const struct process_set *set)
 {
-	return several->skel;
+	return set->skel;
 }
 
-bool several_go_on(const struct several *several)
+bool process_set_go_on(const struct process_set *set)
 {
-	return !several->skel || several->members.alive ||
-	       (several->rules->in_group && group_is_there(&several->rules->group));
+	return !set->skel || set->members.alive ||
+	       (set->rules->in_group && group_is_there(&set->rules->group));
 }
 
 struct collecting {
-	struct several *several;
+	struct process_set *set;
 	const struct session_view *view;
 	struct sample *sample;
 	uint64_t since;       /* processes that ended earlier belong to no window */
 	struct member **over; /* processes to forget */
-	size_t n_over, room_over, room;
+	size_t n_over, capacity_over, capacity;
 	int error;
 };
 
 static void over_add(struct collecting *collecting, struct member *known)
 {
-	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over, collecting->room_over);
+	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over,
+				       collecting->capacity_over);
 	if (!collecting->error)
 		collecting->over[collecting->n_over++] = known;
 }
@@ -394,7 +395,8 @@ static void row_add(struct collecting *collecting, const struct member *known)
 	struct sample *sample = collecting->sample;
 	struct process_row *row;
 
-	collecting->error = ARRAY_GROW(sample->processes, sample->n_processes, collecting->room);
+	collecting->error = ARRAY_GROW(sample->processes, sample->n_processes,
+				       collecting->capacity);
 	if (collecting->error)
 		return;
 	row = &sample->processes[sample->n_processes++];
@@ -407,35 +409,35 @@ static void row_add(struct collecting *collecting, const struct member *known)
 static void collecting_walk(struct collecting *collecting,
 			    void (*visit)(const void *node, VISIT order, void *collecting))
 {
-	struct several *several = collecting->several;
+	struct process_set *set = collecting->set;
 
-	twalk_r(several->members.by_identity, visit, collecting);
+	twalk_r(set->members.by_identity, visit, collecting);
 	for (size_t i = 0; i < collecting->n_over; i++)
-		member_forget(&several->members, collecting->over[i]);
+		member_forget(&set->members, collecting->over[i]);
 	free(collecting->over);
-	several->fold_at = several->members.ended + several->n_folded + FOLD_LEAST;
+	set->fold_at = set->members.ended + set->n_folded + FOLD_LEAST;
 }
 
 /* --- Folding --- */
 
-bool several_fold_due(const struct several *several)
+bool process_set_fold_due(const struct process_set *set)
 {
-	return several->skel && several->members.ended >= several->fold_at;
+	return set->skel && set->members.ended >= set->fold_at;
 }
 
-void several_keep(struct several *several, const struct kd_thread *thread)
+void process_set_keep(struct process_set *set, const struct kd_thread *thread)
 {
-	struct member *known = member_find(&several->members, (pid_t)thread->tgid,
+	struct member *known = member_find(&set->members, (pid_t)thread->tgid,
 					   thread->process_began);
 
 	if (known)
 		known->is_kept = true;
 }
 
-void several_use(struct several *several, const struct thread_row *thread)
+void process_set_use(struct process_set *set, const struct thread_row *thread)
 {
-	uint64_t began = member_began(&several->members, thread->process_start);
-	struct member *known = member_find(&several->members, thread->pid, began);
+	uint64_t began = member_began(&set->members, thread->process_start);
+	struct member *known = member_find(&set->members, thread->pid, began);
 
 	if (known)
 		known->is_used = true;
@@ -460,43 +462,43 @@ static void known_fold(const void *node, VISIT visit, void *collecting_)
 }
 
 /* Moves folded processes of the window into the sample; forgets those of a window never read. */
-static void folded_move(struct several *several, const struct session_view *view,
+static void folded_move(struct process_set *set, const struct session_view *view,
 			struct sample *sample)
 {
-	if (several->folded_gen != view->gen)
-		several_fold_forget(several);
-	sample->processes = several->folded;
-	sample->n_processes = several->n_folded;
-	several->folded = NULL;
-	several->n_folded = 0;
+	if (set->folded_gen != view->gen)
+		process_set_fold_forget(set);
+	sample->processes = set->folded;
+	sample->n_processes = set->n_folded;
+	set->folded = NULL;
+	set->n_folded = 0;
 }
 
-int several_fold_begin(struct several *several, const struct session_view *view,
-		       struct sample *sample)
+int process_set_fold_begin(struct process_set *set, const struct session_view *view,
+			   struct sample *sample)
 {
-	struct collecting collecting = { .several = several, .view = view, .sample = sample };
+	struct collecting collecting = { .set = set, .view = view, .sample = sample };
 
-	folded_move(several, view, sample);
-	several->folded_gen = view->gen;
-	collecting.room = sample->n_processes;
+	folded_move(set, view, sample);
+	set->folded_gen = view->gen;
+	collecting.capacity = sample->n_processes;
 	collecting_walk(&collecting, known_fold);
 	return collecting.error;
 }
 
-void several_fold_end(struct several *several, struct sample *sample)
+void process_set_fold_end(struct process_set *set, struct sample *sample)
 {
-	several->folded = sample->processes;
-	several->n_folded = sample->n_processes;
-	several->fold_at = several->members.ended + several->n_folded + FOLD_LEAST;
+	set->folded = sample->processes;
+	set->n_folded = sample->n_processes;
+	set->fold_at = set->members.ended + set->n_folded + FOLD_LEAST;
 	sample->processes = NULL;
 	sample->n_processes = 0;
 }
 
-void several_fold_forget(struct several *several)
+void process_set_fold_forget(struct process_set *set)
 {
-	free(several->folded);
-	several->folded = NULL;
-	several->n_folded = 0;
+	free(set->folded);
+	set->folded = NULL;
+	set->n_folded = 0;
 }
 
 /* --- A sample --- */
@@ -505,7 +507,7 @@ static void known_collect(const void *node, VISIT visit, void *collecting_)
 {
 	struct member *known = *(struct member *const *)node;
 	struct collecting *collecting = collecting_;
-	struct several *several = collecting->several;
+	struct process_set *set = collecting->set;
 
 	if ((visit != postorder && visit != leaf) || collecting->error)
 		return;
@@ -515,35 +517,35 @@ static void known_collect(const void *node, VISIT visit, void *collecting_)
 		return;
 	}
 	known->is_used = false;
-	if (!known->ended && (several->members.alive <= TITLES_FRESH || !known->is_described))
-		known_describe(several, known);
+	if (!known->ended && (set->members.alive <= TITLES_FRESH || !known->is_described))
+		known_describe(set, known);
 	else if (!known->ended)
-		known_name(several, known);
+		known_name(set, known);
 	row_add(collecting, known);
 }
 
-int several_collect(struct several *several, const struct session_view *view, uint64_t since,
-		    struct sample *sample)
+int process_set_collect(struct process_set *set, const struct session_view *view, uint64_t since,
+			struct sample *sample)
 {
 	struct collecting collecting = {
-		.several = several, .view = view, .sample = sample, .since = since
+		.set = set, .view = view, .sample = sample, .since = since
 	};
 	struct member *known;
 	int error;
 
-	if (!several->skel)
+	if (!set->skel)
 		return 0;
-	error = several_look(several);
-	folded_move(several, view, sample);
+	error = process_set_look(set);
+	folded_move(set, view, sample);
 	processes_sort_rows(sample);
-	collecting.room = sample->n_processes;
+	collecting.capacity = sample->n_processes;
 	for (size_t i = 0; i < sample->n_threads && !error; i++) {
 		const struct thread_row *thread = &sample->threads[i];
 
 		if (process_of(sample, thread))
 			continue; /* it is folded */
-		known = member_get(&several->members, thread->pid,
-				   member_began(&several->members, thread->process_start));
+		known = member_get(&set->members, thread->pid,
+				   member_began(&set->members, thread->process_start));
 		if (known)
 			known->is_used = true;
 		else
@@ -554,18 +556,18 @@ int several_collect(struct several *several, const struct session_view *view, ui
 	return collecting.error;
 }
 
-static void several_close(struct session *session)
+static void process_set_close(struct session *session)
 {
-	struct several *several = session->several;
+	struct process_set *set = session->process_set;
 
-	several_fold_forget(several);
-	members_clear(&several->members);
-	free(several->newcomers);
+	process_set_fold_forget(set);
+	members_clear(&set->members);
+	free(set->newcomers);
 }
 
-const struct session_part several_part = {
-	SESSION_STATE(several),
-	.select = several_select,
-	.attach = several_attach,
-	.close = several_close,
+const struct session_part process_set_part = {
+	SESSION_STATE(process_set),
+	.select = process_set_select,
+	.attach = process_set_attach,
+	.close = process_set_close,
 };

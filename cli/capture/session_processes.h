@@ -10,24 +10,24 @@
 #include "cli/model/sample.h"
 #include "session_types.h"
 
-struct several;
+struct process_set;
 
 /* Reads which processes began and ended. Returns 0 or a negative errno. */
-int several_look(struct several *several);
+int process_set_look(struct process_set *set);
 
 /* True if processes moved into the cgroup since the last call: the iterator should visit their
  * threads (KD_VISIT_JOIN). True again when those too young for that are old enough. */
-bool several_joined(struct several *several);
+bool process_set_joined(struct process_set *set);
 
 /* Takes up to room PIDs of new processes of the target that are no children of its processes;
  * execve is not reported. Returns how many. Only in runs with triggers in files. */
-size_t several_newcomers(struct several *several, pid_t *pids, size_t room);
+size_t process_set_newcomers(struct process_set *set, pid_t *pids, size_t capacity);
 
 /* False if the target is one process: then none of these does anything. */
-bool several_are(const struct several *several);
+bool process_set_is_used(const struct process_set *set);
 
 /* False if the target has ended. */
-bool several_go_on(const struct several *several);
+bool process_set_go_on(const struct process_set *set);
 
 /* Processes may come and go by the thousand in a window. True if so many have ended that they
  * should be folded, which then takes some steps: those of which a thread has not been read yet are
@@ -35,20 +35,21 @@ bool several_go_on(const struct several *several);
  * out, and the used ones of them are moved into the sample, which has none, with what was folded
  * before. Without a window (its generation is 0) none may be used. The caller adds their
  * threads, calls processes_fold_open() and takes the threads back; the processes are then kept as
- * they are. several_fold_begin() returns 0 or -ENOMEM; in any case the caller clears the sample. */
-bool several_fold_due(const struct several *several);
-void several_keep(struct several *several, const struct kd_thread *thread);
-void several_use(struct several *several, const struct thread_row *thread);
-int several_fold_begin(struct several *several, const struct session_view *view,
-		       struct sample *sample);
-void several_fold_end(struct several *several, struct sample *sample);
+ * they are. process_set_fold_begin() returns 0 or -ENOMEM; in any case the caller clears the
+ * sample. */
+bool process_set_fold_due(const struct process_set *set);
+void process_set_keep(struct process_set *set, const struct kd_thread *thread);
+void process_set_use(struct process_set *set, const struct thread_row *thread);
+int process_set_fold_begin(struct process_set *set, const struct session_view *view,
+			   struct sample *sample);
+void process_set_fold_end(struct process_set *set, struct sample *sample);
 
 /* Forgets what was folded, as its window is not read. */
-void several_fold_forget(struct several *several);
+void process_set_fold_forget(struct process_set *set);
 
 /* Adds the processes of a sample's threads to it, and forgets those that ended before a time, as
  * no window has them any more. Returns 0 or -ENOMEM. */
-int several_collect(struct several *several, const struct session_view *view, uint64_t since,
-		    struct sample *sample);
+int process_set_collect(struct process_set *set, const struct session_view *view, uint64_t since,
+			struct sample *sample);
 
 #endif

@@ -29,14 +29,14 @@ static exit_status recorder_select(struct session *session)
 		spare *= 2;
 	recorder->rings.cpus = cpus;
 	recorder->rings.spare = spare;
-	recorder->rings.room = entries > 2 * spare ? (uint32_t)entries - spare : spare;
+	recorder->rings.capacity = entries > 2 * spare ? (uint32_t)entries - spare : spare;
 	skel->rodata->kd_recorder_wanted = true;
 	recorder->ended = calloc(ENDED_NAMES, sizeof(*recorder->ended));
 	if (!recorder->ended)
 		return log_no_memory();
-	return session_room(skel->maps.kd_recorded, (uint64_t)cpus * (recorder->rings.room + spare))
-		       ?: session_room(skel->maps.kd_recorders, cpus)
-		       ?: session_room(skel->maps.kd_followed, KD_FOLLOWED);
+	return session_map_resize(skel->maps.kd_recorded, (uint64_t)cpus * (recorder->rings.capacity + spare))
+		       ?: session_map_resize(skel->maps.kd_recorders, cpus)
+		       ?: session_map_resize(skel->maps.kd_followed, KD_FOLLOWED);
 }
 
 static exit_status recorder_attach(struct session *session)
@@ -56,7 +56,7 @@ static exit_status recorder_attach(struct session *session)
 
 uint64_t recorder_bytes(const struct recorder *recorder)
 {
-	return (uint64_t)recorder->rings.cpus * (recorder->rings.room + recorder->rings.spare) *
+	return (uint64_t)recorder->rings.cpus * (recorder->rings.capacity + recorder->rings.spare) *
 	       sizeof(*recorder->rings.events);
 }
 

@@ -38,7 +38,7 @@ struct socket_owner {
 
 struct socket_owners {
 	struct socket_owner *all; /* by inode */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int by_inode(const void *a, const void *b)
@@ -68,7 +68,7 @@ static int process_read(struct socket_owners *owners, pid_t pid)
 		target[length] = '\0';
 		if (sscanf(target, "socket:[%" SCNu64 "]", &owner.inode) != 1)
 			continue;
-		error = ARRAY_GROW(owners->all, owners->n, owners->room);
+		error = ARRAY_GROW(owners->all, owners->n, owners->capacity);
 		if (!error)
 			owners->all[owners->n++] = owner;
 	}
@@ -175,7 +175,7 @@ static exit_status resources_select(struct session *session)
 	classes_set_io(skel);
 	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
 		bpf_program__set_autoload(hook_of(&session->programs, i).program, true);
-	return session_room(skel->maps.kd_io_records, session->slots * session->banks);
+	return session_map_resize(skel->maps.kd_io_records, session->slots * session->banks);
 }
 
 static exit_status resources_attach(struct session *session)
@@ -272,13 +272,13 @@ static int resources_read(struct session *session, struct session_hash hash)
 	return session_hash_read(&hash, block_found, NULL);
 }
 
-static int resent_add(struct sample *sample, size_t *room, const struct kd_resent *resent,
+static int resent_add(struct sample *sample, size_t *capacity, const struct kd_resent *resent,
 		      const struct socket_owner *owner, struct file_names *names)
 {
 	struct usage_row *usage = usage_find(sample, owner->pid);
 	struct kd_file file = resent->file;
 
-	if (ARRAY_GROW(sample->resent, sample->n_resent, *room))
+	if (ARRAY_GROW(sample->resent, sample->n_resent, *capacity))
 		return -ENOMEM;
 	file.fd = owner->fd;
 	file_names_turn(names, owner->pid);
@@ -296,7 +296,7 @@ int session_resent(struct session *session, const struct session_view *view, str
 	int fd = bpf_map__fd(session->skel->maps.kd_resent), error = 0;
 	struct socket_owners *owners;
 	struct kd_resent_key *keys;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 
 	if (!session->resources->on ||
 	    !__atomic_load_n(&session->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
@@ -317,7 +317,7 @@ int session_resent(struct session *session, const struct session_view *view, str
 			continue;
 		owner = keys[i].gen == view->gen ? socket_owners_find(owners, keys[i].inode) : NULL;
 		if (owner && !bpf_map_lookup_elem(fd, &keys[i], &resent))
-			error = resent_add(sample, &room, &resent, owner, session->file_names);
+			error = resent_add(sample, &capacity, &resent, owner, session->file_names);
 		bpf_map_delete_elem(fd, &keys[i]);
 	}
 	socket_owners_free(owners);

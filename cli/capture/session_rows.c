@@ -23,17 +23,17 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 {
 	const struct kernel_delay *skel = session->skel;
 	int fd = bpf_map__fd(skel->maps.kd_overflow);
-	uint32_t room = bpf_map__max_entries(skel->maps.kd_overflow), n = 0;
+	uint32_t capacity = bpf_map__max_entries(skel->maps.kd_overflow), n = 0;
 	struct kd_overflow_key *keys;
 	struct kd_count count;
 	int result = 0;
 
 	if (!__atomic_load_n(&skel->bss->kd_overflowed, __ATOMIC_RELAXED))
 		return 0;
-	keys = calloc(room, sizeof(*keys));
+	keys = calloc(capacity, sizeof(*keys));
 	if (!keys)
 		return -ENOMEM;
-	while (n < room && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
+	while (n < capacity && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
 		n++;
 	for (uint32_t i = 0; i < n && result >= 0; i++) {
 		if (bpf_map_lookup_elem(fd, &keys[i], &count))
@@ -166,8 +166,8 @@ int stops_read_open(const struct session_view *view, const struct kd_thread *thr
 
 static exit_status files_select(struct session *session)
 {
-	return session_room(session->skel->maps.kd_files,
-			    KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * session->slots);
+	return session_map_resize(session->skel->maps.kd_files,
+				  KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * session->slots);
 }
 
 /* As in file_visit() of descriptor.bpf.h. */

@@ -289,8 +289,8 @@ static exit_status wakers_select(struct session *session)
 	if (wanted->wait_ns == KD_UNWANTED)
 		return 0;
 	skel->rodata->kd_all_wakers = wanted->all_wakers;
-	return session_room(skel->maps.kd_wakers,
-			    session->slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
+	return session_map_resize(skel->maps.kd_wakers,
+				  session->slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
 }
 
 /* What the kernel lacks is noted with the programs. */
@@ -360,11 +360,11 @@ static exit_status tracing_select(struct session *session)
 	tracing_tell(skel, wanted);
 	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
 	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != KD_UNWANTED);
-	return session_room(skel->maps.kd_scratches, session->cpus * SCRATCHES_PER_CPU + 1)
-		       ?: session_room(skel->maps.kd_waits, session->slots)
-		       ?: session_room(skel->maps.kd_shapes, wanted->user_bytes ? KD_SHAPES : 1)
-		       ?: session_room(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1)
-		       ?: session_room(skel->maps.kd_traces, wanted->ring_bytes);
+	return session_map_resize(skel->maps.kd_scratches, session->cpus * SCRATCHES_PER_CPU + 1)
+		       ?: session_map_resize(skel->maps.kd_waits, session->slots)
+		       ?: session_map_resize(skel->maps.kd_shapes, wanted->user_bytes ? KD_SHAPES : 1)
+		       ?: session_map_resize(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1)
+		       ?: session_map_resize(skel->maps.kd_traces, wanted->ring_bytes);
 }
 
 static int trace_found(void *context, void *data, size_t size)

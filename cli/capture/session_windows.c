@@ -204,7 +204,7 @@ static uint32_t window_add(struct windows *windows)
 	if (bank == windows->banks)
 		return KD_NO_BANK;
 	store(&all[bank].traces_lost, 0);
-	all[bank].opened_by = KD_BY_BUTTON;
+	all[bank].opened_by = KD_BY_SIGNAL;
 	all[bank].end = KD_NEVER;
 	do { /* again if this process was delayed: programs may have missed the edge */
 		start = edge_ahead(windows, 0);
@@ -460,7 +460,7 @@ bool session_window_hold(struct session *session, struct session_view *view)
 
 void session_window_let_go(struct session *session)
 {
-	window_end(&session->windows, session->windows.held, KD_BY_BUTTON);
+	window_end(&session->windows, session->windows.held, KD_BY_SIGNAL);
 	session->windows.held = KD_NO_BANK;
 	parts_look(session);
 }

@@ -54,8 +54,8 @@ struct tracer {
 	struct trace_losses losses;
 	uint64_t window_lost;      /* of the window just read */
 	uint64_t known_incomplete; /* stacks that were not copied, as they are known */
-	struct stacks_counts told;
-	uint64_t beyond_told;
+	struct stacks_counts reported;
+	uint64_t beyond_reported;
 	uint64_t left; /* bytes that the current walk may still read */
 	/* What the target has mapped, in order, as far as nobody has looked at it yet, */
 	struct maps_change changes[MAPS_CHANGES];
@@ -427,7 +427,7 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending, const st
 	if (!from->n_kernel || !tracer->config.wanted->kernel_stacks)
 		return 0;
 	error = record_symbols_open(&tracer->symbols, session_programs(tracer->session),
-				    tracer->config.room);
+				    tracer->config.capacity);
 	if (error)
 		return error;
 	pending->row.waited = from->row.waited;
@@ -452,28 +452,30 @@ static void counts_tell(struct tracer *tracer, struct trace_list *list)
 		list->failure = stacks_failure(tracer->config.stacks);
 	}
 	list->lost = tracer->window_lost + tracing_maps_lost(session_tracing(tracer->session));
-	list->beyond = counts.beyond - tracer->told.beyond + kernel_beyond - tracer->beyond_told;
-	list->failed = counts.failed - tracer->told.failed;
-	list->incomplete = counts.incomplete - tracer->told.incomplete + tracer->known_incomplete;
+	list->beyond = counts.beyond - tracer->reported.beyond + kernel_beyond -
+		       tracer->beyond_reported;
+	list->failed = counts.failed - tracer->reported.failed;
+	list->incomplete = counts.incomplete - tracer->reported.incomplete +
+			   tracer->known_incomplete;
 	list->kernel_hidden = tracer->symbols && kernel_symbols_hidden(tracer->symbols);
-	tracer->told = counts;
-	tracer->beyond_told = kernel_beyond;
+	tracer->reported = counts;
+	tracer->beyond_reported = kernel_beyond;
 	tracer->window_lost = tracer->known_incomplete = 0;
 }
 
-static void asked_tell(const struct tracer *tracer, struct trace_list *list)
+static void wanted_note(const struct tracer *tracer, struct trace_list *list)
 {
 	const struct tracing_config *wanted = tracer->config.wanted;
 
-	list->calls_asked = wanted->call_ns != KD_UNWANTED;
+	list->calls_wanted = wanted->call_ns != KD_UNWANTED;
 	list->call_threshold = wanted->call_ns;
-	list->waits_asked = wanted->wait_ns != KD_UNWANTED;
+	list->waits_wanted = wanted->wait_ns != KD_UNWANTED;
 	list->wait_threshold = wanted->wait_ns;
-	list->wait_filter = list->waits_asked ? wanted->waits->text : NULL;
-	list->wait_calls_chosen = list->waits_asked && wanted->wait_calls;
+	list->wait_filter = list->waits_wanted ? wanted->waits->text : NULL;
+	list->wait_calls_chosen = list->waits_wanted && wanted->wait_calls;
 	list->profile_hz = wanted->profile_hz;
-	list->kernel_stacks_asked = wanted->kernel_stacks;
-	list->user_stacks_asked = wanted->user_bytes > 0;
+	list->kernel_stacks_wanted = wanted->kernel_stacks;
+	list->user_stacks_wanted = wanted->user_bytes > 0;
 	list->stack_share = wanted->share;
 }
 
@@ -583,7 +585,7 @@ int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct t
 		return 0;
 	if (tracer->config.stacks)
 		stacks_flush(tracer->config.stacks);
-	asked_tell(tracer, list);
+	wanted_note(tracer, list);
 	error = rows_move(tracer, start, end, list);
 	counts_tell(tracer, list);
 	/* Other windows, which began before its end, may be open. */

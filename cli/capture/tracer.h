@@ -16,7 +16,7 @@ struct tracer_config {
 	uint64_t epoch;
 	const struct tracing_config *wanted;
 	struct stacks *stacks; /* user stacks; NULL: not wanted */
-	size_t room;           /* number of distinct kernel stacks */
+	size_t capacity;       /* number of distinct kernel stacks */
 };
 
 /* Returns NULL without memory. Session and stacks must outlive the tracer. */

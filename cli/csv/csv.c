@@ -288,7 +288,7 @@ static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 			csv_u64(writer, call->count);
 			csv_u64(writer, call->total);
 			csv_u64(writer, call->max);
-			csv_u64(writer, whole_call(thread, call).max);
+			csv_u64(writer, complete_call(thread, call).max);
 			csv_line_end(writer);
 		}
 	}

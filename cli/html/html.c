@@ -126,7 +126,7 @@ static void line_write(struct packed_stream *stream)
 static void bytes_add(struct packed_stream *stream, const unsigned char *bytes, size_t size)
 {
 	while (size) {
-		size_t room = LINE - stream->used, n = size < room ? size : room;
+		size_t left = LINE - stream->used, n = size < left ? size : left;
 
 		memcpy(stream->line + stream->used, bytes, n);
 		stream->used += n;

@@ -146,7 +146,7 @@ static int interruptions_part(struct html_part *part, const struct sample *whole
 }
 
 /* Allocates n elements, but no more than most and at least one. */
-static void *room_for(size_t n, size_t most, size_t size)
+static void *rows_new(size_t n, size_t most, size_t size)
 {
 	return calloc(n > most ? most : n ?: 1, size);
 }
@@ -160,9 +160,9 @@ int html_part_make(struct html_part *part, const struct sample *whole)
 	part->recording_left_out = whole->recording != NULL;
 	sample->recording = NULL;
 	sample->traces.n = sample->n_interruptions = 0;
-	sample->traces.rows = room_for(whole->traces.n, TRACE_KINDS * HTML_ROWS,
+	sample->traces.rows = rows_new(whole->traces.n, TRACE_KINDS * HTML_ROWS,
 				       sizeof(*sample->traces.rows));
-	sample->interruptions = room_for(whole->n_interruptions, HTML_ROWS,
+	sample->interruptions = rows_new(whole->n_interruptions, HTML_ROWS,
 					 sizeof(*sample->interruptions));
 	if (!sample->traces.rows || !sample->interruptions)
 		error = -ENOMEM;
@@ -248,7 +248,7 @@ static bool part_of(const struct html_lanes *lanes, const struct html_lane *lane
 
 struct pieces {
 	struct html_piece *all; /* NULL: only count */
-	size_t n, room;
+	size_t n, capacity;
 	size_t cost; /* in pieces */
 	bool wanted;
 };
@@ -261,7 +261,7 @@ static int piece_end(struct pieces *pieces, struct html_piece *piece)
 	for (size_t i = 0; i < HTML_CLASSES && piece->rows > 1; i++)
 		pieces->cost += piece->ns[i] > 0;
 	if (pieces->wanted) {
-		if (ARRAY_GROW(pieces->all, pieces->n, pieces->room))
+		if (ARRAY_GROW(pieces->all, pieces->n, pieces->capacity))
 			return -ENOMEM;
 		pieces->all[pieces->n++] = *piece;
 	}
@@ -398,7 +398,7 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 		if (!recording_thread(lanes->recording, lane.tid) || !cost_of(lanes, &lane))
 			continue;
 		thread_weigh(&lane, sample);
-		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->room_threads))
+		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->capacity_threads))
 			return -ENOMEM;
 		lanes->threads[lanes->n_threads++] = lane;
 	}
@@ -438,7 +438,7 @@ static int cpus_find(struct html_lanes *lanes)
 			if (runs[end].source == CPU_RUN_TARGET)
 				lane.weight += runs[end].end - runs[end].start;
 		lane.n = end - i;
-		if (ARRAY_GROW(lanes->cpus, lanes->n_cpus, lanes->room_cpus))
+		if (ARRAY_GROW(lanes->cpus, lanes->n_cpus, lanes->capacity_cpus))
 			return -ENOMEM;
 		lanes->cpus[lanes->n_cpus++] = lane;
 	}

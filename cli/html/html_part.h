@@ -97,9 +97,9 @@ struct html_lanes {
 	const struct recording *recording;
 	uint64_t from, until;      /* visible range */
 	struct html_lane *threads; /* by rank, then weight */
-	size_t n_threads, room_threads, threads_left_out;
+	size_t n_threads, capacity_threads, threads_left_out;
 	struct html_lane *cpus; /* by number */
-	size_t n_cpus, room_cpus, cpus_left_out;
+	size_t n_cpus, capacity_cpus, cpus_left_out;
 	struct cpu_runs runs;
 };
 

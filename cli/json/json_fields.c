@@ -358,27 +358,27 @@ void replay_distribution(struct reader *reader, const json_t *object,
 }
 
 /* Writes what the tables lack. */
-static void whole_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void complete_write(struct json_writer *writer, const struct json_scope *scope,
+			   const struct field *field, const void *structure)
 {
-	const struct whole whole = field->of == OPEN_CALL
-					   ? whole_call(scope->parent, structure)
-					   : whole_period(structure, (enum open_kind)field->of);
+	const struct complete whole =
+		field->of == OPEN_CALL ? complete_call(scope->parent, structure)
+				       : complete_period(structure, (enum open_kind)field->of);
 
 	writer_u64(writer, "longest_ns", whole.max);
 	writer_bool(writer, "longest_open", whole.max_open);
 	json_distribution(writer, &whole.times);
 }
 
-static void whole_read(struct reader *reader, const json_t *object, const struct field *field,
-		       void *structure)
+static void complete_read(struct reader *reader, const json_t *object, const struct field *field,
+			  void *structure)
 {
 	if (field->size)
 		replay_distribution(reader, object,
 				    (struct distribution *)((char *)structure + field->at));
 }
 
-static const struct json_form whole_form = { whole_write, whole_read };
+static const struct json_form complete_form = { complete_write, complete_read };
 
 static void times_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
@@ -583,16 +583,16 @@ static const struct json_form open_form = { open_write, open_read };
 static const struct json_form *form_of(const struct field *field)
 {
 	static const struct json_form *const forms[FIELD_KINDS] = {
-		[FIELD_U64] = &u64_form,       [FIELD_U32] = &u32_form,
-		[FIELD_I32] = &i32_form,       [FIELD_I64] = &i64_form,
-		[FIELD_BOOL] = &bool_form,     [FIELD_ADDRESS] = &address_form,
-		[FIELD_NAME] = &name_form,     [FIELD_TEXT] = &text_form,
-		[FIELD_PHRASE] = &phrase_form, [FIELD_OBJECT] = &object_form,
-		[FIELD_ROWS] = &rows_form,     [FIELD_CALL] = &call_form,
-		[FIELD_WHOLE] = &whole_form,   [FIELD_TIMES] = &times_form,
-		[FIELD_CPUS] = &cpus_form,     [FIELD_OPEN] = &open_form,
-		[FIELD_LOCK] = &lock_form,     [FIELD_SLEPT_IN] = &slept_in_form,
-		[FIELD_WORD] = &word_form,     [FIELD_OWN] = &own_form,
+		[FIELD_U64] = &u64_form,           [FIELD_U32] = &u32_form,
+		[FIELD_I32] = &i32_form,           [FIELD_I64] = &i64_form,
+		[FIELD_BOOL] = &bool_form,         [FIELD_ADDRESS] = &address_form,
+		[FIELD_NAME] = &name_form,         [FIELD_TEXT] = &text_form,
+		[FIELD_PHRASE] = &phrase_form,     [FIELD_OBJECT] = &object_form,
+		[FIELD_ROWS] = &rows_form,         [FIELD_CALL] = &call_form,
+		[FIELD_COMPLETE] = &complete_form, [FIELD_TIMES] = &times_form,
+		[FIELD_CPUS] = &cpus_form,         [FIELD_OPEN] = &open_form,
+		[FIELD_LOCK] = &lock_form,         [FIELD_SLEPT_IN] = &slept_in_form,
+		[FIELD_WORD] = &word_form,         [FIELD_OWN] = &own_form,
 	};
 
 	return field->form ? field->form : forms[field->kind];

@@ -250,7 +250,7 @@ static void stolen_unpack(const struct recorded_row *row, void *element)
 	{                                                                                          \
 		.key = #list, .fields = name##_kind, .order = (by),                                \
 		.at = offsetof(struct recording, list), .n = offsetof(struct recording, n_##list), \
-		.room = offsetof(struct recording, room_##list),                                   \
+		.capacity = offsetof(struct recording, capacity_##list),                           \
 		.row_size = sizeof(struct recorded_##name), .pack = name##_pack,                   \
 		.unpack = name##_unpack, __VA_ARGS__                                               \
 	}
@@ -311,7 +311,7 @@ static const struct json_form rows_form = { rows_write, NULL };
 const struct field recording_fields[] = {
 	RECORDING("start_ns", FIELD_U64, from, .flags = FIELD_REQUIRED),
 	RECORDING("end_ns", FIELD_U64, to, .flags = FIELD_REQUIRED),
-	RECORDING("asked_ns", FIELD_U64, asked),
+	RECORDING("asked_ns", FIELD_U64, wanted),
 	RECORDING("memory_bytes", FIELD_U64, memory),
 	RECORDING("events", FIELD_U64, events),
 	RECORDING("lost_events", FIELD_U64, lost),

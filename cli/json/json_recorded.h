@@ -65,7 +65,7 @@ struct recorded_list {
 	enum recorded_order order;
 	bool follow;     /* rows of a thread do not overlap */
 	size_t at, n;    /* offsets in struct recording: array, and its number n_... */
-	size_t room;     /* offset of the array's capacity */
+	size_t capacity; /* offset of the array's capacity */
 	size_t row_size; /* bytes of an element */
 	void (*pack)(const void *element, struct recorded_row *row); /* row is zeroed */
 	void (*unpack)(const struct recorded_row *row, void *element);

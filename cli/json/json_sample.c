@@ -287,7 +287,7 @@ static const struct field row_fields[] = {
 	ROW("end_ns", FIELD_U64, end, .flags = FIELD_REQUIRED),
 	ROW("legs", FIELD_U64, legs),
 	{ .key = "states_ns", .kind = FIELD_OBJECT, .fields = part_fields },
-	ROW("several_threads", FIELD_BOOL, several_threads, .flags = FIELD_IF_ANY),
+	ROW("several_threads", FIELD_BOOL, multiple_threads, .flags = FIELD_IF_ANY),
 	ROW("mostly_ns", FIELD_U64, mostly),
 	ROW("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),
 	ROW("state", FIELD_WORD, state, .words = path_state_keys, .of = PATH_STATES),
@@ -332,7 +332,7 @@ static const struct field capture_fields[] = {
 	CAPTURE("start_trigger", FIELD_TEXT, start_trigger),
 	CAPTURE("stop_trigger", FIELD_TEXT, stop_trigger),
 	CAPTURE("sample_count", FIELD_U64, sample_count),
-	CAPTURE("several_processes", FIELD_BOOL, several, .flags = FIELD_IF_ANY),
+	CAPTURE("several_processes", FIELD_BOOL, multiple, .flags = FIELD_IF_ANY),
 	CAPTURE("container", FIELD_NAME, container, .flags = FIELD_IF_ANY),
 	CAPTURE("image", FIELD_NAME, image, .flags = FIELD_IF_ANY),
 	CAPTURE("pod", FIELD_NAME, pod, .flags = FIELD_IF_ANY),
@@ -446,7 +446,7 @@ static const struct field own_fields[] = {
 
 #define RECORDED(key, kind, member) FIELD(key, kind, struct recording_facts, member)
 static const struct field recorded_fields[] = {
-	RECORDED("asked_ns", FIELD_U64, asked),
+	RECORDED("asked_ns", FIELD_U64, wanted),
 	RECORDED("held_ns", FIELD_U64, held),
 	RECORDED("events", FIELD_U64, events),
 	RECORDED("memory_bytes", FIELD_U64, memory),

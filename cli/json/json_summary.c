@@ -106,7 +106,7 @@ static void side_write(struct json_writer *writer, const char *key,
 
 static void difference_write(struct json_writer *writer, const struct difference *difference)
 {
-	const struct course_subject *subject = difference->subject;
+	const struct series_subject *subject = difference->subject;
 	const struct measure *measure = difference->measure;
 
 	writer_object(writer, NULL);

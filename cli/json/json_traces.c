@@ -358,17 +358,17 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 
 #define LIST(key, kind, member, ...) FIELD(key, kind, struct trace_list, member, __VA_ARGS__)
 static const struct field list_fields[] = {
-	LIST("syscalls_asked", FIELD_BOOL, calls_asked),
+	LIST("syscalls_asked", FIELD_BOOL, calls_wanted),
 	LIST("syscall_threshold_ns", FIELD_U64, call_threshold),
-	LIST("waits_asked", FIELD_BOOL, waits_asked),
+	LIST("waits_asked", FIELD_BOOL, waits_wanted),
 	LIST("wait_threshold_ns", FIELD_U64, wait_threshold),
 	LIST("wait_filter", FIELD_TEXT, wait_filter),
 	LIST("wait_syscalls_chosen", FIELD_BOOL, wait_calls_chosen, .flags = FIELD_IF_ANY),
 	LIST("waits_left_out", FIELD_U64, left_out),
 	LIST("waits_left_out_ns", FIELD_U64, left_out_ns),
 	LIST("profile_hz", FIELD_U32, profile_hz),
-	LIST("kernel_stacks_asked", FIELD_BOOL, kernel_stacks_asked),
-	LIST("user_stacks_asked", FIELD_BOOL, user_stacks_asked),
+	LIST("kernel_stacks_asked", FIELD_BOOL, kernel_stacks_wanted),
+	LIST("user_stacks_asked", FIELD_BOOL, user_stacks_wanted),
 	LIST("stack_share_ppm", FIELD_U64, stack_share),
 	LIST("limited_stacks", FIELD_U64, limited),
 	LIST("incomplete_stacks", FIELD_U64, incomplete),

@@ -186,25 +186,25 @@ static bool is_behind(const struct recorded_list *list, const struct recorded_ro
 
 /* Makes space for the line's rows; NULL after a fault. *before: last existing row; *n: number of
  * rows. */
-static char *room_make(struct chunk *chunk, struct recorded_row *before, size_t *n)
+static char *elements_reserve(struct chunk *chunk, struct recorded_row *before, size_t *n)
 {
 	struct replay_recording *pending = chunk->pending;
 	const struct recorded_list *list = chunk->list;
 	char *recording = (char *)pending->recording, *elements;
-	size_t room;
+	size_t capacity;
 
 	recorded_elements(list, pending->recording, n);
-	memcpy(&room, recording + list->room, sizeof(room));
+	memcpy(&capacity, recording + list->capacity, sizeof(capacity));
 	pending->memory += chunk->n * list->row_size;
 	if (pending->memory > pending->memory_max) {
 		reader_fail(chunk->reader, NULL, "the recording is too large");
 		return NULL;
 	}
-	if (array_reserve(recording + list->at, *n + chunk->n, &room, list->row_size)) {
+	if (array_reserve(recording + list->at, *n + chunk->n, &capacity, list->row_size)) {
 		reader_no_memory(chunk->reader);
 		return NULL;
 	}
-	memcpy(recording + list->room, &room, sizeof(room));
+	memcpy(recording + list->capacity, &capacity, sizeof(capacity));
 	memcpy(&elements, recording + list->at, sizeof(elements));
 	if (*n)
 		list->pack(elements + (*n - 1) * list->row_size, before);
@@ -216,7 +216,7 @@ static void rows_read(struct chunk *chunk, uint64_t start)
 	const struct recorded_list *list = chunk->list;
 	struct recorded_row before = { 0 }, row = { .end = start };
 	size_t n;
-	char *elements = room_make(chunk, &before, &n);
+	char *elements = elements_reserve(chunk, &before, &n);
 	bool is_first = !n;
 
 	for (size_t i = 0; i < chunk->n && elements; i++) {

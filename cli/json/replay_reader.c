@@ -15,16 +15,16 @@
 __attribute__((format(printf, 3, 4))) static size_t append(struct reader *reader, size_t used,
 							   const char *fmt, ...)
 {
-	size_t room = sizeof(reader->error) - used;
+	size_t left = sizeof(reader->error) - used;
 	va_list args;
 	int length;
 
 	va_start(args, fmt);
-	length = vsnprintf(reader->error + used, room, fmt, args);
+	length = vsnprintf(reader->error + used, left, fmt, args);
 	va_end(args);
 	if (length < 0)
 		return used;
-	return (size_t)length < room ? used + (size_t)length : sizeof(reader->error) - 1;
+	return (size_t)length < left ? used + (size_t)length : sizeof(reader->error) - 1;
 }
 
 void reader_fail(struct reader *reader, const char *key, const char *fmt, ...)
@@ -58,7 +58,7 @@ void reader_no_memory(struct reader *reader)
 
 static bool own(struct reader *reader, void *memory)
 {
-	if (ARRAY_GROW(reader->owned, reader->n_owned, reader->room))
+	if (ARRAY_GROW(reader->owned, reader->n_owned, reader->capacity))
 		return false;
 	reader->owned[reader->n_owned++] = memory;
 	return true;

@@ -21,7 +21,7 @@ struct reader {
 	uint64_t memory, memory_max; /* memory used, and its limit; memory_max 0: none */
 	char error[320];
 	void **owned;
-	size_t n_owned, room;
+	size_t n_owned, capacity;
 };
 #define READER_MEMBER SIZE_MAX
 

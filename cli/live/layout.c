@@ -401,14 +401,14 @@ static void longest_wait(struct text *text, const struct thread_row *thread)
 	only.traces = (struct trace_list){
 		.rows = &row,
 		.n = 1,
-		.waits_asked = true,
+		.waits_wanted = true,
 		.wait_threshold = traces->wait_threshold,
-		.kernel_stacks_asked = traces->kernel_stacks_asked,
-		.user_stacks_asked = traces->user_stacks_asked,
+		.kernel_stacks_wanted = traces->kernel_stacks_wanted,
+		.user_stacks_wanted = traces->user_stacks_wanted,
 	};
 	if (longest)
 		text_traces(&text->columns, &only, &options);
-	else if (traces->waits_asked)
+	else if (traces->waits_wanted)
 		columns_add(&text->columns, "\nNo wait of this thread is listed in this window.\n");
 	else
 		columns_add(&text->columns, "\nFor its longest wait, with stacks, start with "
@@ -439,7 +439,7 @@ static int opened_write(struct text *text, const struct layout *layout)
 	if (among)
 		columns_add(columns, "It had no event in this window; so had all of these:\n");
 	columns_add(columns, "\n");
-	if (text_is_several(text->sample))
+	if (text_is_multiprocess(text->sample))
 		text_process_heading(text, thread->row);
 	text_thread(text, thread->row);
 	longest_wait(text, thread->row);
@@ -474,13 +474,13 @@ static size_t lines_of(const char *text)
 static int page_put(struct layout *layout, char *text, size_t last)
 {
 	struct view *view = layout->view;
-	size_t lines, room = last - layout->used;
+	size_t lines, left = last - layout->used;
 
 	if (!text)
 		return -ENOMEM;
 	margin_remove(text);
 	lines = lines_of(text);
-	view->down_most = lines > room ? lines - room : 0;
+	view->down_most = lines > left ? lines - left : 0;
 	view->down = u64_min(view->down, view->down_most);
 	lines_put(layout, text, view->down, last);
 	free(text);

@@ -85,14 +85,14 @@ static uint8_t level_among(const struct history *history, size_t n, const struct
 	for (;
 	     at < n && history->rows[at].key.pid == row->key.pid && history->rows[at].key.tid < -1;
 	     at++) {
-		struct history_row *several = &history->rows[at];
+		struct history_row *multiple = &history->rows[at];
 
-		if (several->seen != history->windows ||
-		    memcmp(several->name, row->name, sizeof(row->name)) != 0)
+		if (multiple->seen != history->windows ||
+		    memcmp(multiple->name, row->name, sizeof(row->name)) != 0)
 			continue;
 		if (level != UNKNOWN)
 			return UNKNOWN;
-		level = *level_at(several, history->windows);
+		level = *level_at(multiple, history->windows);
 	}
 	return level;
 }
@@ -118,7 +118,7 @@ static int row_add(struct history *history, const struct thread_key *key)
 {
 	struct history_row *row;
 
-	if (ARRAY_GROW(history->rows, history->n, history->room))
+	if (ARRAY_GROW(history->rows, history->n, history->capacity))
 		return -ENOMEM;
 	row = &history->rows[history->n++];
 	*row = (struct history_row){ .key = *key };
@@ -156,7 +156,7 @@ int history_add(struct history *history, const struct verdict *verdict)
 
 int history_copy(struct history *copy, const struct history *history)
 {
-	if (array_reserve(&copy->rows, history->n, &copy->room, sizeof(*copy->rows)))
+	if (array_reserve(&copy->rows, history->n, &copy->capacity, sizeof(*copy->rows)))
 		return -ENOMEM;
 	if (history->n)
 		memcpy(copy->rows, history->rows, history->n * sizeof(*copy->rows));

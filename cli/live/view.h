@@ -37,7 +37,7 @@ struct history_row {
 /* Zeroed: empty. */
 struct history {
 	struct history_row *rows; /* by key */
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t windows; /* number of windows so far */
 };
 

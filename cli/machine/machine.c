@@ -23,7 +23,7 @@ void finding_add(struct machine *machine, enum finding_level level, const char *
 	struct finding *finding;
 	va_list args;
 
-	if (ARRAY_GROW(machine->findings, machine->n, machine->room)) {
+	if (ARRAY_GROW(machine->findings, machine->n, machine->capacity)) {
 		machine->error = -ENOMEM;
 		return;
 	}
@@ -67,7 +67,7 @@ void machine_clear(struct machine *machine)
 {
 	free(machine->findings);
 	machine->findings = NULL;
-	machine->n = machine->room = 0;
+	machine->n = machine->capacity = 0;
 }
 
 int machine_text(const struct machine *machine, FILE *out)

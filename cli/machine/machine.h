@@ -26,7 +26,7 @@ struct machine {
 	pid_t pid;              /* of the target; 0: none */
 	struct cpu_quota quota; /* of its cgroup; zeros: none */
 	struct finding *findings;
-	size_t n, room;
+	size_t n, capacity;
 	int error; /* -ENOMEM, or 0 */
 };
 

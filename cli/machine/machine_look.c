@@ -260,7 +260,7 @@ static void interrupts_look(struct machine *machine, const struct cpus *cpus)
 	unsigned int covering = 0;
 	char path[PATH_MAX], *line = NULL, *names;
 	int columns[CPU_SETSIZE], n_columns;
-	size_t room = 0;
+	size_t capacity = 0;
 	double uptime;
 	FILE *file;
 
@@ -269,8 +269,8 @@ static void interrupts_look(struct machine *machine, const struct cpus *cpus)
 	uptime = uptime >= 1 ? uptime : 1;
 	snprintf(path, sizeof(path), "%s/proc/interrupts", machine->root);
 	file = fopen(path, "re");
-	n_columns = file && getline(&line, &room, file) > 0 ? header_read(line, columns) : 0;
-	while (n_columns && getline(&line, &room, file) > 0) {
+	n_columns = file && getline(&line, &capacity, file) > 0 ? header_read(line, columns) : 0;
+	while (n_columns && getline(&line, &capacity, file) > 0) {
 		char *number = line + strspn(line, " "), *colon = strchr(number, ':');
 		uint64_t count;
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-bool metric_is_several(const struct sample *sample)
+bool metric_is_multiprocess(const struct sample *sample)
 {
-	return (sample->capture && sample->capture->several) || processes_count(sample) > 1;
+	return (sample->capture && sample->capture->multiple) || processes_count(sample) > 1;
 }
 
 static void label_add(struct metric_labels *labels, const char *name, const char *text)
@@ -93,9 +93,9 @@ static struct metric_row *usage_metric_row(struct metrics *metrics, const struct
 	const struct process_row *process = process_at(sample, usage->pid, usage->process_start);
 	struct metric_labels labels = { .length = 0 };
 
-	if (metric_is_several(sample) && process)
+	if (metric_is_multiprocess(sample) && process)
 		return row_of(metrics, METRIC_USAGE, process);
-	if (metric_is_several(sample))
+	if (metric_is_multiprocess(sample))
 		metric_process_labels(&labels, NULL, false);
 	return metric_row_touch(metrics, METRIC_USAGE, NULL, &labels);
 }
@@ -127,7 +127,7 @@ void metric_take_processes(struct metrics *metrics, const struct sample *sample)
 	struct process_sum *sums = NULL;
 	struct metric_row *row;
 
-	if (!metric_is_several(sample)) {
+	if (!metric_is_multiprocess(sample)) {
 		target_take(metrics, sample);
 		return;
 	}

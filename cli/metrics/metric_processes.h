@@ -7,7 +7,7 @@
 #include "metric_values.h"
 
 /* True if the target may have several processes: thread series then have process labels. */
-bool metric_is_several(const struct sample *sample);
+bool metric_is_multiprocess(const struct sample *sample);
 
 /* Most bytes of a process's labels: name, container and pod, each byte of which may become 3,
  * and a PID. */

@@ -61,7 +61,7 @@ static void thread_labels(struct taking *taking, const char name[static KD_COMM_
 		metric_labels_foreign(labels, "thread", name, name_length(metrics, name), "");
 	else
 		metric_labels_add(labels, "thread", "[unknown]");
-	if (metric_is_several(taking->sample))
+	if (metric_is_multiprocess(taking->sample))
 		metric_process_labels(labels, process, tid > 0);
 	else
 		metric_target_labels(labels, taking->sample->capture);
@@ -121,7 +121,7 @@ static void call_take(struct taking *taking, const struct thread_row *thread,
 		else
 			++*rows;
 	}
-	events_add(taking, METRIC_CALL, call->count, call->total, whole_call(thread, call).max);
+	events_add(taking, METRIC_CALL, call->count, call->total, complete_call(thread, call).max);
 }
 
 static int call_by_total(const void *a, const void *b)
@@ -193,12 +193,12 @@ static void durations_take(struct taking *taking, const struct thread_row *threa
 	if (thread->run_times.n) {
 		metric_labels_add(&taking->labels, "state", period_words[OPEN_RUN].label);
 		times_add(taking, METRIC_PERIOD_TIMES, &thread->run_times,
-			  whole_period(thread, OPEN_RUN).total);
+			  complete_period(thread, OPEN_RUN).total);
 	}
 	if (thread->ready_times.n) {
 		metric_labels_add(&taking->labels, "state", period_words[OPEN_READY].label);
 		times_add(taking, METRIC_PERIOD_TIMES, &thread->ready_times,
-			  whole_period(thread, OPEN_READY).total);
+			  complete_period(thread, OPEN_READY).total);
 	}
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
@@ -206,7 +206,8 @@ static void durations_take(struct taking *taking, const struct thread_row *threa
 		if (!call->times.n)
 			continue;
 		call_label_like(taking, call->number);
-		times_add(taking, METRIC_CALL_TIMES, &call->times, whole_call(thread, call).total);
+		times_add(taking, METRIC_CALL_TIMES, &call->times,
+			  complete_call(thread, call).total);
 	}
 }
 
@@ -217,7 +218,7 @@ static void periods_take(struct metric_row *row, const struct thread_row *thread
 
 	for (unsigned int i = 0; i < PERIODS; i++) {
 		const struct kd_span period = thread_period(thread, kinds[i]);
-		const struct whole whole = whole_period(thread, kinds[i]);
+		const struct complete whole = complete_period(thread, kinds[i]);
 
 		metric_row_sum(row, THREAD_PERIODS + i, period.count);
 		metric_row_sum(row, THREAD_PERIOD_NS + i, period.total);
@@ -431,7 +432,7 @@ static uint64_t cpus_count(const struct thread_row *thread)
 	return count;
 }
 
-static void books_take(struct metric_row *row, const struct thread_row *thread)
+static void ledger_take(struct metric_row *row, const struct thread_row *thread)
 {
 	for (unsigned int i = 0; i < LEDGER_STATES; i++)
 		metric_row_sum(row, i, thread->ledger.ns[i]);
@@ -449,7 +450,7 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 {
 	if (!taking->thread)
 		return;
-	books_take(taking->thread, thread);
+	ledger_take(taking->thread, thread);
 	culprits_take(taking, thread);
 	blocked_take(taking, thread);
 	overslept_take(taking, thread);

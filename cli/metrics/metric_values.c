@@ -102,7 +102,7 @@ static bool table_make(struct metrics *metrics, size_t n)
 
 static bool make_room(struct metrics *metrics, struct metric_rows *rows)
 {
-	if (ARRAY_GROW(rows->rows, rows->n, rows->room))
+	if (ARRAY_GROW(rows->rows, rows->n, rows->capacity))
 		return false;
 	/* At most half full. */
 	return 2 * metrics->n_rows < metrics->n_table ||

@@ -28,7 +28,7 @@ struct metric_row {
 
 struct metric_rows {
 	struct metric_row **rows;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct metrics {

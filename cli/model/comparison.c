@@ -14,116 +14,116 @@
 
 /* --- Series by name --- */
 
-struct course *course_new(void)
+struct series *series_new(void)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct series *series = calloc(1, sizeof(*series));
 
-	if (!course)
+	if (!series)
 		return NULL;
-	if (!measures_find(&course->measures))
-		course->row = calloc(course->measures.n, sizeof(*course->row));
-	if (course->row)
-		return course;
-	course_free(course);
+	if (!measures_find(&series->measures))
+		series->row = calloc(series->measures.n, sizeof(*series->row));
+	if (series->row)
+		return series;
+	series_free(series);
 	return NULL;
 }
 
-void course_free(struct course *course)
+void series_free(struct series *series)
 {
-	if (!course)
+	if (!series)
 		return;
-	for (size_t i = 0; i < course->n; i++)
-		free(course->subjects[i].values);
-	free(course->subjects);
-	free(course->row);
-	measures_clear(&course->measures);
-	free(course);
+	for (size_t i = 0; i < series->n; i++)
+		free(series->subjects[i].values);
+	free(series->subjects);
+	free(series->row);
+	measures_clear(&series->measures);
+	free(series);
 }
 
-static bool is_same(const struct course_subject *a, const struct course_subject *b)
+static bool is_same(const struct series_subject *a, const struct series_subject *b)
 {
 	return a->is_cause == b->is_cause && (!a->is_cause || a->cause == b->cause) &&
-	       !strncmp(a->name, b->name, COURSE_NAME);
+	       !strncmp(a->name, b->name, SERIES_NAME);
 }
 
 /* Finds the matching subject of another capture; NULL: none. */
-static const struct course_subject *course_find(const struct course *course,
-						const struct course_subject *like)
+static const struct series_subject *series_find(const struct series *series,
+						const struct series_subject *like)
 {
-	for (size_t i = 0; i < course->n; i++)
-		if (is_same(&course->subjects[i], like))
-			return &course->subjects[i];
+	for (size_t i = 0; i < series->n; i++)
+		if (is_same(&series->subjects[i], like))
+			return &series->subjects[i];
 	return NULL;
 }
 
-static size_t width_of(const struct course *course, const struct course_subject *subject)
+static size_t width_of(const struct series *series, const struct series_subject *subject)
 {
-	return subject->is_cause ? 1 : course->measures.n;
+	return subject->is_cause ? 1 : series->measures.n;
 }
 
 /* Values of the current sample, zero if new. NULL: no memory. */
-static double *subject_row(const struct course *course, struct course_subject *subject)
+static double *subject_row(const struct series *series, struct series_subject *subject)
 {
-	size_t width = width_of(course, subject), had = subject->rows * width;
-	size_t needed = course->samples * width;
+	size_t width = width_of(series, subject), had = subject->rows * width;
+	size_t needed = series->samples * width;
 
-	if (array_reserve(&subject->values, needed, &subject->room, sizeof(*subject->values)))
+	if (array_reserve(&subject->values, needed, &subject->capacity, sizeof(*subject->values)))
 		return NULL;
 	memset(subject->values + had, 0, (needed - had) * sizeof(*subject->values));
-	subject->rows = course->samples;
+	subject->rows = series->samples;
 	return subject->values + needed - width;
 }
 
 /* Finds or adds a subject. NULL: limit reached (counted), or no memory. */
-static struct course_subject *subject_take(struct course *course, const struct course_subject *like,
+static struct series_subject *subject_take(struct series *series, const struct series_subject *like,
 					   int *error)
 {
-	const struct course_subject *found = course_find(course, like);
+	const struct series_subject *found = series_find(series, like);
 
 	if (found)
-		return &course->subjects[found - course->subjects];
-	if (course->n == COURSE_SUBJECTS) {
-		course->left_out++;
+		return &series->subjects[found - series->subjects];
+	if (series->n == SERIES_SUBJECTS) {
+		series->left_out++;
 		return NULL;
 	}
-	*error = ARRAY_GROW(course->subjects, course->n, course->room);
+	*error = ARRAY_GROW(series->subjects, series->n, series->capacity);
 	if (*error)
 		return NULL;
-	course->subjects[course->n] = *like;
-	return &course->subjects[course->n++];
+	series->subjects[series->n] = *like;
+	return &series->subjects[series->n++];
 }
 
-static int thread_add(struct course *course, const struct verdict_thread *thread)
+static int thread_add(struct series *series, const struct verdict_thread *thread)
 {
-	struct course_subject like = { .is_cause = false };
-	struct course_subject *subject;
+	struct series_subject like = { .is_cause = false };
+	struct series_subject *subject;
 	int error = 0;
 	double *row;
 
 	memcpy(like.name, thread->row->name, sizeof(thread->row->name));
-	subject = subject_take(course, &like, &error);
+	subject = subject_take(series, &like, &error);
 	if (!subject)
 		return error;
-	row = subject_row(course, subject);
+	row = subject_row(series, subject);
 	if (!row)
 		return -ENOMEM;
-	measures_read(&course->measures, thread, course->row);
-	measures_merge(&course->measures, row, course->row);
+	measures_read(&series->measures, thread, series->row);
+	measures_merge(&series->measures, row, series->row);
 	return 0;
 }
 
-static int cause_add(struct course *course, const struct verdict_row *cause, double seconds)
+static int cause_add(struct series *series, const struct verdict_row *cause, double seconds)
 {
-	struct course_subject like = { .is_cause = true, .cause = cause->cause };
-	struct course_subject *subject;
+	struct series_subject like = { .is_cause = true, .cause = cause->cause };
+	struct series_subject *subject;
 	int error = 0;
 	double *row;
 
 	memcpy(like.name, cause->who.comm, sizeof(like.name));
-	subject = subject_take(course, &like, &error);
+	subject = subject_take(series, &like, &error);
 	if (!subject)
 		return error;
-	row = subject_row(course, subject);
+	row = subject_row(series, subject);
 	if (!row)
 		return -ENOMEM;
 	*row += (double)cause->ns / seconds;
@@ -131,52 +131,52 @@ static int cause_add(struct course *course, const struct verdict_row *cause, dou
 }
 
 /* Divides sums by the sample's time, once all rows of a name are added up. */
-static void rates_set(struct course *course, double seconds)
+static void rates_set(struct series *series, double seconds)
 {
-	for (size_t i = 0; i < course->n; i++) {
-		struct course_subject *subject = &course->subjects[i];
-		double *row = subject->values + (course->samples - 1) * course->measures.n;
+	for (size_t i = 0; i < series->n; i++) {
+		struct series_subject *subject = &series->subjects[i];
+		double *row = subject->values + (series->samples - 1) * series->measures.n;
 
-		if (subject->is_cause || subject->rows < course->samples)
+		if (subject->is_cause || subject->rows < series->samples)
 			continue;
-		for (size_t j = 0; j < course->measures.n; j++)
-			if (course->measures.all[j].merge == MERGE_SUM)
+		for (size_t j = 0; j < series->measures.n; j++)
+			if (series->measures.all[j].merge == MERGE_SUM)
 				row[j] /= seconds;
 	}
 }
 
-static void facts_add(struct course *course, const struct sample *sample)
+static void facts_add(struct series *series, const struct sample *sample)
 {
 	uint64_t took = sample->end > sample->start ? sample->end - sample->start : 0;
 
-	if (!sample->target_exited && took && (!course->sample_time || took < course->sample_time))
-		course->sample_time = took;
-	course->with_resources += sample->resources_known;
-	if (!course->with_interruptions)
-		course->interruptions_from = sample->interruptions_from;
-	course->with_interruptions += sample->interruptions_known &&
-				      sample->interruptions_from == course->interruptions_from;
+	if (!sample->target_exited && took && (!series->sample_time || took < series->sample_time))
+		series->sample_time = took;
+	series->with_resources += sample->resources_known;
+	if (!series->with_interruptions)
+		series->interruptions_from = sample->interruptions_from;
+	series->with_interruptions += sample->interruptions_known &&
+				      sample->interruptions_from == series->interruptions_from;
 }
 
-uint64_t course_sample_time(const struct course *course)
+uint64_t series_sample_time(const struct series *series)
 {
-	return course->sample_time;
+	return series->sample_time;
 }
 
-bool course_is_held(const struct course *course, const struct course *other, const char *key)
+bool series_is_held(const struct series *series, const struct series *other, const char *key)
 {
 	if (!strncmp(key, "io", 2) || /* "io.network.read_bytes", "io_uring_calls" */
 	    !strcmp(key, "forks") || !strcmp(key, "execs"))
-		return course->with_resources == course->samples &&
+		return series->with_resources == series->samples &&
 		       other->with_resources == other->samples;
 	if (!strncmp(key, "interruptions.", 14) || !strncmp(key, "late_ticks.", 11))
-		return course->with_interruptions == course->samples &&
+		return series->with_interruptions == series->samples &&
 		       other->with_interruptions == other->samples &&
-		       course->interruptions_from == other->interruptions_from;
+		       series->interruptions_from == other->interruptions_from;
 	return true;
 }
 
-int course_add(struct course *course, const struct sample *sample)
+int series_add(struct series *series, const struct sample *sample)
 {
 	double seconds = (double)(sample->end > sample->start ? sample->end - sample->start : 1) /
 			 (double)NSEC_PER_SEC;
@@ -185,32 +185,32 @@ int course_add(struct course *course, const struct sample *sample)
 
 	if (sample_is_triggered(sample) || sample->interrupted || sample->expired ||
 	    sample->overloaded || sample->pressed) {
-		course->unusable++;
+		series->unusable++;
 		return 0;
 	}
-	if (course->samples == COURSE_SAMPLES) {
-		course->left_out++;
+	if (series->samples == SERIES_SAMPLES) {
+		series->left_out++;
 		return 0;
 	}
-	course->samples++;
-	facts_add(course, sample);
+	series->samples++;
+	facts_add(series, sample);
 	for (size_t i = 0; i < verdict->n_threads && !error; i++)
-		error = thread_add(course, &verdict->threads[i]);
+		error = thread_add(series, &verdict->threads[i]);
 	for (size_t i = 0; i < verdict->n_rows && !error; i++)
-		error = cause_add(course, &verdict->rows[i], seconds);
+		error = cause_add(series, &verdict->rows[i], seconds);
 	if (!error)
-		rates_set(course, seconds);
+		rates_set(series, seconds);
 	return error;
 }
 
 /* Copies a subject's series into values, one per sample; measure is 0 for causes. Zeros if
  * subject is NULL. */
-static void course_series(const struct course *course, const struct course_subject *subject,
+static void series_values(const struct series *series, const struct series_subject *subject,
 			  size_t measure, double *values)
 {
-	size_t width = subject ? width_of(course, subject) : 0;
+	size_t width = subject ? width_of(series, subject) : 0;
 
-	for (size_t i = 0; i < course->samples; i++)
+	for (size_t i = 0; i < series->samples; i++)
 		values[i] = subject && i < subject->rows ? subject->values[i * width + measure] : 0;
 }
 
@@ -255,21 +255,21 @@ static bool is_apart(const struct difference *difference, double deviations)
 }
 
 /* Compares one measure of a subject that is in either capture, or in both. */
-static int series_compare(const struct comparing *comparing, const struct course_subject *before,
-			  const struct course_subject *now, size_t index)
+static int series_compare(const struct comparing *comparing, const struct series_subject *before,
+			  const struct series_subject *now, size_t index)
 {
 	struct comparison *comparison = comparing->comparison;
-	const struct course *from = comparison->before, *to = comparison->now;
+	const struct series *from = comparison->before, *to = comparison->now;
 	struct difference difference = { .subject = now ? now : before };
 	double largest = 0;
 
 	if (!difference.subject->is_cause) {
 		difference.measure = &to->measures.all[index];
-		if (!course_is_held(from, to, difference.measure->key))
+		if (!series_is_held(from, to, difference.measure->key))
 			return 0;
 	}
-	course_series(from, before, index, comparing->before);
-	course_series(to, now, index, comparing->now);
+	series_values(from, before, index, comparing->before);
+	series_values(to, now, index, comparing->now);
 	difference.before = side_of(comparing->before, from->samples, &largest);
 	difference.now = side_of(comparing->now, to->samples, &largest);
 	if (!(largest > 0)) /* or unknown */
@@ -278,16 +278,16 @@ static int series_compare(const struct comparing *comparing, const struct course
 	if (!is_large(comparing, &difference) || !is_apart(&difference, 1))
 		return 0;
 	difference.p = rank_test(comparing->before, from->samples, comparing->now, to->samples);
-	if (difference.p < 0 || ARRAY_GROW(comparison->all, comparison->n, comparison->room))
+	if (difference.p < 0 || ARRAY_GROW(comparison->all, comparison->n, comparison->capacity))
 		return -ENOMEM;
 	comparison->all[comparison->n++] = difference;
 	return 0;
 }
 
-static int subject_compare(const struct comparing *comparing, const struct course_subject *before,
-			   const struct course_subject *now)
+static int subject_compare(const struct comparing *comparing, const struct series_subject *before,
+			   const struct series_subject *now)
 {
-	const struct course_subject *any = now ? now : before;
+	const struct series_subject *any = now ? now : before;
 	size_t n = any->is_cause ? 1 : comparing->comparison->now->measures.n;
 	int error = 0;
 
@@ -296,15 +296,15 @@ static int subject_compare(const struct comparing *comparing, const struct cours
 	return error;
 }
 
-static double busy_of(const struct course *course, double *values)
+static double busy_of(const struct series *series, double *values)
 {
 	double sum = 0, largest = 0;
 
-	for (size_t i = 0; i < course->n; i++) {
-		if (course->subjects[i].is_cause)
+	for (size_t i = 0; i < series->n; i++) {
+		if (series->subjects[i].is_cause)
 			continue;
-		course_series(course, &course->subjects[i], MEASURE_BUSY, values);
-		sum += side_of(values, course->samples, &largest).mean;
+		series_values(series, &series->subjects[i], MEASURE_BUSY, values);
+		sum += side_of(values, series->samples, &largest).mean;
 	}
 	return sum;
 }
@@ -349,7 +349,7 @@ static double effect_of(const struct difference *difference)
 static int difference_compare(const void *a, const void *b)
 {
 	const struct difference *x = a, *y = b;
-	int order = strncmp(x->subject->name, y->subject->name, COURSE_NAME);
+	int order = strncmp(x->subject->name, y->subject->name, SERIES_NAME);
 
 	if (class_of(x) != class_of(y))
 		return class_of(x) < class_of(y) ? -1 : 1;
@@ -384,30 +384,30 @@ static void limit_apply(struct comparison *comparison, double least)
 
 static int subjects_compare(const struct comparing *comparing)
 {
-	const struct course *before = comparing->comparison->before;
-	const struct course *now = comparing->comparison->now;
+	const struct series *before = comparing->comparison->before;
+	const struct series *now = comparing->comparison->now;
 	int error = 0;
 
 	for (size_t i = 0; i < now->n && !error; i++)
-		error = subject_compare(comparing, course_find(before, &now->subjects[i]),
+		error = subject_compare(comparing, series_find(before, &now->subjects[i]),
 					&now->subjects[i]);
 	for (size_t i = 0; i < before->n && !error; i++)
-		if (!course_find(now, &before->subjects[i]))
+		if (!series_find(now, &before->subjects[i]))
 			error = subject_compare(comparing, &before->subjects[i], NULL);
 	return error;
 }
 
-bool comparison_is_fair(const struct course *before, const struct course *now)
+bool comparison_is_fair(const struct series *before, const struct series *now)
 {
-	uint64_t a = course_sample_time(before), b = course_sample_time(now);
+	uint64_t a = series_sample_time(before), b = series_sample_time(now);
 	uint64_t longer = a > b ? a : b, shorter = a > b ? b : a;
 
 	return !shorter || longer - shorter <= COMPARISON_TIME_NS ||
 	       (double)longer <= (1 + COMPARISON_TIME) * (double)shorter;
 }
 
-int comparison_find(struct comparison *comparison, const struct course *before,
-		    const struct course *now)
+int comparison_find(struct comparison *comparison, const struct series *before,
+		    const struct series *now)
 {
 	struct comparing comparing = {
 		.comparison = comparison,

@@ -13,50 +13,50 @@
  * run; causes go by cause and culprit. --- */
 
 /* Memory bounds: later samples and names are only counted. */
-#define COURSE_SAMPLES 400
-#define COURSE_SUBJECTS 256
+#define SERIES_SAMPLES 400
+#define SERIES_SUBJECTS 256
 
-#define COURSE_NAME (KD_COMM_LEN + 16)
+#define SERIES_NAME (KD_COMM_LEN + 16)
 
-struct course_subject {
+struct series_subject {
 	bool is_cause;
 	enum cause cause;       /* and the culprit, as in verdict_who */
-	char name[COURSE_NAME]; /* of the threads or the culprit; not escaped */
+	char name[SERIES_NAME]; /* of the threads or the culprit; not escaped */
 	/* One row per sample: every measure, or one value for a cause. Sums are per second. */
 	double *values;
-	size_t rows, room; /* rows: samples stored; later ones are zeros */
+	size_t rows, capacity; /* rows: samples stored; later ones are zeros */
 };
 
-struct course {
+struct series {
 	struct measures measures;
 	size_t samples;
-	size_t unusable;      /* samples that were not added: see course_add() */
-	uint64_t sample_time; /* ns; see course_sample_time() */
+	size_t unusable;      /* samples that were not added: see series_add() */
+	uint64_t sample_time; /* ns; see series_sample_time() */
 	/* Data that only some captures have: in how many samples it is, and the lower bound, ns. */
 	size_t with_resources, with_interruptions;
 	uint64_t interruptions_from;
 	uint64_t left_out;
-	struct course_subject *subjects;
-	size_t n, room;
+	struct series_subject *subjects;
+	size_t n, capacity;
 	double *row;
 };
 
 /* Returns NULL without memory. */
-struct course *course_new(void);
+struct series *series_new(void);
 
 /* Adds a finished sample. Skips windows of triggers and samples that were cut short. Returns 0
  * or -ENOMEM. */
-int course_add(struct course *course, const struct sample *sample);
+int series_add(struct series *series, const struct sample *sample);
 
 /* Intended length of a sample, ns: the shortest that the target did not end, because a busy
  * machine ends samples late. 0: each sample lasted as long as the target. */
-uint64_t course_sample_time(const struct course *course);
+uint64_t series_sample_time(const struct series *series);
 
 /* True if both captures have a figure under this key, measured the same way. */
-bool course_is_held(const struct course *course, const struct course *other, const char *key);
+bool series_is_held(const struct series *series, const struct series *other, const char *key);
 
 /* NULL is allowed. */
-void course_free(struct course *course);
+void series_free(struct series *series);
 
 /* --- What differs between two captures --- */
 
@@ -83,28 +83,28 @@ struct comparison_side {
 };
 
 struct difference {
-	const struct course_subject *subject; /* of either capture */
+	const struct series_subject *subject; /* of either capture */
 	const struct measure *measure;        /* NULL: a cause, in ns per second */
 	struct comparison_side before, now;   /* sums are per second */
 	double p;                             /* of the rank test */
 };
 
 struct comparison {
-	const struct course *before, *now;
+	const struct series *before, *now;
 	double limit;           /* of p */
 	bool few;               /* too few samples to decide */
 	size_t tested;          /* measures with a nonzero sample */
 	struct difference *all; /* largest first: causes, time kept from running, */
-	size_t n, room;         /* other times that are sums, other times, counts */
+	size_t n, capacity;     /* other times that are sums, other times, counts */
 };
 
 /* True if samples of both captures are equally long. */
-bool comparison_is_fair(const struct course *before, const struct course *now);
+bool comparison_is_fair(const struct series *before, const struct series *now);
 
 /* Fills a zeroed comparison, which points into both captures. Returns 0 or -ENOMEM; the caller
  * clears it in either case. */
-int comparison_find(struct comparison *comparison, const struct course *before,
-		    const struct course *now);
+int comparison_find(struct comparison *comparison, const struct series *before,
+		    const struct series *now);
 
 void comparison_clear(struct comparison *comparison);
 

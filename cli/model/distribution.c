@@ -34,8 +34,8 @@ int distribution_append(struct distribution *distribution, uint64_t le, uint64_t
 	if (n && le <= distribution->buckets[n - 1].le)
 		return -EINVAL;
 	if (!(n & (n - 1))) { /* full: double it */
-		size_t room = n ? 2 * n : 1;
-		void *more = reallocarray(distribution->buckets, room, sizeof(struct bucket));
+		size_t capacity = n ? 2 * n : 1;
+		void *more = reallocarray(distribution->buckets, capacity, sizeof(struct bucket));
 
 		if (!more)
 			return -ENOMEM;

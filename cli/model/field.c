@@ -74,7 +74,7 @@ static void member_merge(const struct field *field, void *into, const void *from
 
 struct distribution *field_times(const struct field *field, void *structure)
 {
-	bool has = (field->kind == FIELD_WHOLE || field->kind == FIELD_TIMES) && field->size;
+	bool has = (field->kind == FIELD_COMPLETE || field->kind == FIELD_TIMES) && field->size;
 
 	return has ? (struct distribution *)((char *)structure + field->at) : NULL;
 }

@@ -22,7 +22,7 @@ enum field_kind {
 	FIELD_ROWS,    /* a pointer to structures, and a size_t with their number */
 	/* Kinds with more than one member in JSON: */
 	FIELD_CALL,     /* the number of a system call, with its mode */
-	FIELD_WHOLE,    /* a distribution, or none, of a period in thread_row.h */
+	FIELD_COMPLETE, /* a distribution, or none, of a period in thread_row.h */
 	FIELD_TIMES,    /* a distribution after its struct kd_count */
 	FIELD_CPUS,     /* the bitmap of CPUs */
 	FIELD_OPEN,     /* items that cross the window's edges */
@@ -66,7 +66,7 @@ struct field {
 	size_t known;               /* offset of the bool that says whether it is known; 0:
 				     * always known */
 	const struct field *fields; /* FIELD_OBJECT, FIELD_ROWS: their members */
-	/* FIELD_WHOLE: enum open_kind; FIELD_WORD: number of words; FIELD_OWN: most bytes */
+	/* FIELD_COMPLETE: enum open_kind; FIELD_WORD: number of words; FIELD_OWN: most bytes */
 	unsigned int of;
 	const char *const *words; /* FIELD_WORD */
 	const struct json_form *form;

@@ -42,7 +42,7 @@ static uint64_t take(uint64_t running[KD_RUNNING], unsigned int from, uint64_t n
 }
 
 /* Time lost to hardirqs or softirqs, including the one in progress at the end. */
-static uint64_t overlay_take(uint64_t ns[KD_STATES_ROOM], const struct kd_overlay *overlay,
+static uint64_t overlay_take(uint64_t ns[KD_STATES_PADDED], const struct kd_overlay *overlay,
 			     const struct kd_irq_frame *frame, uint64_t gen, uint64_t from,
 			     uint64_t to)
 {
@@ -171,7 +171,7 @@ static void asleep_note(struct ledger *ledger, uint32_t kind, uint64_t so_far)
 /* Adds the time from the last event to the window's end to the current state. If the kernel
  * found the thread running after an unreported switch, it ran for as long as the kernel counted.
  * Returns the time in the current state. */
-static uint64_t tail_book(uint64_t ns[KD_STATES_ROOM], const struct kd_thread *thread,
+static uint64_t tail_book(uint64_t ns[KD_STATES_PADDED], const struct kd_thread *thread,
 			  uint32_t state, uint64_t upto, uint64_t to)
 {
 	const struct kd_reading *close = &thread->readings[KD_AT_CLOSE];
@@ -189,7 +189,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 {
 	uint64_t from = u64_max(window->start, thread->born);
 	uint64_t to = thread->died ? u64_min(window->end, thread->died) : window->end;
-	uint64_t ns[KD_STATES_ROOM] = { 0 }, upto = from;
+	uint64_t ns[KD_STATES_PADDED] = { 0 }, upto = from;
 	uint32_t state = state_now(thread);
 	int result = 1;
 
@@ -216,7 +216,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 			asleep_note(ledger, record->last_awaited,
 				    u64_sub(to, record->asleep_since));
 		/* A program that began before the edge may have added time beyond it. */
-		if (upto > to && record->last < KD_STATES_ROOM)
+		if (upto > to && record->last < KD_STATES_PADDED)
 			ns[record->last] -= u64_min(ns[record->last], upto - to);
 	}
 	if (upto < to) {

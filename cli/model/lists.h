@@ -102,12 +102,12 @@ struct lock_row {
 	char holder_name[KD_COMM_LEN]; /* "" if the holder has ended */
 	uint64_t shorter;              /* all waits shorter than this, ns, for any lock; else 0 */
 	struct kd_count waits;
-	struct kd_doing meanwhile; /* the holder's states during the waits */
-	uint64_t others;           /* waits ended by a thread that got the lock in between */
-	int32_t slept_in;          /* where the holder slept last; KD_CALL_NONE: in no call */
-	pid_t released_by;         /* waker of the last wait; 0: none, such as a timeout */
+	struct kd_activity meanwhile; /* the holder's states during the waits */
+	uint64_t others;              /* waits ended by a thread that got the lock in between */
+	int32_t slept_in;             /* where the holder slept last; KD_CALL_NONE: in no call */
+	pid_t released_by;            /* waker of the last wait; 0: none, such as a timeout */
 	char released_name[KD_COMM_LEN];
-	/* Variable that contains the futex, as in struct data_place, and the caller of one of
+	/* Variable that contains the futex, as in struct data_location, and the caller of one of
 	 * the longest waits, see lock_caller_text(). NULL: unknown. */
 	const char *symbol, *object, *called_from;
 	uint64_t offset;

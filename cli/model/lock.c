@@ -90,17 +90,17 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 
 /* --- Holder's states --- */
 
-void doing_limit(struct kd_doing *doing, uint64_t ns)
+void activity_limit(struct kd_activity *activity, uint64_t ns)
 {
-	uint64_t sum = u64_add(u64_add(doing->running, doing->ready), doing->asleep), part;
+	uint64_t sum = u64_add(u64_add(activity->running, activity->ready), activity->asleep), part;
 
 	for (uint64_t excess = u64_sub(sum, ns); excess; excess -= part) {
-		__u64 *most = &doing->running;
+		__u64 *most = &activity->running;
 
-		if (doing->ready > *most)
-			most = &doing->ready;
-		if (doing->asleep > *most)
-			most = &doing->asleep;
+		if (activity->ready > *most)
+			most = &activity->ready;
+		if (activity->asleep > *most)
+			most = &activity->asleep;
 		part = u64_min(excess, *most);
 		*most -= part;
 	}

@@ -17,6 +17,6 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 
 /* Cuts the times down to a wait of ns. The holder went on after the wait; since it is unknown
  * what that time was, the largest states lose it. */
-void doing_limit(struct kd_doing *doing, uint64_t ns);
+void activity_limit(struct kd_activity *activity, uint64_t ns);
 
 #endif

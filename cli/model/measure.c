@@ -44,7 +44,7 @@ static int fields_add(struct measures *measures, const struct field *fields, siz
 
 		snprintf(key, sizeof(key), "%s%s", prefix, field->key);
 		if (is_figure(field)) {
-			error = ARRAY_GROW(measures->all, measures->n, measures->room);
+			error = ARRAY_GROW(measures->all, measures->n, measures->capacity);
 			if (error)
 				return error;
 			measures->all[measures->n] = (struct measure){

@@ -31,7 +31,7 @@ struct measure {
 
 struct measures {
 	struct measure *all;
-	size_t n, room;
+	size_t n, capacity;
 	size_t rates;
 };
 

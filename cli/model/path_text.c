@@ -36,15 +36,15 @@ struct phrase {
 __attribute__((format(printf, 2, 3))) static void phrase_add(struct phrase *phrase, const char *fmt,
 							     ...)
 {
-	size_t room = PATH_TEXT_LEN - phrase->used;
+	size_t left = PATH_TEXT_LEN - phrase->used;
 	va_list args;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(phrase->text + phrase->used, room, fmt, args);
+	n = vsnprintf(phrase->text + phrase->used, left, fmt, args);
 	va_end(args);
 	if (n > 0)
-		phrase->used += (size_t)n < room ? (size_t)n : room - 1;
+		phrase->used += (size_t)n < left ? (size_t)n : left - 1;
 }
 
 /* "backup[812]", "nvme0q1". */

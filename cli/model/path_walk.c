@@ -17,7 +17,7 @@
 
 struct path_rows {
 	struct path_row *rows; /* by descending time */
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t least; /* ns: shorter legs may share rows */
 	bool failed;    /* out of memory */
 };
@@ -59,8 +59,8 @@ static void mostly_join(struct path_row *into, const struct path_row *row)
 
 void path_row_join(struct path_row *into, const struct path_row *row)
 {
-	if (row->several_threads || !same_thread(into, row))
-		into->several_threads = true;
+	if (row->multiple_threads || !same_thread(into, row))
+		into->multiple_threads = true;
 	mostly_join(into, row);
 	into->start = u64_min(into->start, row->start);
 	into->end = u64_max(into->end, row->end);
@@ -80,11 +80,11 @@ static bool may_share(const struct path_rows *rows, const struct path_row *a,
 {
 	uint64_t least = rows->least / ACROSS;
 
-	if (same_thread(a, b) && !a->several_threads && !b->several_threads)
+	if (same_thread(a, b) && !a->multiple_threads && !b->multiple_threads)
 		return (a->legs > 1 || is_short(a, rows->least)) &&
 		       (b->legs > 1 || is_short(b, rows->least));
-	return (a->several_threads || is_short(a, least)) &&
-	       (b->several_threads || is_short(b, least));
+	return (a->multiple_threads || is_short(a, least)) &&
+	       (b->multiple_threads || is_short(b, least));
 }
 
 /* Merges short neighbours. */
@@ -125,7 +125,7 @@ static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 	}
 	if (rows->n == ROWS_MOST)
 		rows_reduce(rows);
-	if (ARRAY_GROW(rows->rows, rows->n, rows->room)) {
+	if (ARRAY_GROW(rows->rows, rows->n, rows->capacity)) {
 		rows->failed = true;
 		return;
 	}

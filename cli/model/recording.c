@@ -40,7 +40,7 @@ const struct recorded_culprit *recording_culprit(const struct recording *recordi
 struct recording_facts recording_facts(const struct recording *recording, uint64_t start)
 {
 	return (struct recording_facts){
-		.asked = recording->asked,
+		.wanted = recording->wanted,
 		.held = u64_sub(start, recording->from),
 		.events = recording->events,
 		.memory = recording->memory,
@@ -85,7 +85,7 @@ static int run_add(struct making *making, struct cpu_run run)
 	run.end = u64_min(run.end, making->until);
 	if (run.start >= run.end)
 		return 0;
-	if (ARRAY_GROW(runs->all, runs->n, runs->room))
+	if (ARRAY_GROW(runs->all, runs->n, runs->capacity))
 		return -ENOMEM;
 	runs->all[runs->n++] = run;
 	return 0;

@@ -98,9 +98,10 @@ struct recorded_culprit {
 
 /* Summary for reports. All 0: nothing was recorded. */
 struct recording_facts {
-	uint64_t asked, held;  /* ns before the window; held < asked: overwritten, or began later */
-	uint64_t events;       /* from held to the window's end */
-	uint64_t memory;       /* bytes of event buffers */
+	uint64_t wanted,
+		held;    /* ns before the window; held < wanted: overwritten, or began later */
+	uint64_t events; /* from held to the window's end */
+	uint64_t memory; /* bytes of event buffers */
 	bool overwritten, cut; /* cut: overwritten into the window itself */
 };
 
@@ -108,14 +109,14 @@ struct recording {
 	uint64_t from; /* complete from here: window start minus what was asked for, or less if
 			* less was held */
 	uint64_t to;
-	uint64_t asked;   /* ns before the window */
+	uint64_t wanted;  /* ns before the window */
 	uint64_t memory;  /* bytes of event buffers */
 	uint64_t events;  /* in [from, to] */
 	uint64_t lost;    /* events dropped since the previous sample */
 	bool overwritten; /* older events that were asked for are gone */
 #define RECORDING_LIST(type, name)                                                                 \
 	struct type *name;                                                                         \
-	size_t n_##name, room_##name;
+	size_t n_##name, capacity_##name;
 	RECORDING_LISTS(RECORDING_LIST)
 #undef RECORDING_LIST
 };
@@ -154,7 +155,7 @@ struct cpu_run {
 
 struct cpu_runs {
 	struct cpu_run *all; /* by CPU and time; runs of a CPU never overlap */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* Fills a zeroed list with the runs between two times. Returns 0 or -ENOMEM; the caller frees

@@ -12,7 +12,7 @@
 #define FROM_MASK ((1U << (KD_RECORDED_AWAITED - KD_RECORDED_FROM)) - 1)
 
 #define LIST_ADD(recording, list)                                                                  \
-	(ARRAY_GROW((recording)->list, (recording)->n_##list, (recording)->room_##list)            \
+	(ARRAY_GROW((recording)->list, (recording)->n_##list, (recording)->capacity_##list)        \
 		 ? NULL                                                                            \
 		 : memset(&(recording)->list[(recording)->n_##list++], 0,                          \
 			  sizeof(*(recording)->list)))
@@ -53,7 +53,7 @@ static int irq_add(struct recording *recording, const struct recording_source *s
 	irq->hard = event->kind == KD_RECORDED_HARDIRQ;
 	irq->state = event->detail >> KD_RECORDED_HIT_STATE;
 	irq->name = source->irq_name(source->context, irq->tid, irq->hard,
-				     event->detail & (KD_IRQ_ROOM - 1));
+				     event->detail & (KD_IRQ_PADDED - 1));
 	return 0;
 }
 
@@ -116,7 +116,7 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 /* --- Threads: events by TID and time --- */
 
 /* A thread whose events are being read. */
-struct event_course {
+struct event_walk {
 	struct recording *recording;
 	struct recorded_state now; /* current state */
 	const struct recorded_thread *thread;
@@ -158,25 +158,25 @@ static bool state_has_call(uint32_t state)
 	return state != KD_USER && state != KD_FAULT;
 }
 
-static void course_begin(struct event_course *course, const struct recorded_event *event)
+static void walk_begin(struct event_walk *walk, const struct recorded_event *event)
 {
-	bool of_target = course->thread && course->thread->of_target;
+	bool of_target = walk->thread && walk->thread->of_target;
 	uint32_t before = recorded_event_before(event);
 
 	/* How long others had been in it is unknown. Sleeps are traced back to their wakers. */
 	if (!of_target && event->kind != KD_RECORDED_WOKEN)
 		before = KD_UNSEEN;
-	course->now = (struct recorded_state){
-		.start = course->recording->from,
+	walk->now = (struct recorded_state){
+		.start = walk->recording->from,
 		.tid = (pid_t)event->tid,
 		.cpu = event->cpu,
 		.state = (uint8_t)before,
 		.of_target = of_target,
 		.early = !of_target,
 	};
-	course->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
-										  : KD_CALL_UNKNOWN;
-	course->known = course->first = true;
+	walk->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
+										: KD_CALL_UNKNOWN;
+	walk->known = walk->first = true;
 }
 
 /* Lead of the run that begins with an event; NULL: none, or the run goes on. */
@@ -192,120 +192,120 @@ static const struct recorded_event *run_lead(const struct recorded_event *events
 	return NULL;
 }
 
-static uint64_t *owed_of(struct event_course *course)
+static uint64_t *owed_of(struct event_walk *walk)
 {
-	return &course->owed[course->now.state == KD_READY_PREEMPTED];
+	return &walk->owed[walk->now.state == KD_READY_PREEMPTED];
 }
 
 /* Splits off the part of a wait that the scheduler counts as running, as switch_lead() of the
  * kernel side does. A lead longer than its wait is taken from other waits there, so the next
  * wait gets the rest here. */
-static int lead_add(struct event_course *course, uint64_t at, const struct recorded_event *event)
+static int lead_add(struct event_walk *walk, uint64_t at, const struct recorded_event *event)
 {
-	struct recorded_state running = course->now;
-	uint64_t *owed = owed_of(course), lead = u64_add(event ? event->what : 0, *owed);
+	struct recorded_state running = walk->now;
+	uint64_t *owed = owed_of(walk), lead = u64_add(event ? event->what : 0, *owed);
 
-	running.start = u64_max(u64_sub(at, lead), course->now.start);
+	running.start = u64_max(u64_sub(at, lead), walk->now.start);
 	*owed = u64_sub(lead, at - running.start);
 	running.end = at;
-	running.state = event                                 ? recorded_event_state(event)
-			: course->now.state == KD_READY_WOKEN ? KD_KERNEL
-							      : KD_USER;
+	running.state = event                               ? recorded_event_state(event)
+			: walk->now.state == KD_READY_WOKEN ? KD_KERNEL
+							    : KD_USER;
 	running.awaited = 0;
 	running.from = KD_FROM_UNKNOWN;
 	running.waker = running.holder = 0;
-	course->now.end = running.start;
-	return state_add(course->recording, &course->now) ?: state_add(course->recording, &running);
+	walk->now.end = running.start;
+	return state_add(walk->recording, &walk->now) ?: state_add(walk->recording, &running);
 }
 
-static int call_end(struct event_course *course, const struct recorded_event *event)
+static int call_end(struct event_walk *walk, const struct recorded_event *event)
 {
 	struct recorded_call *call;
 
-	if (event->at < course->recording->from || course->call_since >= course->recording->to)
+	if (event->at < walk->recording->from || walk->call_since >= walk->recording->to)
 		return 0;
-	call = LIST_ADD(course->recording, calls);
+	call = LIST_ADD(walk->recording, calls);
 	if (!call)
 		return -ENOMEM;
-	call->start = course->call_since;
-	call->end = event->at <= course->recording->to ? event->at : 0;
+	call->start = walk->call_since;
+	call->end = event->at <= walk->recording->to ? event->at : 0;
 	call->tid = (pid_t)event->tid;
-	call->number = course->call;
+	call->number = walk->call;
 	call->result = call->end ? (int32_t)event->what : 0;
 	return 0;
 }
 
 /* Sets the state that begins with the event. */
-static void state_begin(struct event_course *course, const struct recorded_event *event)
+static void state_begin(struct event_walk *walk, const struct recorded_event *event)
 {
-	course->now = (struct recorded_state){
+	walk->now = (struct recorded_state){
 		.start = event->at,
 		.tid = (pid_t)event->tid,
 		.cpu = event->cpu,
 		.state = (uint8_t)recorded_event_state(event),
-		.of_target = course->now.of_target,
-		.call = course->call,
+		.of_target = walk->now.of_target,
+		.call = walk->call,
 	};
 	if (event->kind == KD_RECORDED_SLEEP) {
-		course->now.awaited = awaited_of(event->what);
-		course->now.holder = course->holder;
+		walk->now.awaited = awaited_of(event->what);
+		walk->now.holder = walk->holder;
 	}
-	course->holder = 0;
+	walk->holder = 0;
 }
 
 /* Ends the previous state. */
-static int state_end(struct event_course *course, const struct recorded_event *events, size_t n)
+static int state_end(struct event_walk *walk, const struct recorded_event *events, size_t n)
 {
 	const struct recorded_event *lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n)
 									    : NULL;
 
 	if (events->kind == KD_RECORDED_WOKEN) {
-		course->now.waker = (pid_t)(events->what & TID_MASK);
-		course->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM & FROM_MASK);
-		if (course->first)
-			course->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
+		walk->now.waker = (pid_t)(events->what & TID_MASK);
+		walk->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM & FROM_MASK);
+		if (walk->first)
+			walk->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
 	}
 	/* The wakeup event has the waker's CPU; the thread waits where it runs in the end. */
-	if (events->kind == KD_RECORDED_RUN && course->now.state == KD_READY_WOKEN)
-		course->now.cpu = events->cpu;
-	course->first = false;
-	if (events->kind == KD_RECORDED_RUN && (lead || *owed_of(course)))
-		return lead_add(course, events->at, lead);
-	course->now.end = events->at;
-	return state_add(course->recording, &course->now);
+	if (events->kind == KD_RECORDED_RUN && walk->now.state == KD_READY_WOKEN)
+		walk->now.cpu = events->cpu;
+	walk->first = false;
+	if (events->kind == KD_RECORDED_RUN && (lead || *owed_of(walk)))
+		return lead_add(walk, events->at, lead);
+	walk->now.end = events->at;
+	return state_add(walk->recording, &walk->now);
 }
 
-static int course_enter(struct event_course *course, const struct recorded_event *events, size_t n)
+static int walk_enter(struct event_walk *walk, const struct recorded_event *events, size_t n)
 {
 	int error;
 
-	if (!course->known)
-		course_begin(course, events);
-	course->now.call = course->call;
-	error = state_end(course, events, n);
+	if (!walk->known)
+		walk_begin(walk, events);
+	walk->now.call = walk->call;
+	error = state_end(walk, events, n);
 	if (events->kind == KD_RECORDED_CALL) {
-		course->call = (int32_t)events->what;
-		course->call_since = events->at;
+		walk->call = (int32_t)events->what;
+		walk->call_since = events->at;
 	} else if (events->kind == KD_RECORDED_RETURN) {
 		if (!error)
-			error = call_end(course, events);
-		course->call = KD_CALL_NONE;
-		course->call_since = 0;
+			error = call_end(walk, events);
+		walk->call = KD_CALL_NONE;
+		walk->call_since = 0;
 	}
-	state_begin(course, events);
+	state_begin(walk, events);
 	return error;
 }
 
-static int stolen_add(struct event_course *course, const struct recorded_event *event)
+static int stolen_add(struct event_walk *walk, const struct recorded_event *event)
 {
 	struct recorded_stolen *stolen;
 
-	if (event->at <= course->recording->from || event->at > course->recording->to)
+	if (event->at <= walk->recording->from || event->at > walk->recording->to)
 		return 0;
-	stolen = LIST_ADD(course->recording, stolen);
+	stolen = LIST_ADD(walk->recording, stolen);
 	if (!stolen)
 		return -ENOMEM;
-	stolen->start = course->known ? u64_min(course->now.start, event->at) : event->at;
+	stolen->start = walk->known ? u64_min(walk->now.start, event->at) : event->at;
 	stolen->end = event->at;
 	stolen->ns = event->what;
 	stolen->tid = (pid_t)event->tid;
@@ -321,29 +321,29 @@ static const struct recorded_now *now_of(const struct recording_source *source, 
 }
 
 /* Makes the rows of one thread from its events. */
-static int course_make(struct recording *recording, const struct recording_source *source,
-		       const struct recorded_event *events, size_t n)
+static int walk_make(struct recording *recording, const struct recording_source *source,
+		     const struct recorded_event *events, size_t n)
 {
 	const struct recorded_now *now = now_of(source, (pid_t)events->tid);
-	struct event_course course = { .recording = recording };
+	struct event_walk walk = { .recording = recording };
 	int error = 0;
 
-	course.thread = recording_thread(recording, (pid_t)events->tid);
+	walk.thread = recording_thread(recording, (pid_t)events->tid);
 	for (size_t i = 0; i < n && !error; i++) {
 		if (events[i].kind < KD_RECORDED_ENTERS)
-			error = course_enter(&course, events + i, n - i);
+			error = walk_enter(&walk, events + i, n - i);
 		else if (events[i].kind == KD_RECORDED_LOCK)
-			course.holder = (pid_t)events[i].what;
+			walk.holder = (pid_t)events[i].what;
 		else if (events[i].kind == KD_RECORDED_STOLEN)
-			error = stolen_add(&course, events + i);
+			error = stolen_add(&walk, events + i);
 	}
-	if (!course.known || error)
+	if (!walk.known || error)
 		return error;
-	course.now.end = UINT64_MAX;
-	course.now.call = course.call;
-	if (course.now.state == KD_READY_WOKEN && now)
-		course.now.cpu = now->cpu;
-	return state_add(recording, &course.now);
+	walk.now.end = UINT64_MAX;
+	walk.now.call = walk.call;
+	if (walk.now.state == KD_READY_WOKEN && now)
+		walk.now.cpu = now->cpu;
+	return state_add(recording, &walk.now);
 }
 
 /* Makes the row of a thread without events. */
@@ -390,7 +390,7 @@ static int courses_make(struct recording *recording, const struct recording_sour
 		}
 		for (end = first; end < n && (pid_t)events[end].tid == tid;)
 			end++;
-		error = course_make(recording, source, events + first, end - first);
+		error = walk_make(recording, source, events + first, end - first);
 		first = end;
 	}
 	return error;

@@ -41,10 +41,10 @@
 #define SAMPLE_FIGURES_TRACES(FIGURE)                                                              \
 	FIGURE(CALL_THRESHOLD, GAUGE, IF_ANY, "slow_syscall_threshold_seconds", "seconds",         \
 	       "Duration from which system calls count as slow.",                                  \
-	       sample->traces.calls_asked ? sample->traces.call_threshold : 0)                     \
+	       sample->traces.calls_wanted ? sample->traces.call_threshold : 0)                    \
 	FIGURE(WAIT_THRESHOLD, GAUGE, IF_ANY, "wait_threshold_seconds", "seconds",                 \
 	       "Duration from which waits count as long.",                                         \
-	       sample->traces.waits_asked ? sample->traces.wait_threshold : 0)                     \
+	       sample->traces.waits_wanted ? sample->traces.wait_threshold : 0)                    \
 	FIGURE(LEFT_OUT, COUNTER, IF_ANY, "left_out_waits", "",                                    \
 	       "Long waits that filters left out.", sample->traces.left_out)                       \
 	FIGURE(LEFT_OUT_NS, COUNTER, IF_ANY, "left_out_wait_seconds", "seconds",                   \

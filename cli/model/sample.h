@@ -61,7 +61,7 @@ struct capture {
 	const char *start_trigger, *stop_trigger; /* as given; NULL: none */
 	uint64_t sample_count; /* requested number of samples; 0: no limit, or unknown */
 	uint64_t sample_time;  /* ns; 0: none given, or unknown. Not in JSON */
-	bool several;          /* the target may have more than one process */
+	bool multiple;         /* the target may have more than one process */
 	/* As in struct process_row, for a single process. */
 	char container[PROCESS_LABEL], image[PROCESS_LABEL], pod[PROCESS_LABEL];
 };

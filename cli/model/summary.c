@@ -71,17 +71,17 @@ void summary_free(struct summary *summary)
 /* --- Finding threads --- */
 
 /* Slot of a thread in the hash table, or a free one. */
-static uint32_t *table_place(const struct summary *summary, pid_t pid, pid_t tid)
+static uint32_t *table_entry(const struct summary *summary, pid_t pid, pid_t tid)
 {
 	uint32_t hash = ((uint32_t)pid * 31 + (uint32_t)tid) * 2654435761U;
 	size_t mask = summary->n_table - 1;
 
 	for (size_t at = hash & mask;; at = (at + 1) & mask) {
-		uint32_t *place = &summary->table[at];
-		const struct summary_thread *thread = *place ? &summary->threads[*place - 1] : NULL;
+		uint32_t *entry = &summary->table[at];
+		const struct summary_thread *thread = *entry ? &summary->threads[*entry - 1] : NULL;
 
 		if (!thread || (thread->pid == pid && thread->tid == tid))
-			return place;
+			return entry;
 	}
 }
 
@@ -98,7 +98,7 @@ static int table_grow(struct summary *summary)
 	/* If a TID was reused, the last thread wins. */
 	for (size_t i = 0; i < summary->n; i++)
 		if (summary->threads[i].members <= 1)
-			*table_place(summary, summary->threads[i].pid,
+			*table_entry(summary, summary->threads[i].pid,
 				     summary->threads[i].tid) = (uint32_t)i + 1;
 	return 0;
 }
@@ -113,7 +113,7 @@ static struct summary_thread *thread_make(struct summary *summary, const struct 
 		summary->left_out++;
 		return NULL;
 	}
-	*error = ARRAY_GROW(summary->threads, summary->n, summary->room);
+	*error = ARRAY_GROW(summary->threads, summary->n, summary->capacity);
 	if (!*error && summary->n_table < 2 * (summary->n + 1))
 		*error = table_grow(summary);
 	if (*error)
@@ -282,15 +282,15 @@ static int row_add(const struct adding *adding, const struct thread_row *row)
 {
 	struct summary *summary = adding->summary;
 	uint64_t window = adding->sample->end - adding->sample->start;
-	uint32_t *place = summary->n_table ? table_place(summary, row->pid, row->tid) : NULL;
-	struct summary_thread *thread = place && *place ? &summary->threads[*place - 1] : NULL;
+	uint32_t *entry = summary->n_table ? table_entry(summary, row->pid, row->tid) : NULL;
+	struct summary_thread *thread = entry && *entry ? &summary->threads[*entry - 1] : NULL;
 	int error = 0;
 
 	if (!thread || thread->ended) {
 		thread = thread_make(summary, row, &error);
 		if (!thread)
 			return error;
-		*table_place(summary, row->pid, row->tid) = (uint32_t)summary->n;
+		*table_entry(summary, row->pid, row->tid) = (uint32_t)summary->n;
 		if (row->ledger.life >= window)
 			thread_inherit(summary, thread, row);
 		summary->came += thread->first > 1;

@@ -87,7 +87,7 @@ struct summary {
 	uint64_t samples, ns;           /* ns: total length of the windows */
 	struct summary_thread all;      /* sum of all threads */
 	struct summary_thread *threads; /* in order of appearance */
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t came, went; /* threads missing in the first sample, and in the last */
 	uint64_t left_out;   /* sample rows dropped for lack of space */
 	uint64_t span;       /* samples per point */

@@ -41,7 +41,7 @@ static const struct field ticks_fields[] = {
 static const struct field call_fields[] = {
 	CALL("number", FIELD_CALL, number, .flags = FIELD_REQUIRED),
 	FIELDS_COUNTED(struct call_row, ),
-	CALL("buckets", FIELD_WHOLE, times, .of = OPEN_CALL),
+	CALL("buckets", FIELD_COMPLETE, times, .of = OPEN_CALL),
 	FIELDS_END,
 };
 
@@ -51,19 +51,19 @@ static const struct field run_fields[] = {
 	FIELD_TOTAL(struct thread_row, run.),
 	FIELD_MIN(struct thread_row, run.),
 	FIELD_MAX(struct thread_row, run.),
-	THREAD("buckets", FIELD_WHOLE, run_times, .of = OPEN_RUN),
+	THREAD("buckets", FIELD_COMPLETE, run_times, .of = OPEN_RUN),
 	FIELDS_END,
 };
 
 static const struct field ready_fields[] = {
 	FIELDS_COUNTED(struct thread_row, ready.),
-	THREAD("buckets", FIELD_WHOLE, ready_times, .of = OPEN_READY),
+	THREAD("buckets", FIELD_COMPLETE, ready_times, .of = OPEN_READY),
 	FIELDS_END,
 };
 
 static const struct field stopped_fields[] = {
 	FIELDS_COUNTED(struct thread_row, stopped.),
-	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_STOPPED },
+	{ .key = "buckets", .kind = FIELD_COMPLETE, .of = OPEN_STOPPED },
 	FIELDS_END,
 };
 
@@ -84,7 +84,7 @@ static const struct field long_poll_fields[] = {
 	FIELD_TOTAL(struct thread_row, long_poll.),
 	FIELD_MIN(struct thread_row, long_poll.),
 	FIELD_MAX(struct thread_row, long_poll.),
-	{ .key = "buckets", .kind = FIELD_WHOLE, .of = OPEN_ROUND },
+	{ .key = "buckets", .kind = FIELD_COMPLETE, .of = OPEN_ROUND },
 	FIELDS_END,
 };
 
@@ -574,7 +574,7 @@ void thread_clear(struct thread_row *thread)
 
 /* --- Full periods --- */
 
-static void max_join(struct whole *whole, const struct open_item *item)
+static void max_join(struct complete *whole, const struct open_item *item)
 {
 	if (item->longest <= whole->max)
 		return;
@@ -583,10 +583,11 @@ static void max_join(struct whole *whole, const struct open_item *item)
 }
 
 /* total, max: as in the tables. */
-static struct whole whole_of(const struct thread_row *thread, enum open_kind kind, int32_t number,
-			     const struct distribution *times, uint64_t total, uint64_t max)
+static struct complete complete_of(const struct thread_row *thread, enum open_kind kind,
+				   int32_t number, const struct distribution *times, uint64_t total,
+				   uint64_t max)
 {
-	struct whole whole = { .max = max, .total = total, .times = { .ended = times } };
+	struct complete whole = { .max = max, .total = total, .times = { .ended = times } };
 
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *item = &thread->open[i];
@@ -607,15 +608,15 @@ static struct whole whole_of(const struct thread_row *thread, enum open_kind kin
 	return whole;
 }
 
-struct whole whole_period(const struct thread_row *thread, enum open_kind kind)
+struct complete complete_period(const struct thread_row *thread, enum open_kind kind)
 {
 	static const struct distribution none;
 	const struct kd_span period = thread_period(thread, kind);
 	const struct distribution *times = kind == OPEN_RUN     ? &thread->run_times
 					   : kind == OPEN_READY ? &thread->ready_times
 								: &none;
-	struct whole whole = whole_of(thread, kind, KD_CALL_UNKNOWN, times, period.total,
-				      period.max);
+	struct complete whole = complete_of(thread, kind, KD_CALL_UNKNOWN, times, period.total,
+					    period.max);
 
 	/* Others may be shorter. */
 	if (kind == OPEN_RUN && whole.total == period.total && !whole.times.open)
@@ -623,8 +624,8 @@ struct whole whole_period(const struct thread_row *thread, enum open_kind kind)
 	return whole;
 }
 
-struct whole whole_call(const struct thread_row *thread, const struct call_row *call)
+struct complete complete_call(const struct thread_row *thread, const struct call_row *call)
 {
-	return whole_of(thread, OPEN_CALL, (int32_t)call->number, &call->times, call->total,
-			call->max);
+	return complete_of(thread, OPEN_CALL, (int32_t)call->number, &call->times, call->total,
+			   call->max);
 }

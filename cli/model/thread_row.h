@@ -169,7 +169,7 @@ void thread_clear(struct thread_row *thread);
 /* --- Full periods. A thread's tables count what began and ended inside the window. These add
  * periods that only ended in it, and open ones with their length so far. --- */
 
-struct whole {
+struct complete {
 	uint64_t max;   /* the longest of all */
 	bool max_open;  /* max is open: a length so far */
 	uint64_t total; /* of all that ended in the window, at full length */
@@ -180,9 +180,9 @@ struct whole {
 
 /* Periods of a kind other than OPEN_CALL. Event loop rounds count only once they end: many
  * threads poll once and never again. */
-struct whole whole_period(const struct thread_row *thread, enum open_kind kind);
+struct complete complete_period(const struct thread_row *thread, enum open_kind kind);
 
 /* Calls of one number; the row may have a count of 0. */
-struct whole whole_call(const struct thread_row *thread, const struct call_row *call);
+struct complete complete_call(const struct thread_row *thread, const struct call_row *call);
 
 #endif

@@ -21,7 +21,7 @@ static int three_way(uint64_t a, uint64_t b)
 
 int traces_add(struct trace_list *list, const struct trace_row *row)
 {
-	if (ARRAY_GROW(list->rows, list->n, list->room))
+	if (ARRAY_GROW(list->rows, list->n, list->capacity))
 		return -ENOMEM;
 	list->rows[list->n] = *row;
 	if (row->path) {
@@ -88,7 +88,7 @@ uint64_t trace_duration(const struct trace_list *list, const struct trace_row *r
 
 bool frame_set_has(const struct frame_set *set, size_t i)
 {
-	return i < FRAME_SET_ROOM && set->words[i / 64] >> i % 64 & 1;
+	return i < FRAME_SET_SIZE && set->words[i / 64] >> i % 64 & 1;
 }
 
 static int by_text(const char *a, const char *b)
@@ -230,7 +230,7 @@ static void frames_compare(struct frame_set *varies, const struct stack *a, cons
 {
 	if (a == b || !a || !b)
 		return;
-	for (size_t i = 0; i < a->n && i < b->n && i < FRAME_SET_ROOM; i++)
+	for (size_t i = 0; i < a->n && i < b->n && i < FRAME_SET_SIZE; i++)
 		if (a->frames[i].offset != b->frames[i].offset)
 			varies->words[i / 64] |= 1ULL << i % 64;
 }

@@ -79,13 +79,13 @@ struct trace_row {
 
 struct trace_list {
 	struct trace_row *rows;
-	size_t n, room;
+	size_t n, capacity;
 
 	/* Requested data. */
-	bool calls_asked, waits_asked;
+	bool calls_wanted, waits_wanted;
 	uint64_t call_threshold, wait_threshold;
 	unsigned int profile_hz; /* 0: no samples */
-	bool kernel_stacks_asked, user_stacks_asked;
+	bool kernel_stacks_wanted, user_stacks_wanted;
 	uint64_t stack_share;           /* share of each CPU, in millionths; 0: no limit */
 	const char *wait_filter;        /* as given; NULL: none */
 	bool wait_calls_chosen;         /* waits in other system calls are left out */
@@ -125,9 +125,9 @@ uint64_t trace_duration(const struct trace_list *list, const struct trace_row *r
 size_t trace_wakers(const struct trace_row *row);
 
 /* A set of frame indexes; larger indexes are never members. */
-#define FRAME_SET_ROOM 256
+#define FRAME_SET_SIZE 256
 struct frame_set {
-	uint64_t words[FRAME_SET_ROOM / 64];
+	uint64_t words[FRAME_SET_SIZE / 64];
 };
 bool frame_set_has(const struct frame_set *set, size_t i);
 

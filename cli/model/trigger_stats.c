@@ -20,8 +20,8 @@ int trigger_stats_distribute(struct trigger_stats *stats)
 int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair)
 {
 	if (!(stats->n_nested & (stats->n_nested - 1))) { /* full: double it */
-		size_t room = stats->n_nested ? 2 * stats->n_nested : 1;
-		void *nested = reallocarray(stats->nested, room, sizeof(*pair));
+		size_t capacity = stats->n_nested ? 2 * stats->n_nested : 1;
+		void *nested = reallocarray(stats->nested, capacity, sizeof(*pair));
 
 		if (!nested)
 			return -ENOMEM;

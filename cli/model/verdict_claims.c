@@ -199,7 +199,7 @@ static void claim_give(struct claimant *claimant, enum cause cause, const struct
 /* Claim for a state with periods of its own; counts at least one. */
 static struct claim period_claim(const struct thread_row *thread, enum open_kind kind, uint64_t ns)
 {
-	const struct whole whole = whole_period(thread, kind);
+	const struct complete whole = complete_period(thread, kind);
 	uint64_t count = thread_period(thread, kind).count + open_count(thread, kind);
 	struct claim claim = {
 		.ns = ns,
@@ -582,11 +582,11 @@ static void frozen_claims(struct claimant *claimant, const struct thread_row *th
 {
 	struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
 	const char *group = claimant->sample->frozen_group;
-	size_t length = strlen(group), room = sizeof(claim.who.comm) - 1;
+	size_t length = strlen(group), capacity = sizeof(claim.who.comm) - 1;
 
 	/* The end of a long path says more. */
-	memcpy(claim.who.comm, group + (length > room ? length - room : 0),
-	       length > room ? room : length);
+	memcpy(claim.who.comm, group + (length > capacity ? length - capacity : 0),
+	       length > capacity ? capacity : length);
 	claim_give(claimant, CAUSE_FROZEN, &claim);
 }
 

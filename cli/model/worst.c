@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int worst_init(struct worst *worst, size_t room)
+int worst_init(struct worst *worst, size_t capacity)
 {
-	*worst = (struct worst){ .room = room };
-	worst->samples = room ? calloc(room, sizeof(*worst->samples)) : NULL;
-	return room && !worst->samples ? -ENOMEM : 0;
+	*worst = (struct worst){ .capacity = capacity };
+	worst->samples = capacity ? calloc(capacity, sizeof(*worst->samples)) : NULL;
+	return capacity && !worst->samples ? -ENOMEM : 0;
 }
 
 static uint64_t length(const struct sample *sample)
@@ -23,9 +23,9 @@ void worst_offer(struct worst *worst, struct sample *sample)
 
 	while (at && length(sample) > length(&worst->samples[at - 1]))
 		at--;
-	if (at == worst->room)
+	if (at == worst->capacity)
 		return;
-	if (worst->n == worst->room)
+	if (worst->n == worst->capacity)
 		sample_clear(&worst->samples[--worst->n]);
 	memmove(&worst->samples[at + 1], &worst->samples[at],
 		(worst->n - at) * sizeof(*worst->samples));
@@ -36,7 +36,7 @@ void worst_offer(struct worst *worst, struct sample *sample)
 
 uint64_t worst_bar(const struct worst *worst)
 {
-	return worst->n < worst->room ? 0 : length(&worst->samples[worst->n - 1]);
+	return worst->n < worst->capacity ? 0 : length(&worst->samples[worst->n - 1]);
 }
 
 void worst_clear(struct worst *worst)

@@ -10,11 +10,11 @@
 
 struct worst {
 	struct sample *samples; /* longest first */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* Allocates space for this many. Returns 0 or -ENOMEM. */
-int worst_init(struct worst *worst, size_t room);
+int worst_init(struct worst *worst, size_t capacity);
 
 /* Takes over the sample if it is among the longest; else leaves it unchanged. */
 void worst_offer(struct worst *worst, struct sample *sample);

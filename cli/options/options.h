@@ -23,7 +23,7 @@
 /* Texts from options files. */
 struct option_texts {
 	char **all;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 #define OPTIONS_FILE_MAX 65536 /* bytes of an options file */

@@ -63,7 +63,7 @@ static char *word_new(const char *line)
 /* Has it freed with the others. Returns it; NULL without memory. */
 static char *text_keep(struct option_texts *texts, char *text)
 {
-	if (!text || ARRAY_GROW(texts->all, texts->n, texts->room)) {
+	if (!text || ARRAY_GROW(texts->all, texts->n, texts->capacity)) {
 		free(text);
 		return NULL;
 	}
@@ -185,8 +185,8 @@ struct reading {
 	struct options *options;
 	char *process; /* given without an option */
 	bool in_file;
-	bool given[OPTIONS_ROOM]; /* by row index */
-	bool moved[OPTIONS_ROOM]; /* as an option, although it is an attribute */
+	bool given[OPTIONS_MAX]; /* by row index */
+	bool moved[OPTIONS_MAX]; /* as an option, although it is an attribute */
 };
 
 /* --- Attributes --- */

@@ -66,7 +66,7 @@ static exit_status refuse_in(const char *what, unsigned int valid, unsigned int 
 }
 
 /* The first of the options in a list that was given; NULL if none was. */
-static const struct option_row *first_given(const char *list, const bool given[OPTIONS_ROOM])
+static const struct option_row *first_given(const char *list, const bool given[OPTIONS_MAX])
 {
 	const struct option_row *row;
 
@@ -91,7 +91,7 @@ static const char *alternatives(const char *list, char text[static 128])
 }
 
 /* What a row says of other options. */
-static exit_status others_check(const struct option_row *row, const bool given[OPTIONS_ROOM])
+static exit_status others_check(const struct option_row *row, const bool given[OPTIONS_MAX])
 {
 	const struct option_row *other = first_given(row->not_with, given);
 	char what[64], with[64], list[128];
@@ -130,7 +130,7 @@ static exit_status row_check(const struct option_row *row, unsigned int is)
 	return EX_USAGE;
 }
 
-exit_status options_check_modes(const struct options *options, const bool given[OPTIONS_ROOM],
+exit_status options_check_modes(const struct options *options, const bool given[OPTIONS_MAX],
 				const char *process)
 {
 	unsigned int is = modes_of(options);
@@ -196,7 +196,7 @@ static exit_status rules_apply(const struct option_rule *rules, size_t n)
 }
 
 /* True if the target may be several processes. */
-static bool names_several(const struct options *options)
+static bool names_multiple(const struct options *options)
 {
 	return (options->pids[0] && options->pids[1]) || options->all || options->cgroup ||
 	       options->container || options->follow_fork;
@@ -204,7 +204,7 @@ static bool names_several(const struct options *options)
 
 static exit_status refuse_process(const struct options *options)
 {
-	bool many = names_several(options);
+	bool many = names_multiple(options);
 	const struct option_rule rules[] = {
 		{ options->list_probes && many, "option --list-probes looks at one process",
 		  GIVE_ONE },

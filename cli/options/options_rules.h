@@ -12,7 +12,7 @@
 /* Refuses given options, by row index, that are not valid in every mode of the options. Process
  * is one given without an option, or NULL. Returns 0, or an exit status after printing what is
  * wrong. */
-exit_status options_check_modes(const struct options *options, const bool given[OPTIONS_ROOM],
+exit_status options_check_modes(const struct options *options, const bool given[OPTIONS_MAX],
 				const char *process);
 
 /* Refuses what cannot be together, or needs more, by what all that was read means. Returns as

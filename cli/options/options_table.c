@@ -40,7 +40,7 @@ static OPTION_GROUP(options_of_help, help_rows);
 static const struct option_group *const groups[] = { &options_of_target, &options_of_samples,
 						     &options_of_outputs, &options_of_help };
 #define GROUPS (sizeof(groups) / sizeof(*groups))
-_Static_assert(GROUPS *OPTIONS_OF_GROUP <= OPTIONS_ROOM, "room for each option");
+_Static_assert(GROUPS *OPTIONS_OF_GROUP <= OPTIONS_MAX, "room for each option");
 
 const struct option_row *option_row_at(size_t index)
 {
@@ -234,7 +234,7 @@ static bool topic_has(const char *topic, const char *other)
 }
 
 /* Makes *argp, with entries for all options. What was an option once is still read. */
-static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_ROOM + 1])
+static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_MAX + 1])
 {
 	const struct option_row *row;
 	size_t n = 0;
@@ -257,7 +257,7 @@ int options_walk(int argc, char **argv, options_found *found, void *context, int
 		 char ***command)
 {
 	struct argp_walk walk = { .found = found, .context = context, .next = 1 };
-	struct argp_option entries[OPTIONS_ROOM + 1];
+	struct argp_option entries[OPTIONS_MAX + 1];
 	struct argp argp;
 	int error;
 
@@ -320,7 +320,7 @@ exit_status options_refuse_word(const char *word)
 
 /* --- Help --- */
 
-#define HELP_ROOM (1 << 16)
+#define HELP_SIZE (1 << 16)
 
 /* Ends the process after printing to stdout. */
 static _Noreturn void finish_output(void)
@@ -340,11 +340,11 @@ const char *options_version(void)
 /* Writes everything at once at the end, as the reason of an earlier failed write would be lost. */
 static void output_begin(void)
 {
-	char *all = malloc(HELP_ROOM);
+	char *all = malloc(HELP_SIZE);
 
 	if (!all)
 		exit(log_no_memory());
-	setvbuf(stdout, all, _IOFBF, HELP_ROOM);
+	setvbuf(stdout, all, _IOFBF, HELP_SIZE);
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an ordinary error */
 }
 
@@ -451,7 +451,7 @@ static void help_print(const char *topic)
 /* Prints all options, without what they do. */
 static void usage_print(void)
 {
-	struct argp_option entries[OPTIONS_ROOM + 1];
+	struct argp_option entries[OPTIONS_MAX + 1];
 	struct argp argp;
 
 	argp_fill(&argp, entries);

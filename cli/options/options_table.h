@@ -9,7 +9,7 @@
 #include "cli/base/exit_status.h"
 #include "options_read.h"
 
-#define OPTIONS_ROOM 192 /* for all rows */
+#define OPTIONS_MAX 192 /* for all rows */
 
 /* Returns the row at an index; NULL past the last one. */
 const struct option_row *option_row_at(size_t index);

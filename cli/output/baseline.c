@@ -8,7 +8,7 @@
 #include "cli/json/replay.h"
 
 struct baseline {
-	struct course *before, *now;
+	struct series *before, *now;
 	struct comparison comparison;
 };
 
@@ -16,7 +16,7 @@ static exit_status before_add(const struct sample *sample, void *context)
 {
 	struct baseline *baseline = context;
 
-	return course_add(baseline->before, sample) ? log_no_memory() : 0;
+	return series_add(baseline->before, sample) ? log_no_memory() : 0;
 }
 
 static exit_status refuse_windows(const char *whose)
@@ -27,12 +27,12 @@ static exit_status refuse_windows(const char *whose)
 	return EX_DATAERR;
 }
 
-static exit_status refuse_times(const struct course *before, const struct course *now)
+static exit_status refuse_times(const struct series *before, const struct series *now)
 {
 	char was[NUMBER_LEN], is[NUMBER_LEN];
 
-	number_time(was, course_sample_time(before));
-	number_time(is, course_sample_time(now));
+	number_time(was, series_sample_time(before));
+	number_time(is, series_sample_time(now));
 	log_error("option --compare: the samples before are of %s, those now of %s", was, is);
 	log_hint("take both with the same --sample-time");
 	return EX_DATAERR;
@@ -40,7 +40,7 @@ static exit_status refuse_times(const struct course *before, const struct course
 
 exit_status baseline_read(struct baseline **out, const char *path, uint64_t sample_time)
 {
-	const struct course wanted = { .sample_time = sample_time };
+	const struct series wanted = { .sample_time = sample_time };
 	int status;
 
 	struct baseline *baseline = calloc(1, sizeof(*baseline));
@@ -49,8 +49,8 @@ exit_status baseline_read(struct baseline **out, const char *path, uint64_t samp
 	*out = baseline;
 	if (!baseline)
 		return log_no_memory();
-	baseline->before = course_new();
-	baseline->now = course_new();
+	baseline->before = series_new();
+	baseline->now = series_new();
 	if (!baseline->before || !baseline->now)
 		return log_no_memory();
 	status = replay_read(path, &handlers);
@@ -63,12 +63,12 @@ exit_status baseline_read(struct baseline **out, const char *path, uint64_t samp
 
 exit_status baseline_add(struct baseline *baseline, const struct sample *sample)
 {
-	return course_add(baseline->now, sample) ? log_no_memory() : 0;
+	return series_add(baseline->now, sample) ? log_no_memory() : 0;
 }
 
 exit_status baseline_compare(struct baseline *baseline, const struct comparison **comparison)
 {
-	const struct course *before = baseline->before, *now = baseline->now;
+	const struct series *before = baseline->before, *now = baseline->now;
 
 	*comparison = &baseline->comparison;
 	if (!now->samples && now->unusable)
@@ -87,7 +87,7 @@ void baseline_free(struct baseline *baseline)
 	if (!baseline)
 		return;
 	comparison_clear(&baseline->comparison);
-	course_free(baseline->before);
-	course_free(baseline->now);
+	series_free(baseline->before);
+	series_free(baseline->now);
 	free(baseline);
 }

@@ -186,7 +186,7 @@ static enum MHD_Result answer_text(const struct exporter_server *server,
 }
 
 /* Data of the headers. */
-struct asked {
+struct wanted {
 	const struct exporter_hosts *hosts;
 	struct exporter_accept accept;
 	bool is_misdirected;
@@ -195,32 +195,32 @@ struct asked {
 static enum MHD_Result header_found(void *context, enum MHD_ValueKind kind, const char *name,
 				    const char *value)
 {
-	struct asked *asked = context;
+	struct wanted *wanted = context;
 
 	(void)kind;
 	if (value && !strcasecmp(name, "Accept"))
-		exporter_accept_add(&asked->accept, value);
+		exporter_accept_add(&wanted->accept, value);
 	if (!strcasecmp(name, "Host"))
-		asked->is_misdirected |= !exporter_host_is_known(asked->hosts, value ?: "");
+		wanted->is_misdirected |= !exporter_host_is_known(wanted->hosts, value ?: "");
 	return MHD_YES;
 }
 
-static struct asked headers_read(struct exporter_server *server, struct MHD_Connection *connection)
+static struct wanted headers_read(struct exporter_server *server, struct MHD_Connection *connection)
 {
-	struct asked asked = { .hosts = &server->hosts };
+	struct wanted wanted = { .hosts = &server->hosts };
 
-	server->http.get_connection_values(connection, MHD_HEADER_KIND, header_found, &asked);
-	return asked;
+	server->http.get_connection_values(connection, MHD_HEADER_KIND, header_found, &wanted);
+	return wanted;
 }
 
 static enum MHD_Result answer_metrics(struct exporter_server *server,
 				      struct MHD_Connection *connection)
 {
-	struct asked asked = headers_read(server, connection);
+	struct wanted wanted = headers_read(server, connection);
 
 	server_update(server); /* a failure shows up again */
 	return server->http.queue_response(connection, STATUS_OK,
-					   server->shown[exporter_accept_form(&asked.accept)]);
+					   server->shown[exporter_accept_form(&wanted.accept)]);
 }
 
 static bool has_body(const struct exporter_server *server, struct MHD_Connection *connection)

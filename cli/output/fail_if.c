@@ -40,8 +40,8 @@ static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t t
 		figures->max = max;
 }
 
-static void whole_add(struct fail_figures *figures, uint64_t count, uint64_t total,
-		      const struct whole *whole)
+static void complete_add(struct fail_figures *figures, uint64_t count, uint64_t total,
+			 const struct complete *whole)
 {
 	figures_add(figures, count, total, whole->max);
 	if (whole->open > figures->open)
@@ -124,12 +124,12 @@ static void calls_read(const char *part, const struct sample *sample,
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
 		const char *name = sample->foreign_calls ? NULL : syscall_name(call->number);
-		struct whole whole;
+		struct complete whole;
 
 		if (*part && !(name && names_match(part, name)))
 			continue;
-		whole = whole_call(thread, call);
-		whole_add(figures, call->count, call->total, &whole);
+		whole = complete_call(thread, call);
+		complete_add(figures, call->count, call->total, &whole);
 	}
 }
 
@@ -221,13 +221,13 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 			struct fail_figures *figures)
 {
 	struct kd_span period;
-	struct whole whole;
+	struct complete whole;
 
 	switch (metric->kind) {
 	case FAIL_PERIOD:
 		period = thread_period(thread, metric->period);
-		whole = whole_period(thread, metric->period);
-		whole_add(figures, period.count, period.total, &whole);
+		whole = complete_period(thread, metric->period);
+		complete_add(figures, period.count, period.total, &whole);
 		break;
 	case FAIL_READY_BY:
 		culprit_figures_read(part, thread, figures);
@@ -478,7 +478,7 @@ static void changed_look(struct condition *condition, const struct comparison *c
 	for (size_t i = 0; i < comparison->n; i++) {
 		const struct difference *difference = &comparison->all[i];
 		double before = difference->before.mean, more = difference->now.mean - before;
-		const struct course_subject *subject = difference->subject;
+		const struct series_subject *subject = difference->subject;
 		const char *key = difference->measure ? difference->measure->key
 						      : cause_words[subject->cause].key;
 
@@ -510,7 +510,7 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 			log_hint("take at least eight in each capture");
 			return EX_DATAERR;
 		}
-		if (!course_is_held(comparison->before, comparison->now, condition->part)) {
+		if (!series_is_held(comparison->before, comparison->now, condition->part)) {
 			log_error("option %s: '%s': not both captures have it, taken alike",
 				  condition->option, condition->text);
 			log_hint("take both with the same options");

@@ -167,10 +167,10 @@ struct metric_list {
 
 static void list_append(struct metric_list *list, const char *before, const char *text)
 {
-	size_t room = sizeof(list->text) - list->length;
-	int used = snprintf(list->text + list->length, room, "%s%s", before, text);
+	size_t left = sizeof(list->text) - list->length;
+	int used = snprintf(list->text + list->length, left, "%s%s", before, text);
 
-	list->length += (size_t)used < room ? (size_t)used : room - 1;
+	list->length += (size_t)used < left ? (size_t)used : left - 1;
 }
 
 static void list_add(struct metric_list *list, const struct fail_metric *metric)
@@ -523,7 +523,7 @@ static bool sample_has(const struct condition *condition, const struct sample *s
 {
 	const bool has[] = {
 		[NEEDS_NOTHING] = true,
-		[NEEDS_WAITS] = sample->traces.waits_asked,
+		[NEEDS_WAITS] = sample->traces.waits_wanted,
 		[NEEDS_DISTRIBUTIONS] = has_distributions(sample),
 		[NEEDS_INTERRUPTIONS] = sample->interruptions_known,
 		[NEEDS_RESOURCES] = sample->resources_known,

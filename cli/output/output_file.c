@@ -206,19 +206,19 @@ static bool is_same(const struct stat *one, const struct stat *other)
 }
 
 /* Status of the place, if it exists; false: it does not, or its name varies. */
-static bool place_stat(const struct output_file *file, struct stat *place)
+static bool location_stat(const struct output_file *file, struct stat *location)
 {
 	if (file->is_stream)
-		return !fstat(fileno(file->record), place);
+		return !fstat(fileno(file->record), location);
 	return !output_path_varies(file->config.path) &&
-	       !fstatat(file->entry.directory, file->entry.name, place, AT_SYMLINK_NOFOLLOW);
+	       !fstatat(file->entry.directory, file->entry.name, location, AT_SYMLINK_NOFOLLOW);
 }
 
 bool output_file_is_same(const struct output_file *file, const struct output_file *other)
 {
 	struct stat one, two;
 
-	if (place_stat(file, &one) && place_stat(other, &two) && is_same(&one, &two))
+	if (location_stat(file, &one) && location_stat(other, &two) && is_same(&one, &two))
 		return !S_ISCHR(one.st_mode) || output_file_is_terminal(file);
 	return !file->is_stream && !other->is_stream &&
 	       output_path_varies(file->config.path) == output_path_varies(other->config.path) &&

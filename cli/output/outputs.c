@@ -31,9 +31,9 @@ struct output_of_run {
 	const struct csv_table *table; /* table of the format; NULL: none */
 	char *path;                    /* file of the table */
 	struct output_file *file;
-	FILE *kept; /* buffer for a pager; NULL: none */
-	char *kept_text;
-	size_t kept_length;
+	FILE *buffered; /* buffer for a pager; NULL: none */
+	char *buffered_text;
+	size_t buffered_length;
 	FILE *marks; /* file: marks for its next record; NULL: none */
 	char *marks_text;
 	size_t marks_length;
@@ -226,7 +226,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 						  wanted->file ? STDERR_FILENO : STDOUT_FILENO);
 	if (!wanted->file && output->format == output_format_at(0) && config->one &&
 	    !settings->no_pager && pager_is_usable())
-		output->kept = open_memstream(&output->kept_text, &output->kept_length);
+		output->buffered = open_memstream(&output->buffered_text, &output->buffered_length);
 	error = output_file_open(&output->file, &file);
 	if (!error && wanted->format->is_binary && output_file_is_terminal(output->file)) {
 		log_error("%s is a terminal, and --output %s is not text", output->name,
@@ -298,13 +298,13 @@ static void marks_discard(struct output_of_run *output)
 	output->marks_text = NULL;
 }
 
-static void kept_discard(struct output_of_run *output)
+static void buffered_discard(struct output_of_run *output)
 {
-	if (output->kept)
-		fclose(output->kept);
-	free(output->kept_text);
-	output->kept = NULL;
-	output->kept_text = NULL;
+	if (output->buffered)
+		fclose(output->buffered);
+	free(output->buffered_text);
+	output->buffered = NULL;
+	output->buffered_text = NULL;
 }
 
 exit_status outputs_show(struct outputs *outputs)
@@ -314,12 +314,13 @@ exit_status outputs_show(struct outputs *outputs)
 	for (size_t i = 0; outputs && i < outputs->n && !error; i++) {
 		struct output_of_run *output = &outputs->all[i];
 
-		if (!output->kept)
+		if (!output->buffered)
 			continue;
 		log_progress_end();
-		error = fflush(output->kept) ? -ENOMEM
-					     : pager_show(output->kept_text, output->kept_length);
-		kept_discard(output);
+		error = fflush(output->buffered)
+				? -ENOMEM
+				: pager_show(output->buffered_text, output->buffered_length);
+		buffered_discard(output);
 		if (error)
 			return output_failed(output, error);
 	}
@@ -332,7 +333,7 @@ void outputs_close(struct outputs *outputs)
 		return;
 	blocking_begin();
 	for (size_t i = 0; i < outputs->n; i++) {
-		kept_discard(&outputs->all[i]);
+		buffered_discard(&outputs->all[i]);
 		marks_discard(&outputs->all[i]);
 		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
@@ -347,7 +348,7 @@ void outputs_close(struct outputs *outputs)
 
 /* --- Records --- */
 
-/* Writes the marks kept for this record. */
+/* Writes the marks buffered for this record. */
 static int marks_write(struct output_of_run *output, FILE *out)
 {
 	int error = 0;
@@ -407,8 +408,8 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 	FILE *out;
 	int error;
 
-	if (output->kept) {
-		error = subject_write(output, subject, output->kept);
+	if (output->buffered) {
+		error = subject_write(output, subject, output->buffered);
 		return error ? output_failed(output, error) : 0;
 	}
 	if (output_file_is_stream(output->file))
@@ -587,8 +588,8 @@ static int mark_write(struct outputs *outputs, struct output_of_run *output, con
 {
 	FILE *out;
 
-	if (output->kept)
-		return output->format->mark(output->kept, what, trigger, when);
+	if (output->buffered)
+		return output->format->mark(output->buffered, what, trigger, when);
 	if (!output_file_is_stream(output->file)) {
 		if (!output->marks)
 			output->marks = open_memstream(&output->marks_text, &output->marks_length);
@@ -632,7 +633,7 @@ bool outputs_have_samples(const struct outputs *outputs)
 bool outputs_have_pager(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].kept)
+		if (outputs->all[i].buffered)
 			return true;
 	return false;
 }

@@ -17,7 +17,7 @@ struct pair {
 };
 
 /* A function of a file, or an address in it. */
-struct place {
+struct location {
 	const struct frame *frame;
 	bool kernel;
 	uint64_t iid; /* 0: not yet written */
@@ -26,12 +26,12 @@ struct place {
 
 struct callstacks {
 	struct pair *pairs; /* by address */
-	size_t n_pairs, room_pairs;
-	struct place *places; /* by place_compare() */
-	size_t n_places, room_places;
+	size_t n_pairs, capacity_pairs;
+	struct location *locations; /* by location_compare() */
+	size_t n_locations, capacity_locations;
 	bool *files; /* already written */
-	uint64_t pairs_written, places_written;
-	bool user_asked;
+	uint64_t pairs_written, locations_written;
+	bool user_wanted;
 };
 
 /* Placeholders for missing frames. */
@@ -64,7 +64,7 @@ static bool is_named(const struct frame *frame)
 }
 
 /* Build IDs only distinguish files where they are written. */
-static int file_compare(const struct place *x, const struct place *y)
+static int file_compare(const struct location *x, const struct location *y)
 {
 	bool named = is_named(x->frame);
 	int order = (x->kernel > y->kernel) - (x->kernel < y->kernel);
@@ -74,9 +74,9 @@ static int file_compare(const struct place *x, const struct place *y)
 	return order ?: named ? order : texts_compare(x->frame->build_id, y->frame->build_id);
 }
 
-static int place_compare(const void *a, const void *b)
+static int location_compare(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct location *x = a, *y = b;
 	int order = file_compare(x, y);
 
 	if (order)
@@ -86,21 +86,22 @@ static int place_compare(const void *a, const void *b)
 	return (x->frame->offset > y->frame->offset) - (x->frame->offset < y->frame->offset);
 }
 
-static int place_add(struct callstacks *callstacks, const struct frame *frame, bool kernel)
+static int location_add(struct callstacks *callstacks, const struct frame *frame, bool kernel)
 {
-	if (ARRAY_GROW(callstacks->places, callstacks->n_places, callstacks->room_places))
+	if (ARRAY_GROW(callstacks->locations, callstacks->n_locations,
+		       callstacks->capacity_locations))
 		return -ENOMEM;
-	callstacks->places[callstacks->n_places++] = (struct place){ .frame = frame,
-								     .kernel = kernel };
+	callstacks->locations[callstacks->n_locations++] = (struct location){ .frame = frame,
+									      .kernel = kernel };
 	return 0;
 }
 
-static int places_add(struct callstacks *callstacks, const struct stack *stack, bool kernel)
+static int locations_add(struct callstacks *callstacks, const struct stack *stack, bool kernel)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < stack->n && !err; i++)
-		err = place_add(callstacks, &stack->frames[i], kernel);
+		err = location_add(callstacks, &stack->frames[i], kernel);
 	return err;
 }
 
@@ -127,7 +128,7 @@ static int pairs_find(struct callstacks *callstacks, const struct trace_list *tr
 		if (callstacks->n_pairs &&
 		    !pair_compare(&callstacks->pairs[callstacks->n_pairs - 1], &pair))
 			continue;
-		if (ARRAY_GROW(callstacks->pairs, callstacks->n_pairs, callstacks->room_pairs))
+		if (ARRAY_GROW(callstacks->pairs, callstacks->n_pairs, callstacks->capacity_pairs))
 			return -ENOMEM;
 		callstacks->pairs[callstacks->n_pairs++] = pair;
 	}
@@ -159,28 +160,28 @@ static int half_find(struct callstacks *callstacks, bool kernel)
 	}
 	n = unique(stacks, n, sizeof(struct stack *), stack_compare);
 	for (size_t i = 0; i < n && !err; i++)
-		err = places_add(callstacks, stacks[i], kernel);
+		err = locations_add(callstacks, stacks[i], kernel);
 	free(stacks);
 	return err;
 }
 
-static int places_find(struct callstacks *callstacks)
+static int locations_find(struct callstacks *callstacks)
 {
 	size_t file = 0;
-	int err = place_add(callstacks, &no_user, false)
-			  ?: place_add(callstacks, &incomplete, false)
-			  ?: place_add(callstacks, &incomplete, true)
+	int err = location_add(callstacks, &no_user, false)
+			  ?: location_add(callstacks, &incomplete, false)
+			  ?: location_add(callstacks, &incomplete, true)
 			  ?: half_find(callstacks, false) ?: half_find(callstacks, true);
 
 	if (err)
 		return err;
-	callstacks->n_places = unique(callstacks->places, callstacks->n_places,
-				      sizeof(*callstacks->places), place_compare);
-	for (size_t i = 0; i < callstacks->n_places; i++) {
-		struct place *place = &callstacks->places[i];
+	callstacks->n_locations = unique(callstacks->locations, callstacks->n_locations,
+					 sizeof(*callstacks->locations), location_compare);
+	for (size_t i = 0; i < callstacks->n_locations; i++) {
+		struct location *location = &callstacks->locations[i];
 
-		file += i && file_compare(place - 1, place);
-		place->file = file;
+		file += i && file_compare(location - 1, location);
+		location->file = file;
 	}
 	callstacks->files = calloc(file + 1, sizeof(*callstacks->files));
 	return callstacks->files ? 0 : -ENOMEM;
@@ -193,8 +194,8 @@ int callstacks_find(struct callstacks **out, const struct trace_list *traces)
 	*out = callstacks;
 	if (!callstacks)
 		return -ENOMEM;
-	callstacks->user_asked = traces->user_stacks_asked;
-	return pairs_find(callstacks, traces) ?: places_find(callstacks);
+	callstacks->user_wanted = traces->user_stacks_wanted;
+	return pairs_find(callstacks, traces) ?: locations_find(callstacks);
 }
 
 void callstacks_free(struct callstacks *callstacks)
@@ -202,7 +203,7 @@ void callstacks_free(struct callstacks *callstacks)
 	if (!callstacks)
 		return;
 	free(callstacks->pairs);
-	free(callstacks->places);
+	free(callstacks->locations);
 	free(callstacks->files);
 	free(callstacks);
 }
@@ -244,14 +245,14 @@ static bool build_id_add(struct pftrace *trace, const char *text, uint64_t iid)
 }
 
 /* Writes the file of a place; kernel files in brackets, as in the text. */
-static void file_add(struct pftrace *trace, const struct place *place)
+static void file_add(struct pftrace *trace, const struct location *location)
 {
-	const struct frame *frame = place->frame;
-	uint64_t iid = place->file + 1;
+	const struct frame *frame = location->frame;
+	uint64_t iid = location->file + 1;
 	char name[NAME_MOST + 16];
 	bool has_id;
 
-	if (place->kernel)
+	if (location->kernel)
 		snprintf(name, sizeof(name), "[%.*s]", NAME_MOST,
 			 frame->object ? frame->object : "kernel");
 	else
@@ -271,9 +272,9 @@ static void file_add(struct pftrace *trace, const struct place *place)
 }
 
 /* As in folded stacks: without a name, the basename of the file and the address in it. */
-static void function_add(struct pftrace *trace, const struct place *place, uint64_t iid)
+static void function_add(struct pftrace *trace, const struct location *location, uint64_t iid)
 {
-	const struct frame *frame = place->frame;
+	const struct frame *frame = location->frame;
 	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
 	char name[NAME_MOST + 32];
 
@@ -284,76 +285,80 @@ static void function_add(struct pftrace *trace, const struct place *place, uint6
 			 slash && slash[1] ? slash + 1 : frame->object,
 			 (unsigned long long)frame->offset);
 	else
-		snprintf(name, sizeof(name), place->kernel ? "[kernel]" : "[unknown]");
+		snprintf(name, sizeof(name), location->kernel ? "[kernel]" : "[unknown]");
 	string_begin(trace, INTERNED_FUNCTION_NAMES, iid);
 	pftrace_text(trace, NAMED_TEXT, name, SIZE_MAX);
 	proto_end(&trace->proto);
 }
 
 /* For a named function, the address in the file is unknown: 0. */
-static void place_write(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+static void location_write(struct callstacks *callstacks, struct pftrace *trace,
+			   struct location *location)
 {
 	struct proto *proto = &trace->proto;
 
-	place->iid = ++callstacks->places_written;
+	location->iid = ++callstacks->locations_written;
 	pftrace_packet_begin(trace);
 	proto_begin(proto, PACKET_INTERNED_DATA);
-	if (!callstacks->files[place->file])
-		file_add(trace, place);
-	callstacks->files[place->file] = true;
-	function_add(trace, place, place->iid);
+	if (!callstacks->files[location->file])
+		file_add(trace, location);
+	callstacks->files[location->file] = true;
+	function_add(trace, location, location->iid);
 	proto_begin(proto, INTERNED_FRAMES);
-	proto_u64(proto, FRAME_IID, place->iid);
-	proto_u64(proto, FRAME_FUNCTION_NAME_ID, place->iid);
-	proto_u64(proto, FRAME_MAPPING_ID, place->file + 1);
-	proto_u64(proto, FRAME_REL_PC, is_named(place->frame) ? 0 : place->frame->offset);
+	proto_u64(proto, FRAME_IID, location->iid);
+	proto_u64(proto, FRAME_FUNCTION_NAME_ID, location->iid);
+	proto_u64(proto, FRAME_MAPPING_ID, location->file + 1);
+	proto_u64(proto, FRAME_REL_PC, is_named(location->frame) ? 0 : location->frame->offset);
 	proto_end(proto);
 	proto_end(proto);
 	pftrace_packet_end(trace);
 }
 
-static struct place *place_of(struct callstacks *callstacks, const struct frame *frame, bool kernel)
+static struct location *location_of(struct callstacks *callstacks, const struct frame *frame,
+				    bool kernel)
 {
-	const struct place wanted = { .frame = frame, .kernel = kernel };
+	const struct location wanted = { .frame = frame, .kernel = kernel };
 
-	return bsearch(&wanted, callstacks->places, callstacks->n_places, sizeof(wanted),
-		       place_compare);
+	return bsearch(&wanted, callstacks->locations, callstacks->n_locations, sizeof(wanted),
+		       location_compare);
 }
 
 /* Visits the places of a stack's frames, outermost first. */
 static void stack_walk(struct callstacks *callstacks, struct pftrace *trace,
 		       const struct stack *stack, bool kernel,
 		       void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
-				     struct place *place))
+				     struct location *location))
 {
 	if (stack->stop)
-		visit(callstacks, trace, place_of(callstacks, &incomplete, kernel));
+		visit(callstacks, trace, location_of(callstacks, &incomplete, kernel));
 	for (size_t i = stack->n; i-- > 0;)
-		visit(callstacks, trace, place_of(callstacks, &stack->frames[i], kernel));
+		visit(callstacks, trace, location_of(callstacks, &stack->frames[i], kernel));
 }
 
 static void pair_walk(struct callstacks *callstacks, struct pftrace *trace, const struct pair *pair,
 		      void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
-				    struct place *place))
+				    struct location *location))
 {
 	if (pair->user)
 		stack_walk(callstacks, trace, pair->user, false, visit);
-	else if (callstacks->user_asked)
-		visit(callstacks, trace, place_of(callstacks, &no_user, false));
+	else if (callstacks->user_wanted)
+		visit(callstacks, trace, location_of(callstacks, &no_user, false));
 	if (pair->kernel)
 		stack_walk(callstacks, trace, pair->kernel, true, visit);
 }
 
-static void place_need(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+static void location_need(struct callstacks *callstacks, struct pftrace *trace,
+			  struct location *location)
 {
-	if (!place->iid)
-		place_write(callstacks, trace, place);
+	if (!location->iid)
+		location_write(callstacks, trace, location);
 }
 
-static void place_refer(struct callstacks *callstacks, struct pftrace *trace, struct place *place)
+static void location_refer(struct callstacks *callstacks, struct pftrace *trace,
+			   struct location *location)
 {
 	(void)callstacks;
-	proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, place->iid);
+	proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, location->iid);
 }
 
 uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
@@ -363,17 +368,17 @@ uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
 	struct pair *pair = bsearch(&wanted, callstacks->pairs, callstacks->n_pairs, sizeof(wanted),
 				    pair_compare);
 
-	if (!pair || (!pair->user && !pair->kernel && !callstacks->user_asked))
+	if (!pair || (!pair->user && !pair->kernel && !callstacks->user_wanted))
 		return 0;
 	if (pair->iid)
 		return pair->iid;
 	pair->iid = ++callstacks->pairs_written;
-	pair_walk(callstacks, trace, pair, place_need);
+	pair_walk(callstacks, trace, pair, location_need);
 	pftrace_packet_begin(trace);
 	proto_begin(&trace->proto, PACKET_INTERNED_DATA);
 	proto_begin(&trace->proto, INTERNED_CALLSTACKS);
 	proto_u64(&trace->proto, CALLSTACK_IID, pair->iid);
-	pair_walk(callstacks, trace, pair, place_refer);
+	pair_walk(callstacks, trace, pair, location_refer);
 	proto_end(&trace->proto);
 	proto_end(&trace->proto);
 	pftrace_packet_end(trace);

@@ -200,7 +200,7 @@ static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *r
 static void recording_note(struct pftrace *trace, const struct recording *recording)
 {
 	note_u64(trace, NOTE_RECORDED, u64_sub(trace->sample->start, recording->from));
-	note_u64(trace, NOTE_RECORDED_ASKED, recording->asked);
+	note_u64(trace, NOTE_RECORDED_ASKED, recording->wanted);
 	note_u64(trace, NOTE_RECORDED_EVENTS, recording->events);
 	note_u64(trace, NOTE_RECORDED_LOST, recording->lost);
 	note_u64(trace, NOTE_RECORDED_MEMORY, recording->memory);
@@ -248,9 +248,9 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 	note_u64(trace, NOTE_LOST, sample_lost(sample));
 	if (sample->traces.lost)
 		note_u64(trace, NOTE_TRACES_LOST, sample->traces.lost);
-	if (sample->traces.calls_asked)
+	if (sample->traces.calls_wanted)
 		note_u64(trace, NOTE_CALLS_FROM, sample->traces.call_threshold);
-	if (sample->traces.waits_asked) {
+	if (sample->traces.waits_wanted) {
 		note_u64(trace, NOTE_WAITS_FROM, sample->traces.wait_threshold);
 		note_u64(trace, NOTE_WAITS_LEFT_OUT, sample->traces.left_out);
 	}
@@ -269,7 +269,7 @@ static void recording_write(struct pftrace *trace, const struct recording *recor
 	if (recording->lost)
 		snprintf(text, sizeof(text), "recording begins: %llu events are missing",
 			 (unsigned long long)recording->lost);
-	else if (held < recording->asked)
+	else if (held < recording->wanted)
 		snprintf(text, sizeof(text), "recording begins: it held no more");
 	event_begin(trace, TYPE_INSTANT, track_uuid(TRACK_WINDOWS, 0), trace->from);
 	event_category(trace, CATEGORY_RECORDING);

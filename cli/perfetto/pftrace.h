@@ -15,12 +15,12 @@
 
 /* Fields are sequences of tag and value (protobuf.dev/programming-guides/encoding). */
 
-#define PROTO_ROOM (1 << 16) /* bytes of a message, nested ones included */
+#define PROTO_SIZE (1 << 16) /* bytes of a message, nested ones included */
 #define PROTO_DEPTH 8        /* of nested messages */
 
 /* Starts zeroed. Once something does not fit, full is set, and nothing more is written. */
 struct proto {
-	uint8_t bytes[PROTO_ROOM];
+	uint8_t bytes[PROTO_SIZE];
 	size_t used;
 	size_t starts[PROTO_DEPTH]; /* contents of open messages, after their length */
 	unsigned int depth;

@@ -245,7 +245,7 @@ static int thread_add(struct timeline *timeline, const struct timeline_thread *t
 		last->foreign &= thread->foreign;
 		return 0;
 	}
-	if (ARRAY_GROW(timeline->threads, timeline->n_threads, timeline->room_threads))
+	if (ARRAY_GROW(timeline->threads, timeline->n_threads, timeline->capacity_threads))
 		return -ENOMEM;
 	timeline->threads[timeline->n_threads++] = *thread;
 	return 0;
@@ -385,7 +385,7 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 
 static int wakeup_add(struct timeline *timeline, const struct wakeup *wakeup)
 {
-	if (ARRAY_GROW(timeline->wakeups, timeline->n_wakeups, timeline->room_wakeups))
+	if (ARRAY_GROW(timeline->wakeups, timeline->n_wakeups, timeline->capacity_wakeups))
 		return -ENOMEM;
 	timeline->wakeups[timeline->n_wakeups++] = *wakeup;
 	return 0;
@@ -395,7 +395,7 @@ static int other_add(struct timeline *timeline, pid_t tid, const char *name)
 {
 	if (timeline_thread(timeline, tid))
 		return 0;
-	if (ARRAY_GROW(timeline->others, timeline->n_others, timeline->room_others))
+	if (ARRAY_GROW(timeline->others, timeline->n_others, timeline->capacity_others))
 		return -ENOMEM;
 	timeline->others[timeline->n_others++] = (struct timeline_other){ .tid = tid,
 									  .name = name };

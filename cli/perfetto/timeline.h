@@ -50,11 +50,11 @@ struct timeline_other {
 
 struct timeline {
 	struct timeline_thread *threads; /* by TID, no duplicates */
-	size_t n_threads, room_threads;
+	size_t n_threads, capacity_threads;
 	struct wakeup *wakeups; /* by time, no duplicates */
-	size_t n_wakeups, room_wakeups;
+	size_t n_wakeups, capacity_wakeups;
 	struct timeline_other *others; /* by TID, no duplicates */
-	size_t n_others, room_others;
+	size_t n_others, capacity_others;
 	const struct trace_row **rows;             /* by TID, start and descending end */
 	const struct interruption **interruptions; /* by TID and start */
 	const struct recorded_irq **irqs;          /* by TID, start and descending end */

@@ -345,7 +345,7 @@ struct running {
 
 struct running_list {
 	struct running *all;
-	size_t n, room;
+	size_t n, capacity;
 	bool no_memory;
 };
 
@@ -371,7 +371,7 @@ static void list_add(void *context, pid_t pid, const char *comm)
 	for (size_t i = 0; i < list->n; i++)
 		if (is_there(&list->all[i], &container, path))
 			return;
-	if (ARRAY_GROW(list->all, list->n, list->room)) {
+	if (ARRAY_GROW(list->all, list->n, list->capacity)) {
 		list->no_memory = true;
 		return;
 	}

@@ -252,7 +252,7 @@ static void group_levels(pid_t pid, const char *controller, group_level_function
 static const struct {
 	const char *limit_file, *count_file, *count_word; /* v1 */
 	const char *limit, *count;                        /* v2 */
-} places[DISK_LIMIT_KINDS] = {
+} locations[DISK_LIMIT_KINDS] = {
 	[DISK_LIMIT_READ_BYTES] = { "read_bps_device", "io_service_bytes", "Read", "rbps",
 				    "rbytes" },
 	[DISK_LIMIT_WRITE_BYTES] = { "write_bps_device", "io_service_bytes", "Write", "wbps",
@@ -310,7 +310,7 @@ static void counts_read(const char *directory, struct disk_count *counts, size_t
 		struct disk_count *count = &counts[i];
 		const bool version_1 = count->limit.version_1;
 		FILE *file = group_file_open(directory, version_1,
-					     version_1 ? places[count->limit.kind].count_file
+					     version_1 ? locations[count->limit.kind].count_file
 						       : "stat");
 		unsigned int major, minor;
 		char line[512];
@@ -319,8 +319,8 @@ static void counts_read(const char *directory, struct disk_count *counts, size_t
 			if (sscanf(line, "%u:%u ", &major, &minor) == 2 && major == count->major &&
 			    minor == count->minor &&
 			    word_read(line,
-				      version_1 ? places[count->limit.kind].count_word
-						: places[count->limit.kind].count,
+				      version_1 ? locations[count->limit.kind].count_word
+						: locations[count->limit.kind].count,
 				      version_1 ? ' ' : '=', &count->count))
 				break;
 		if (file)
@@ -350,7 +350,7 @@ static bool level_see(const char *path, const char *directory, bool version_1, v
 
 	for (uint32_t kind = 0; kind < DISK_LIMIT_KINDS; kind++) {
 		FILE *file = group_file_open(directory, version_1,
-					     version_1 ? places[kind].limit_file : "max");
+					     version_1 ? locations[kind].limit_file : "max");
 
 		while (file && fgets(line, sizeof(line), file)) {
 			struct disk_limit limit = { .kind = kind, .version_1 = version_1 };
@@ -359,7 +359,7 @@ static bool level_see(const char *path, const char *directory, bool version_1, v
 			if (version_1 && space)
 				limit.per_second = strtoull(space, NULL, 10);
 			else if (!version_1)
-				word_read(line, places[kind].limit, '=', &limit.per_second);
+				word_read(line, locations[kind].limit, '=', &limit.per_second);
 			limit_add(finding, path, line, &limit);
 		}
 		if (file)
@@ -383,7 +383,7 @@ size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
 
 struct member_list {
 	pid_t *pids;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int members_read(struct member_list *members, FILE *file)
@@ -397,7 +397,7 @@ static int members_read(struct member_list *members, FILE *file)
 		/* 0: a process in a PID namespace outside ours. */
 		if (parse_u64(line, 1, INT32_MAX, &pid))
 			continue;
-		error = ARRAY_GROW(members->pids, members->n, members->room);
+		error = ARRAY_GROW(members->pids, members->n, members->capacity);
 		if (!error)
 			members->pids[members->n++] = (pid_t)pid;
 	}

@@ -180,7 +180,7 @@ exit_status threads_check(const struct processes *processes, const struct option
 
 struct list {
 	struct processes *processes;
-	size_t room;
+	size_t capacity;
 	struct target_name name; /* only processes with this name */
 	bool no_memory;
 };
@@ -212,7 +212,7 @@ static void list_add(struct list *list, pid_t pid)
 
 	if (!proc_stat_read(&stat, pid) || stat.kernel || !stat.threads)
 		return;
-	if (ARRAY_GROW(processes->all, processes->n, list->room)) {
+	if (ARRAY_GROW(processes->all, processes->n, list->capacity)) {
 		list->no_memory = true;
 		return;
 	}

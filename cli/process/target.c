@@ -225,7 +225,7 @@ static void hint_names(const char *comm)
 	names_closest_clear(&closest);
 }
 
-static exit_status matches_several(const struct matches *matches, const char *comm)
+static exit_status matches_multiple(const struct matches *matches, const char *comm)
 {
 	char list[MAX_LISTED * 12] = "";
 	size_t length = 0;
@@ -267,7 +267,7 @@ static exit_status pid_by_name(pid_t *pid, const struct target_name *name)
 		struct matches matches = processes_named(&names[i]);
 
 		if (matches.n > 1)
-			return matches_several(&matches, names[i].comm);
+			return matches_multiple(&matches, names[i].comm);
 		*pid = matches.pids[0];
 		if (matches.n)
 			return 0;

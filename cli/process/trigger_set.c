@@ -155,7 +155,7 @@ static int program_is_new(struct trigger_set *set, pid_t pid)
 	for (size_t i = 0; i < set->n_looked; i++)
 		if (set->looked[i] == key)
 			return false;
-	error = ARRAY_GROW(set->looked, set->n_looked, set->room_looked);
+	error = ARRAY_GROW(set->looked, set->n_looked, set->capacity_looked);
 	if (!error)
 		set->looked[set->n_looked++] = key;
 	return error ? error : true;
@@ -194,8 +194,8 @@ static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_
 			set->sets[role][set->n_sets[role]++] = sites;
 		return status;
 	}
-	if (sites_count(sites) && !set->full_told[role]) {
-		set->full_told[role] = true;
+	if (sites_count(sites) && !set->full_reported[role]) {
+		set->full_reported[role] = true;
 		log_warn("trigger '%s' is in more than %d programs, and is left out in that of "
 			 "process %d and others; watch fewer processes at a time",
 			 set->triggers[role].text, TRIGGER_SETS, (int)pid);

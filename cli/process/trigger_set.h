@@ -29,9 +29,9 @@ struct trigger_set {
 	/* Probes in files of several processes, or of one without its first thread: any process
 	 * that maps the files hits them. */
 	bool everywhere;
-	bool full_told[KD_ROLES]; /* reported that there are too many programs */
-	uint64_t *looked;         /* programs already checked, see objects_key() */
-	size_t n_looked, room_looked;
+	bool full_reported[KD_ROLES]; /* reported that there are too many programs */
+	uint64_t *looked;             /* programs already checked, see objects_key() */
+	size_t n_looked, capacity_looked;
 	struct deltas deltas;
 	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };

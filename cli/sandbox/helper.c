@@ -25,12 +25,12 @@
 int packet_connect(int sockets[2])
 {
 	/* Space for some packets, whatever the system's default is. */
-	const int room = 8 * sizeof(struct packet);
+	const int bytes = 8 * sizeof(struct packet);
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	for (int i = 0; i < 2; i++)
-		setsockopt(sockets[i], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+		setsockopt(sockets[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	return 0;
 }
 
@@ -67,7 +67,7 @@ int packet_send(int socket, const struct packet *packet, int fd, uint64_t deadli
 	const int flags = MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0);
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { .header = {
 			      .cmsg_len = CMSG_LEN(sizeof(int)),
 			      .cmsg_level = SOL_SOCKET,
@@ -108,7 +108,7 @@ int packet_receive(int socket, struct packet *packet, bool files, uint64_t deadl
 {
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec parts[] = {
 		{ &packet->head, sizeof(packet->head) },

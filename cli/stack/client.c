@@ -21,7 +21,7 @@
 /* Memory that is freed as a unit. */
 struct chunk {
 	struct chunk *next;
-	size_t used, room;
+	size_t used, capacity;
 	_Alignas(16) char bytes[];
 };
 
@@ -37,7 +37,7 @@ struct index {
 };
 
 struct stack_table {
-	size_t room;
+	size_t capacity;
 	size_t memory;
 	struct chunk *chunks;
 	struct index texts;
@@ -134,23 +134,23 @@ static bool stacks_same(const struct stack *stack, const struct stack *like)
 
 static void *table_allocate(struct stack_table *table, size_t size)
 {
-	size_t room = size > CHUNK ? size : CHUNK;
+	size_t capacity = size > CHUNK ? size : CHUNK;
 	struct chunk *chunk = table->chunks;
 	void *memory;
 
 	size = (size + 15) / 16 * 16;
-	if (!chunk || size > chunk->room - chunk->used) {
-		room = (room + 15) / 16 * 16;
-		if (room > MOST_MEMORY - table->memory)
+	if (!chunk || size > chunk->capacity - chunk->used) {
+		capacity = (capacity + 15) / 16 * 16;
+		if (capacity > MOST_MEMORY - table->memory)
 			return NULL;
-		chunk = malloc(sizeof(*chunk) + room);
+		chunk = malloc(sizeof(*chunk) + capacity);
 		if (!chunk)
 			return NULL;
 		chunk->next = table->chunks;
 		chunk->used = 0;
-		chunk->room = room;
+		chunk->capacity = capacity;
 		table->chunks = chunk;
-		table->memory += room;
+		table->memory += capacity;
 	}
 	memory = chunk->bytes + chunk->used;
 	chunk->used += size;
@@ -191,7 +191,7 @@ static const struct stack *table_add(struct stack_table *table, uint64_t hash,
 	struct frame *kept;
 	struct stack *stack;
 
-	if (stacks->n == table->room || index_reserve(stacks))
+	if (stacks->n == table->capacity || index_reserve(stacks))
 		return NULL;
 	stack = table_allocate(table, sizeof(*stack));
 	kept = stack ? table_allocate(table, n * sizeof(*kept)) : NULL;
@@ -224,13 +224,13 @@ const struct stack *stack_table_get(struct stack_table *table, const struct stac
 	return table_add(table, hash, like);
 }
 
-struct stack_table *stack_table_new(size_t room)
+struct stack_table *stack_table_new(size_t capacity)
 {
 	struct stack_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
-	table->room = room;
+	table->capacity = capacity;
 	if (!index_init(&table->texts) && !index_init(&table->stacks))
 		return table;
 	stack_table_free(table);
@@ -297,7 +297,7 @@ struct client {
 	struct packet packet;
 };
 
-struct client *client_new(int socket, void *shared, size_t room, uint64_t patience,
+struct client *client_new(int socket, void *shared, size_t capacity, uint64_t patience,
 			  client_open *open, void *context)
 {
 	struct client *client = calloc(1, sizeof(*client));
@@ -309,7 +309,7 @@ struct client *client_new(int socket, void *shared, size_t room, uint64_t patien
 	client->patience = patience;
 	client->open = open;
 	client->context = context;
-	client->table = stack_table_new(room);
+	client->table = stack_table_new(capacity);
 	client->text = malloc(MOST_TEXT);
 	if (client->table && client->text)
 		return client;
@@ -465,11 +465,11 @@ int client_submit(struct client *client, uint32_t space, uint64_t t, const struc
 	size_t size = copy->size < KD_STACK_MAX ? copy->size : KD_STACK_MAX;
 	size_t other = copy->other_size < KD_STACK_MAX - size ? copy->other_size
 							      : KD_STACK_MAX - size;
-	size_t room = sizeof(*shared) + (size + other + 7) / 8 * 8;
+	size_t capacity = sizeof(*shared) + (size + other + 7) / 8 * 8;
 	int err = 0;
 
 	*stack = NULL;
-	if (room > PROTOCOL_SHARED - client->used || client->n == PROTOCOL_COPIES)
+	if (capacity > PROTOCOL_SHARED - client->used || client->n == PROTOCOL_COPIES)
 		err = client_flush(client);
 	if (err)
 		return err;
@@ -489,7 +489,7 @@ int client_submit(struct client *client, uint32_t space, uint64_t t, const struc
 	shared->copy.other_size = other;
 	if (size + other)
 		memcpy(shared + 1, copy->data, size + other);
-	client->used += room;
+	client->used += capacity;
 	return 0;
 }
 

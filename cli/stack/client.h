@@ -26,10 +26,10 @@ struct client_counts {
  * that, and the connection is dropped. */
 typedef int client_open(void *context, uint32_t object, const char *path);
 
-/* Socket and shared memory (PROTOCOL_SHARED bytes) are not owned. room: distinct stacks stored.
+/* Socket and shared memory (PROTOCOL_SHARED bytes) are not owned. capacity: distinct stacks stored.
  * patience: time for an answer, in ns, besides the time for each stack. Returns NULL without
  * memory. */
-struct client *client_new(int socket, void *shared, size_t room, uint64_t patience,
+struct client *client_new(int socket, void *shared, size_t capacity, uint64_t patience,
 			  client_open *open, void *context);
 
 /* Frees all stacks, too. NULL is allowed. */
@@ -79,8 +79,8 @@ struct client_counts client_counts(const struct client *client);
 
 struct stack_table;
 
-/* room: most stacks; memory is limited as well. Returns NULL without memory. */
-struct stack_table *stack_table_new(size_t room);
+/* capacity: most stacks; memory is limited as well. Returns NULL without memory. */
+struct stack_table *stack_table_new(size_t capacity);
 
 /* Frees all stacks, too. NULL is allowed. */
 void stack_table_free(struct stack_table *table);

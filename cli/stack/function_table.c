@@ -43,11 +43,11 @@ struct function_table {
 	struct table_row *entries;
 	char *names; /* stored ones: names without a position in a file */
 	uint32_t n, names_size;
-	size_t entries_room, names_room;
-	size_t room; /* bytes left for both */
+	size_t entries_capacity, names_capacity;
+	size_t capacity; /* bytes left for both */
 	struct source sources[MAX_SOURCES];
 	unsigned int n_sources;
-	uint32_t places; /* of all sources */
+	uint32_t locations; /* of all sources */
 };
 
 static uint32_t size_of(uint64_t size)
@@ -58,23 +58,23 @@ static uint32_t size_of(uint64_t size)
 /* Finds the source of a symbol; they come source by source. Names without a position are stored.
  * Returns NULL if there are too many names. */
 static const struct source *source_get(struct function_table *table,
-				       const struct symbol_place *place)
+				       const struct symbol_location *location)
 {
 	const struct source *last = table->n_sources ? &table->sources[table->n_sources - 1] : NULL;
-	struct source source = { .start = table->places };
+	struct source source = { .start = table->locations };
 	uint64_t size = MAX_NAMES;
 
-	if (place) {
-		source.file = place->file;
-		source.strings = place->strings;
-		size = place->strings->sh_size;
+	if (location) {
+		source.file = location->file;
+		source.strings = location->strings;
+		size = location->strings->sh_size;
 	}
 	if (last && last->file == source.file && last->strings == source.strings)
 		return last;
-	if (table->n_sources == MAX_SOURCES || size > MAX_PLACES - table->places)
+	if (table->n_sources == MAX_SOURCES || size > MAX_PLACES - table->locations)
 		return NULL;
 	table->sources[table->n_sources] = source;
-	table->places += (uint32_t)size;
+	table->locations += (uint32_t)size;
 	return &table->sources[table->n_sources++];
 }
 
@@ -82,7 +82,7 @@ static int name_keep(struct function_table *table, const char *name, uint32_t si
 {
 	if (table->names_size + size > MAX_NAMES)
 		return -E2BIG;
-	if (array_reserve(&table->names, table->names_size + size, &table->names_room, 1))
+	if (array_reserve(&table->names, table->names_size + size, &table->names_capacity, 1))
 		return -ENOMEM;
 	memcpy(table->names + table->names_size, name, size);
 	table->names_size += size;
@@ -94,14 +94,14 @@ static int function_take(void *context, const struct symbol *symbol)
 	struct function_table *table = context;
 	/* Bounded by SYMBOL_NAME_MAX. */
 	uint32_t size = symbol->name ? (uint32_t)strlen(symbol->name) + 1 : 0;
-	uint32_t at = symbol->name ? table->names_size : symbol->place.at;
-	const struct source *source = source_get(table, symbol->name ? NULL : &symbol->place);
+	uint32_t at = symbol->name ? table->names_size : symbol->location.at;
+	const struct source *source = source_get(table, symbol->name ? NULL : &symbol->location);
 	int err;
 
 	if (!source || table->n == MAX_FUNCTIONS ||
-	    function_table_size(table) + sizeof(*table->entries) + size > table->room)
+	    function_table_size(table) + sizeof(*table->entries) + size > table->capacity)
 		return -E2BIG;
-	if (ARRAY_GROW(table->entries, table->n, table->entries_room))
+	if (ARRAY_GROW(table->entries, table->n, table->entries_capacity))
 		return -ENOMEM;
 	err = symbol->name ? name_keep(table, symbol->name, size) : 0;
 	if (err)
@@ -121,7 +121,7 @@ static bool name_read(const struct function_table *table, const struct table_row
 {
 	size_t i = ARRAY_SPLIT(table->n_sources, s, table->sources[s].start <= entry->name) - 1;
 	const struct source *source = &table->sources[i];
-	const struct symbol_place place = {
+	const struct symbol_location location = {
 		.file = source->file,
 		.strings = source->strings,
 		.at = entry->name - source->start,
@@ -129,8 +129,8 @@ static bool name_read(const struct function_table *table, const struct table_row
 	};
 
 	if (source->file)
-		return !symbol_name_read(&place, name);
-	strcpy(name, table->names + place.at);
+		return !symbol_name_read(&location, name);
+	strcpy(name, table->names + location.at);
 	return true;
 }
 
@@ -284,7 +284,7 @@ static void table_entries_end(struct function_table *table, const struct elf_fil
 }
 
 int function_table_read(struct function_table **result, const struct elf_file *file,
-			debug_file_finder *find, void *find_context, size_t room)
+			debug_file_finder *find, void *find_context, size_t capacity)
 {
 	struct function_table *table = calloc(1, sizeof(*table));
 	struct table_row *entries;
@@ -293,8 +293,8 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 
 	if (!table)
 		return -ENOMEM;
-	table->room = room;
-	err = symbols_each_place(file, find, find_context, function_take, table);
+	table->capacity = capacity;
+	err = symbols_each_location(file, find, find_context, function_take, table);
 	if (err) {
 		function_table_free(table);
 		return err;

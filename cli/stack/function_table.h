@@ -16,11 +16,11 @@ struct table_function {
 	uint32_t number; /* in the table */
 };
 
-/* Reads the functions of a file by symbols_each_place(), in at most room bytes. Names stay in
+/* Reads the functions of a file by symbols_each_location(), in at most room bytes. Names stay in
  * their files, which must outlive the table. Returns 0, also without functions; -E2BIG if they
- * do not fit; another -errno of symbols_each_place(). The caller frees *table. */
+ * do not fit; another -errno of symbols_each_location(). The caller frees *table. */
 int function_table_read(struct function_table **table, const struct elf_file *file,
-			debug_file_finder *find, void *find_context, size_t room);
+			debug_file_finder *find, void *find_context, size_t capacity);
 
 /* NULL is allowed. */
 void function_table_free(struct function_table *table);

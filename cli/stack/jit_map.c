@@ -31,7 +31,7 @@ struct code {
 /* Sorted by address. */
 struct codes {
 	struct code *all;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct source {
@@ -42,24 +42,24 @@ struct source {
 };
 
 struct jit_map {
-	size_t *room;
+	size_t *capacity;
 	size_t taken; /* share of room taken */
 	struct source sources[JIT_FILES];
 	struct codes levels[LEVELS]; /* newer levels first; code replaced by them is marked */
 	size_t left;                 /* of ADD_MOST */
 	char *names;
-	size_t n_names, names_room;
+	size_t n_names, names_capacity;
 	uint64_t version;
 	_Alignas(8) uint8_t chunk[CHUNK + 1];
 };
 
-struct jit_map *jit_map_new(size_t *room)
+struct jit_map *jit_map_new(size_t *capacity)
 {
 	struct jit_map *map = calloc(1, sizeof(*map));
 
 	if (!map)
 		return NULL;
-	map->room = room;
+	map->capacity = capacity;
 	for (unsigned int i = 0; i < JIT_FILES; i++)
 		map->sources[i].fd = -1;
 	return map;
@@ -73,8 +73,8 @@ static void map_clear(struct jit_map *map)
 	}
 	free(map->names);
 	map->names = NULL;
-	map->n_names = map->names_room = 0;
-	*map->room += map->taken;
+	map->n_names = map->names_capacity = 0;
+	*map->capacity += map->taken;
 	map->taken = 0;
 	for (unsigned int i = 0; i < JIT_FILES; i++)
 		map->sources[i].at = map->sources[i].marked = 0;
@@ -123,7 +123,7 @@ static int codes_put(struct codes *codes, const struct code *code)
 
 	while (end < codes->n && codes->all[end].start < code->end)
 		end++;
-	if (first == end && ARRAY_GROW(codes->all, codes->n, codes->room))
+	if (first == end && ARRAY_GROW(codes->all, codes->n, codes->capacity))
 		return -ENOMEM;
 	memmove(codes->all + first + 1, codes->all + end, (codes->n - end) * sizeof(*code));
 	codes->all[first] = *code;
@@ -156,10 +156,10 @@ static void codes_drop(struct codes *codes, const struct code *code)
 static int level_merge(struct jit_map *map, unsigned int level)
 {
 	struct codes *old = &map->levels[level + 1], *recent = &map->levels[level];
-	struct codes merged = { .room = old->n + recent->n };
+	struct codes merged = { .capacity = old->n + recent->n };
 	size_t i = 0, j = 0;
 
-	merged.all = malloc(merged.room * sizeof(*merged.all));
+	merged.all = malloc(merged.capacity * sizeof(*merged.all));
 	if (!merged.all)
 		return -ENOMEM;
 	while (i < old->n || j < recent->n) {
@@ -199,9 +199,9 @@ static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const ch
 		map->left--;
 	if (!size || !length || __builtin_add_overflow(start, size, &code.end))
 		return 0;
-	if (takes > *map->room || length + 1 > MOST_NAMES - map->n_names ||
+	if (takes > *map->capacity || length + 1 > MOST_NAMES - map->n_names ||
 	    (map->levels[0].n == RECENT && levels_merge(map)) ||
-	    array_reserve(&map->names, map->n_names + length + 1, &map->names_room, 1) ||
+	    array_reserve(&map->names, map->n_names + length + 1, &map->names_capacity, 1) ||
 	    codes_put(&map->levels[0], &code))
 		return -ENOMEM;
 	for (unsigned int i = 1; i < LEVELS; i++)
@@ -209,7 +209,7 @@ static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const ch
 	memcpy(map->names + map->n_names, name, length);
 	map->names[map->n_names + length] = '\0';
 	map->n_names += length + 1;
-	*map->room -= takes;
+	*map->capacity -= takes;
 	map->taken += takes;
 	map->version++;
 	return 0;

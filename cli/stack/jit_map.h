@@ -17,8 +17,8 @@ enum jit_file {
 
 struct jit_map;
 
-/* All maps allocate from *room, in bytes, and return memory to it. Returns NULL without memory. */
-struct jit_map *jit_map_new(size_t *room);
+/* All maps allocate from *left, in bytes, and return memory to it. Returns NULL without memory. */
+struct jit_map *jit_map_new(size_t *left);
 
 /* NULL is allowed. */
 void jit_map_free(struct jit_map *map);

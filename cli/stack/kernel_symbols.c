@@ -30,8 +30,8 @@ struct kernel_symbol {
 	uint32_t module; /* number of its name, from 1; 0: vmlinux */
 };
 
-struct kept {
-	struct kept *next;
+struct cached {
+	struct cached *next;
 	uint64_t hash;
 	struct stack stack;
 	uint64_t *ips;
@@ -43,15 +43,15 @@ struct kernel_symbols {
 	char *names;                   /* of functions and modules */
 	uint32_t *modules;             /* offsets in the names */
 	uint32_t n, names_size, n_modules;
-	size_t symbols_room, names_room, modules_room;
+	size_t symbols_capacity, names_capacity, modules_capacity;
 	bool hidden;
 	uint64_t sched_start, sched_end; /* functions left out of stacks */
 	struct own_code {
 		uint64_t address, size;
 	} * own;
 	size_t n_own;
-	struct kept *buckets[BUCKETS];
-	size_t n_kept, room;
+	struct cached *buckets[BUCKETS];
+	size_t n_cached, capacity;
 	uint64_t beyond;
 };
 
@@ -60,8 +60,8 @@ static int name_add(struct kernel_symbols *symbols, const char *text, size_t len
 {
 	if (symbols->names_size + length >= MAX_NAMES)
 		return -E2BIG;
-	if (array_reserve(&symbols->names, symbols->names_size + length + 1, &symbols->names_room,
-			  1))
+	if (array_reserve(&symbols->names, symbols->names_size + length + 1,
+			  &symbols->names_capacity, 1))
 		return -ENOMEM;
 	*at = symbols->names_size;
 	memcpy(symbols->names + *at, text, length);
@@ -82,7 +82,7 @@ static int module_add(struct kernel_symbols *symbols, const char *name, size_t l
 	if (!last || strlen(last) != length || memcmp(last, name, length) != 0) {
 		if (symbols->n_modules == MAX_MODULES)
 			return -E2BIG;
-		if (ARRAY_GROW(symbols->modules, symbols->n_modules, symbols->modules_room))
+		if (ARRAY_GROW(symbols->modules, symbols->n_modules, symbols->modules_capacity))
 			return -ENOMEM;
 		err = name_add(symbols, name, length, &symbols->modules[symbols->n_modules]);
 		if (err)
@@ -97,7 +97,7 @@ static int symbol_add(struct kernel_symbols *symbols, const struct kernel_symbol
 {
 	if (symbols->n == MAX_SYMBOLS)
 		return -E2BIG;
-	if (ARRAY_GROW(symbols->symbols, symbols->n, symbols->symbols_room))
+	if (ARRAY_GROW(symbols->symbols, symbols->n, symbols->symbols_capacity))
 		return -ENOMEM;
 	symbols->symbols[symbols->n++] = *symbol;
 	return 0;
@@ -168,11 +168,11 @@ static int line_take(struct kernel_symbols *symbols, const char *line, const cha
 
 static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 {
-	size_t kept = 0; /* bytes of an incomplete line */
+	size_t cached = 0; /* bytes of an incomplete line */
 	ssize_t got;
 
-	while ((got = read(fd, buffer + kept, READ_SIZE - kept))) {
-		char *line = buffer, *end = buffer + kept, *newline;
+	while ((got = read(fd, buffer + cached, READ_SIZE - cached))) {
+		char *line = buffer, *end = buffer + cached, *newline;
 		int err;
 
 		if (got < 0 && errno == EINTR)
@@ -186,12 +186,12 @@ static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 				return err;
 			line = newline + 1;
 		}
-		kept = (size_t)(end - line);
-		if (kept > MAX_LINE)
+		cached = (size_t)(end - line);
+		if (cached > MAX_LINE)
 			return -EBADMSG;
-		memmove(buffer, line, kept);
+		memmove(buffer, line, cached);
 	}
-	return line_take(symbols, buffer, buffer + kept);
+	return line_take(symbols, buffer, buffer + cached);
 }
 
 /* Of several names at an address, the first in the file wins, as in the kernel. Names are
@@ -228,25 +228,25 @@ static int symbols_read(struct kernel_symbols *symbols, int fd)
 	return err;
 }
 
-int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room)
+int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity)
 {
 	int err, fd = open(path ? path : KALLSYMS, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	err = kernel_symbols_read(symbols, fd, room);
+	err = kernel_symbols_read(symbols, fd, capacity);
 	close(fd);
 	return err;
 }
 
-int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t room)
+int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t capacity)
 {
 	int err;
 
 	*symbols = calloc(1, sizeof(**symbols));
 	if (!*symbols)
 		return -ENOMEM;
-	(*symbols)->room = room;
+	(*symbols)->capacity = capacity;
 	(*symbols)->hidden = true;
 	err = symbols_read(*symbols, fd);
 	if (err) {
@@ -261,12 +261,12 @@ void kernel_symbols_close(struct kernel_symbols *symbols)
 	if (!symbols)
 		return;
 	for (size_t i = 0; i < BUCKETS; i++) {
-		struct kept *kept, *next;
+		struct cached *cached, *next;
 
-		for (kept = symbols->buckets[i]; kept; kept = next) {
-			next = kept->next;
-			free(kept->ips);
-			free(kept);
+		for (cached = symbols->buckets[i]; cached; cached = next) {
+			next = cached->next;
+			free(cached->ips);
+			free(cached);
 		}
 	}
 	free(symbols->symbols);
@@ -322,40 +322,40 @@ static uint64_t ips_hash(const uint64_t *ips, size_t n)
 	return hash;
 }
 
-static struct kept *kept_find(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
-			      uint64_t hash)
+static struct cached *cached_find(const struct kernel_symbols *symbols, const uint64_t *ips,
+				  size_t n, uint64_t hash)
 {
-	struct kept *kept = symbols->buckets[hash % BUCKETS];
+	struct cached *cached = symbols->buckets[hash % BUCKETS];
 
-	while (kept && (kept->hash != hash || kept->stack.n != n ||
-			(n && memcmp(kept->ips, ips, n * sizeof(*ips)) != 0)))
-		kept = kept->next;
-	return kept;
+	while (cached && (cached->hash != hash || cached->stack.n != n ||
+			  (n && memcmp(cached->ips, ips, n * sizeof(*ips)) != 0)))
+		cached = cached->next;
+	return cached;
 }
 
-static struct kept *kept_new(struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
-			     uint64_t hash)
+static struct cached *cached_new(struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
+				 uint64_t hash)
 {
-	struct kept *kept = calloc(1, sizeof(*kept) + n * sizeof(*kept->frames));
-	struct kept **bucket = &symbols->buckets[hash % BUCKETS];
+	struct cached *cached = calloc(1, sizeof(*cached) + n * sizeof(*cached->frames));
+	struct cached **bucket = &symbols->buckets[hash % BUCKETS];
 
-	if (!kept)
+	if (!cached)
 		return NULL;
-	kept->ips = malloc(n * sizeof(*ips) + 1);
-	if (!kept->ips) {
-		free(kept);
+	cached->ips = malloc(n * sizeof(*ips) + 1);
+	if (!cached->ips) {
+		free(cached);
 		return NULL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		kept->ips[i] = ips[i];
-		frame_fill(symbols, ips[i], i == 0, &kept->frames[i]);
+		cached->ips[i] = ips[i];
+		frame_fill(symbols, ips[i], i == 0, &cached->frames[i]);
 	}
-	kept->hash = hash;
-	kept->stack = (struct stack){ .frames = kept->frames, .n = n };
-	kept->next = *bucket;
-	*bucket = kept;
-	symbols->n_kept++;
-	return kept;
+	cached->hash = hash;
+	cached->stack = (struct stack){ .frames = cached->frames, .n = n };
+	cached->next = *bucket;
+	*bucket = cached;
+	symbols->n_cached++;
+	return cached;
 }
 
 const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const uint64_t *ips,
@@ -363,15 +363,15 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 {
 	size_t taken = n < FRAMES_MAX ? n : FRAMES_MAX;
 	uint64_t hash = ips_hash(ips, taken);
-	struct kept *kept = kept_find(symbols, ips, taken, hash);
+	struct cached *cached = cached_find(symbols, ips, taken, hash);
 
-	if (!kept && symbols->n_kept < symbols->room)
-		kept = kept_new(symbols, ips, taken, hash);
-	if (!kept) {
+	if (!cached && symbols->n_cached < symbols->capacity)
+		cached = cached_new(symbols, ips, taken, hash);
+	if (!cached) {
 		symbols->beyond++;
 		return NULL;
 	}
-	return &kept->stack;
+	return &cached->stack;
 }
 
 /* Name of the function at an address; "": unknown. */
@@ -493,7 +493,7 @@ static bool only_switches(const char *name)
 size_t kernel_symbols_sched(const struct kernel_symbols *symbols, uint64_t *words, size_t n)
 {
 	const struct kernel_symbol *last = NULL;
-	size_t kept = 0;
+	size_t cached = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct kernel_symbol *symbol;
@@ -503,10 +503,10 @@ size_t kernel_symbols_sched(const struct kernel_symbols *symbols, uint64_t *word
 		symbol = symbol_find(symbols, words[i] - 1);
 		if (!symbol || symbol == last || only_switches(symbols->names + symbol->name))
 			continue;
-		words[kept++] = words[i];
+		words[cached++] = words[i];
 		last = symbol;
 	}
-	return kept;
+	return cached;
 }
 
 uint64_t kernel_symbols_beyond(const struct kernel_symbols *symbols)

@@ -12,12 +12,12 @@
 struct kernel_symbols;
 
 /* Reads the symbols from path (NULL: /proc/kallsyms), which takes about 50 ms; call when the
- * first stack arrives. room: distinct stacks stored. Returns 0 or a negative errno; *symbols is
+ * first stack arrives. capacity: distinct stacks stored. Returns 0 or a negative errno; *symbols is
  * usable even if the kernel hides addresses. The caller frees it. */
-int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t room);
+int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity);
 
 /* Reads from an open file, which stays open. */
-int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t room);
+int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t capacity);
 
 /* Frees all stacks, too. NULL is allowed. */
 void kernel_symbols_close(struct kernel_symbols *symbols);

@@ -65,7 +65,7 @@ bool code_begins_frame(const uint8_t *code)
 	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
 }
 
-enum code_place code_place(const uint8_t *before, const uint8_t *at)
+enum code_location code_location(const uint8_t *before, const uint8_t *at)
 {
 	static const uint8_t set[] = { 0x48, 0x89, 0xe5 };   /* mov %rsp, %rbp */
 	static const uint8_t set_2[] = { 0x48, 0x8b, 0xec }; /* the same */
@@ -105,7 +105,7 @@ bool code_ends_with_call(const uint8_t *code)
 	       (instruction & 0xfffffc1f) == 0xd63f0000; /* blr */
 }
 
-enum code_place code_place(const uint8_t *before, const uint8_t *at)
+enum code_location code_location(const uint8_t *before, const uint8_t *at)
 {
 	(void)before, (void)at;
 	return CODE_UNKNOWN;

@@ -25,7 +25,7 @@ bool code_ends_with_call_to(const uint8_t *code, int64_t *distance);
 bool code_begins_frame(const uint8_t *code);
 
 /* What a function has pushed so far. */
-enum code_place {
+enum code_location {
 	CODE_UNKNOWN,
 	CODE_AT_EDGE, /* nothing: it was just called, or is about to return */
 	CODE_PUSHED,  /* only its caller's frame pointer */
@@ -33,6 +33,6 @@ enum code_place {
 
 /* Decides by the EDGE_SIZE bytes before and after an instruction. CODE_UNKNOWN on machines whose
  * calls push nothing. */
-enum code_place code_place(const uint8_t *before, const uint8_t *at);
+enum code_location code_location(const uint8_t *before, const uint8_t *at);
 
 #endif

@@ -42,10 +42,10 @@ struct known_file {
 struct mapped_files {
 	struct opener *opener;
 	struct known_file *all;
-	size_t n, room;
-	size_t told; /* objects reported so far */
+	size_t n, capacity;
+	size_t reported; /* objects reported so far */
 	struct name *names;
-	size_t n_names, names_room;
+	size_t n_names, names_capacity;
 };
 
 struct mapped_files *mapped_files_new(struct opener *opener)
@@ -95,7 +95,7 @@ pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number)
 /* True if some objects were not reported: the receiver is gone. */
 static bool mapped_files_are_untold(const struct mapped_files *files)
 {
-	return files->told < files->n;
+	return files->reported < files->n;
 }
 
 /* --- Files --- */
@@ -107,7 +107,7 @@ static int file_add(struct mapped_files *files, pid_t pid, const struct object *
 
 	if (files->n == PROTOCOL_OBJECTS)
 		return -ENOSPC;
-	if (ARRAY_GROW(files->all, files->n, files->room))
+	if (ARRAY_GROW(files->all, files->n, files->capacity))
 		return -ENOMEM;
 	added = &files->all[files->n];
 	*added = (struct known_file){ .object = *object, .pid = pid };
@@ -160,7 +160,7 @@ static int file_find(struct mapped_files *files, pid_t pid, const struct map *ma
 			break;
 		}
 	if (number == files->n ||
-	    (number < files->told && file_is_better(files, &files->all[number], pid, &object)))
+	    (number < files->reported && file_is_better(files, &files->all[number], pid, &object)))
 		return file_add(files, pid, &object);
 	files->all[number].pid = pid;
 	return (int)number;
@@ -246,7 +246,7 @@ static int mapped_files_find(struct mapped_files *files, pid_t pid, const struct
 /* Reports the next object; closes its descriptor. */
 static int file_tell(struct mapped_files *files, int fd, mapped_found *found, void *context)
 {
-	uint32_t number = (uint32_t)files->told++;
+	uint32_t number = (uint32_t)files->reported++;
 	int err;
 
 	files->all[number].kept = fd >= 0;
@@ -261,8 +261,8 @@ static int mapped_files_tell(struct mapped_files *files, mapped_found *found, vo
 {
 	int err = 0;
 
-	while (!err && files->told < files->n) {
-		const struct known_file *file = &files->all[files->told];
+	while (!err && files->reported < files->n) {
+		const struct known_file *file = &files->all[files->reported];
 		bool is_vdso = !strcmp(file->object.path, MAPPED_VDSO);
 		int fd = is_vdso ? image_open(file)
 				 : opener_mapped(files->opener, file->pid, &file->object);
@@ -308,7 +308,7 @@ static void mapped_files_name(struct mapped_files *files, const struct mounted_f
 	};
 
 	if (!*file->path || !files->all[number].kept || files->n_names == PROTOCOL_OBJECTS ||
-	    ARRAY_GROW(files->names, files->n_names, files->names_room))
+	    ARRAY_GROW(files->names, files->n_names, files->names_capacity))
 		return;
 	name.path = strdup(file->path);
 	if (name.path)
@@ -357,7 +357,7 @@ static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct
 /* Mappings by address. */
 struct ranges {
 	struct mapping *mappings;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct mapped {
@@ -396,7 +396,7 @@ struct mapped *mapped_fork(const struct mapped *parent, pid_t pid)
 
 	if (!mapped)
 		return NULL;
-	if (array_reserve(&mapped->now.mappings, n, &mapped->now.room,
+	if (array_reserve(&mapped->now.mappings, n, &mapped->now.capacity,
 			  sizeof(*mapped->now.mappings))) {
 		mapped_free(mapped);
 		return NULL;
@@ -410,7 +410,7 @@ struct mapped *mapped_fork(const struct mapped *parent, pid_t pid)
 
 size_t mapped_size(const struct mapped *mapped)
 {
-	return mapped->now.room + mapped->seen.room + mapped->next.room;
+	return mapped->now.capacity + mapped->seen.capacity + mapped->next.capacity;
 }
 
 const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n)
@@ -432,7 +432,7 @@ static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 	}
 	if (mapping->start >= mapping->end || ranges->n == PROTOCOL_MAPPINGS)
 		return 0;
-	if (ARRAY_GROW(ranges->mappings, ranges->n, ranges->room))
+	if (ARRAY_GROW(ranges->mappings, ranges->n, ranges->capacity))
 		return -ENOMEM;
 	last = &ranges->mappings[ranges->n++];
 	memset(last, 0, sizeof(*last)); /* compared as bytes */

@@ -209,9 +209,9 @@ static uint64_t space_version(const struct space *space, uint64_t t)
 /* --- From copies to names --- */
 
 /* Bytes for the functions of all objects, and so of any single one. */
-#define FUNCTIONS_ROOM (384UL << 20)
+#define FUNCTIONS_BYTES (384UL << 20)
 /* Bytes for names of JIT code. */
-#define JIT_ROOM (128UL << 20)
+#define JIT_BYTES (128UL << 20)
 #define JIT_OBJECT "[jit]"
 /* Share of the mappings that a single space may have. */
 #define SPACE_MOST (SPACE_MAPPINGS / 4)
@@ -250,12 +250,12 @@ struct resolver {
 	void *open_context;
 	struct resolved_object **objects;
 	uint32_t n_objects;
-	size_t objects_room;
-	size_t functions_room; /* bytes left */
-	size_t jit_room;
+	size_t objects_capacity;
+	size_t functions_left; /* bytes left */
+	size_t jit_left;
 	struct numbered_space *spaces;
 	uint32_t n_spaces, chosen;
-	size_t spaces_room;
+	size_t spaces_capacity;
 	size_t mappings; /* in all spaces */
 	uint32_t begun;  /* spaces used in the run */
 	struct unwinder *unwinder;
@@ -265,7 +265,7 @@ struct resolver {
 };
 
 /* Debug files are requested by the number of their object. */
-struct asked {
+struct wanted {
 	const struct resolver *resolver;
 	uint32_t object;
 };
@@ -347,8 +347,8 @@ struct resolver *resolver_new(resolver_open *open, void *context)
 		return NULL;
 	resolver->open = open;
 	resolver->open_context = context;
-	resolver->functions_room = FUNCTIONS_ROOM;
-	resolver->jit_room = JIT_ROOM;
+	resolver->functions_left = FUNCTIONS_BYTES;
+	resolver->jit_left = JIT_BYTES;
 	resolver->unwinder = unwinder_new(code_find, resolver);
 	if (!resolver->unwinder || resolver_choose(resolver, 0, false)) {
 		resolver_free(resolver);
@@ -417,7 +417,7 @@ int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, cons
 		object_free(object);
 		return -EINVAL;
 	}
-	if (ARRAY_GROW(resolver->objects, number, resolver->objects_room)) {
+	if (ARRAY_GROW(resolver->objects, number, resolver->objects_capacity)) {
 		object_free(object);
 		return -ENOMEM;
 	}
@@ -440,7 +440,7 @@ static struct space *space_oldest(const struct resolver *resolver)
 }
 
 /* Makes space for n mappings at the cost of spaces that change often. */
-static void space_room(struct resolver *resolver, size_t n)
+static void space_reserve(struct resolver *resolver, size_t n)
 {
 	struct space *space;
 	size_t before;
@@ -460,7 +460,7 @@ int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct ma
 	size_t others;
 	int err;
 
-	space_room(resolver, n);
+	space_reserve(resolver, n);
 	others = resolver->mappings - space_size(space);
 	space_limit(space,
 		    others + SPACE_MOST > SPACE_MAPPINGS ? SPACE_MAPPINGS - others : SPACE_MOST);
@@ -474,7 +474,7 @@ int resolver_choose(struct resolver *resolver, uint32_t number, bool anew)
 	struct numbered_space *numbered;
 	struct space *space;
 
-	if (array_reserve(&resolver->spaces, number + 1UL, &resolver->spaces_room,
+	if (array_reserve(&resolver->spaces, number + 1UL, &resolver->spaces_capacity,
 			  sizeof(*resolver->spaces)))
 		return -ENOMEM;
 	while (resolver->n_spaces <= number)
@@ -499,7 +499,7 @@ void resolver_add_jit(struct resolver *resolver, enum jit_file kind, int fd)
 	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
 
 	if (!numbered->jit)
-		numbered->jit = jit_map_new(&resolver->jit_room);
+		numbered->jit = jit_map_new(&resolver->jit_left);
 	if (numbered->jit)
 		jit_map_add(numbered->jit, kind, fd);
 	else
@@ -552,36 +552,36 @@ void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_c
 	unwind(resolver->unwinder, copy, unwound);
 }
 
-static int asked_open(void *context, const char *path)
+static int target_file_open(void *context, const char *path)
 {
-	const struct asked *asked = context;
-	const struct resolver *resolver = asked->resolver;
+	const struct wanted *wanted = context;
+	const struct resolver *resolver = wanted->resolver;
 
-	return resolver->open(resolver->open_context, asked->object, path);
+	return resolver->open(resolver->open_context, wanted->object, path);
 }
 
 static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
-	const struct asked *asked = context;
-	struct resolved_object *object = asked->resolver->objects[asked->object];
+	const struct wanted *wanted = context;
+	struct resolved_object *object = wanted->resolver->objects[wanted->object];
 
-	return debug_file_search(&object->debug, file, object->path, asked_open, context);
+	return debug_file_search(&object->debug, file, object->path, target_file_open, context);
 }
 
 /* Reads the functions on first use; NULL: none. */
 static const struct function_table *object_functions(struct resolver *resolver, uint32_t number)
 {
 	struct resolved_object *object = resolver->objects[number];
-	struct asked asked = { .resolver = resolver, .object = number };
+	struct wanted wanted = { .resolver = resolver, .object = number };
 
 	if (object->functions_known || !object->elf)
 		return object->functions;
 	object->functions_known = true;
 	if (function_table_read(&object->functions, object->elf, resolver->open ? debug_find : NULL,
-				&asked, resolver->functions_room))
+				&wanted, resolver->functions_left))
 		object->functions = NULL;
 	else
-		resolver->functions_room -= function_table_size(object->functions);
+		resolver->functions_left -= function_table_size(object->functions);
 	return object->functions;
 }
 

@@ -26,25 +26,25 @@ struct stack_seen {
 };
 
 struct seen {
-	uint32_t n, room;
+	uint32_t n, capacity;
 	uint32_t mask;             /* of slots */
 	struct stack_seen *stacks; /* by ID */
 	uint32_t slots[];          /* ID + 1; 0: free */
 };
 
-struct seen *seen_new(uint32_t room)
+struct seen *seen_new(uint32_t capacity)
 {
 	uint32_t slots = 1;
 	struct seen *seen;
 
-	while (slots < 2 * room)
+	while (slots < 2 * capacity)
 		slots *= 2;
 	seen = calloc(1, sizeof(*seen) + slots * sizeof(*seen->slots));
 	if (!seen)
 		return NULL;
-	seen->room = room;
+	seen->capacity = capacity;
 	seen->mask = slots - 1;
-	seen->stacks = calloc(room, sizeof(*seen->stacks));
+	seen->stacks = calloc(capacity, sizeof(*seen->stacks));
 	if (!seen->stacks) {
 		free(seen);
 		return NULL;
@@ -72,7 +72,7 @@ void seen_free(struct seen *seen)
 
 void seen_reserve(struct seen *seen, uint32_t n)
 {
-	if (n > seen->room - seen->n)
+	if (n > seen->capacity - seen->n)
 		seen_forget(seen);
 }
 
@@ -121,7 +121,7 @@ int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound
 		    !memcmp(stack->words, key.words, key.n * sizeof(*key.words)))
 			return 0;
 	}
-	if (seen->n == seen->room)
+	if (seen->n == seen->capacity)
 		return -ENOSPC;
 	stack = &seen->stacks[seen->n];
 	stack->words = malloc(key.n * sizeof(*key.words));
@@ -148,14 +148,14 @@ struct server {
 	struct unwound unwound;
 	struct packet request;
 	struct packet reply;
-	struct packet asked; /* used while a reply is being built */
+	struct packet wanted; /* used while a reply is being built */
 };
 
 /* Requests a debug file for the resolver. */
 static int server_ask(void *context, uint32_t object, const char *path)
 {
 	struct server *server = context;
-	struct packet *packet = &server->asked;
+	struct packet *packet = &server->wanted;
 	int err;
 
 	packet_begin(packet, MESSAGE_OPEN);

@@ -35,7 +35,7 @@ int server_run(struct server *server);
 struct seen;
 
 /* IDs are 0 to room - 1. Returns NULL without memory. */
-struct seen *seen_new(uint32_t room);
+struct seen *seen_new(uint32_t capacity);
 
 /* NULL is allowed. */
 void seen_free(struct seen *seen);

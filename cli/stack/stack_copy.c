@@ -53,7 +53,7 @@ static bool page_is_behind(const struct part *part, uint64_t page)
 
 /* Finds a byte in a part's data: its index, and how many bytes of its page follow. */
 static enum stack_copy_found byte_find(const struct part *part, uint64_t address, uint64_t *index,
-				       uint64_t *room)
+				       uint64_t *left)
 {
 	uint64_t lead = part->start % KD_STACK_PAGE; /* missing part of page 0 */
 	uint64_t from_page, page;
@@ -71,9 +71,9 @@ static enum stack_copy_found byte_find(const struct part *part, uint64_t address
 		*index -= lead;
 	if (*index >= part->size)
 		return STACK_COPY_BEYOND;
-	*room = KD_STACK_PAGE - from_page % KD_STACK_PAGE;
-	if (*room > part->size - *index)
-		*room = part->size - *index;
+	*left = KD_STACK_PAGE - from_page % KD_STACK_PAGE;
+	if (*left > part->size - *index)
+		*left = part->size - *index;
 	return STACK_COPY_THERE;
 }
 
@@ -84,15 +84,15 @@ static enum stack_copy_found word_find(const struct part *part, uint64_t address
 
 	/* At most two turns: a word spans one or two pages. */
 	while (got < sizeof(bytes)) {
-		uint64_t index, room;
-		enum stack_copy_found found = byte_find(part, address + got, &index, &room);
+		uint64_t index, left;
+		enum stack_copy_found found = byte_find(part, address + got, &index, &left);
 
 		if (found != STACK_COPY_THERE)
 			return found;
-		if (room > sizeof(bytes) - got)
-			room = sizeof(bytes) - got;
-		memcpy(bytes + got, part->data + index, room);
-		got += room;
+		if (left > sizeof(bytes) - got)
+			left = sizeof(bytes) - got;
+		memcpy(bytes + got, part->data + index, left);
+		got += left;
 	}
 	memcpy(word, bytes, sizeof(bytes));
 	return STACK_COPY_THERE;

@@ -90,7 +90,7 @@ void jit_files_look(struct jit_files *files, pid_t pid, const struct mapped *map
 struct shared_space {
 	uint32_t users; /* 0: the number is free */
 	bool changed;   /* changed since it began */
-	bool told;      /* the other process has data of it */
+	bool reported;  /* the other process has data of it */
 	uint64_t hash;  /* of its initial mappings */
 	size_t n;       /* mappings */
 };
@@ -328,7 +328,7 @@ static int space_take(struct stack_processes *processes, struct stack_process *p
 	*space = (struct shared_space){
 		.users = 1,
 		.changed = process->has_names,
-		.told = true,
+		.reported = true,
 		.hash = hash,
 		.n = n,
 	};
@@ -364,9 +364,9 @@ uint32_t stack_processes_left(struct stack_processes *processes)
 	for (uint32_t i = 0; i < PROTOCOL_SPACES; i++) {
 		struct shared_space *space = &processes->spaces[i];
 
-		if (space->users || !space->told)
+		if (space->users || !space->reported)
 			continue;
-		space->told = false;
+		space->reported = false;
 		return i;
 	}
 	return STACK_NO_SPACE;

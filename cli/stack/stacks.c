@@ -81,7 +81,7 @@ static _Noreturn void child_serve(const struct stacks_child *child, int socket, 
 }
 
 /* Moves both descriptors to their places. Returns whether that worked. */
-static bool descriptors_place(int socket, int shared)
+static bool descriptors_move(int socket, int shared)
 {
 	/* Moving one must not close the other. */
 	socket = fcntl(socket, F_DUPFD_CLOEXEC, SHARED_FD + 1);
@@ -101,7 +101,7 @@ static void stacks_child_run(void *context, int socket, pid_t parent)
 
 	snprintf(parent_text, sizeof(parent_text), "%d", (int)parent);
 	snprintf(without_text, sizeof(without_text), "%u", child.without);
-	if (descriptors_place(socket, child.shared)) {
+	if (descriptors_move(socket, child.shared)) {
 		execve("/proc/self/exe", words, none);
 		socket = SANDBOX_SOCKET;
 		child.shared = SHARED_FD;
@@ -290,7 +290,7 @@ static int child_start(struct stacks *stacks, const struct stacks_setup *setup)
 	return err;
 }
 
-static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_setup *setup)
+static int stacks_start(struct stacks *stacks, size_t capacity, const struct stacks_setup *setup)
 {
 	int err = child_start(stacks, setup)
 			  ?: opener_open(&stacks->opener, setup->signals, setup->without);
@@ -299,7 +299,7 @@ static int stacks_start(struct stacks *stacks, size_t room, const struct stacks_
 		return err;
 	stacks->files = mapped_files_new(stacks->opener);
 	stacks->processes = stack_processes_new();
-	stacks->client = client_new(stacks->child.socket, stacks->shared, room, setup->patience,
+	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity, setup->patience,
 				    stacks_serve, stacks);
 	if (!stacks->files || !stacks->processes || !stacks->client)
 		return -ENOMEM;
@@ -346,7 +346,7 @@ static exit_status stacks_begin(struct stacks *stacks)
 	return denied ? EX_NOPERM : EX_OSERR;
 }
 
-exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
+exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t capacity,
 			      const struct stacks_setup *setup)
 {
 	int err, status;
@@ -355,7 +355,7 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	err = *stacks ? 0 : -ENOMEM;
 	if (!err) {
 		(*stacks)->pid = pid;
-		err = stacks_start(*stacks, room, setup);
+		err = stacks_start(*stacks, capacity, setup);
 	}
 	if (err && !setup->quiet) {
 		log_error("cannot start " CHILD ": %s", strerror(-err));
@@ -371,11 +371,11 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
 	return status;
 }
 
-exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room, struct signals *signals)
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity, struct signals *signals)
 {
 	const struct stacks_setup setup = { .patience = PATIENCE, .signals = signals };
 
-	return stacks_open_setup(stacks, pid, room, &setup);
+	return stacks_open_setup(stacks, pid, capacity, &setup);
 }
 
 void stacks_close(struct stacks *stacks)

@@ -43,10 +43,11 @@ struct stacks_setup {
  * this process was placed on its CPUs. Waits for the child as signals_wait() does. room:
  * distinct stacks stored. Returns 0, or an exit status after printing what failed. The caller
  * ends it with stacks_close(). */
-exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t room, struct signals *signals);
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity,
+			struct signals *signals);
 
 /* Opens with another setup. */
-exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t room,
+exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t capacity,
 			      const struct stacks_setup *setup);
 
 /* Adds an existing process and reads its mappings, unless it is known. Later processes are read

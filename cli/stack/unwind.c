@@ -481,7 +481,7 @@ static bool edge_caller(struct walk *walk, const struct rule *rule, uint64_t *ca
 	if (!code_read(rule, walk->ip - sizeof(before), before, sizeof(before)) ||
 	    !code_read(rule, walk->ip, at, sizeof(at)))
 		return false;
-	switch (code_place(before, at)) {
+	switch (code_location(before, at)) {
 	case CODE_AT_EDGE:
 		return walk_register(walk, REG_FRAME, callers_fp) && leaf_caller(walk, caller);
 	case CODE_PUSHED:

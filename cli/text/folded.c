@@ -95,7 +95,7 @@ static void line_add(struct columns *columns, const struct trace_list *list,
 	}
 	if (row->user)
 		stack_add(columns, row->user, false);
-	else if (list->user_stacks_asked)
+	else if (list->user_stacks_wanted)
 		columns_add(columns, ";" NO_USER);
 	if (row->kernel)
 		stack_add(columns, row->kernel, true);
@@ -110,7 +110,7 @@ int report_folded(const struct sample *sample, const struct report_options *opti
 	const struct with with = {
 		.pid = processes_count(sample) > 1,
 		.tid = options->waits_per_thread,
-		.kind = list->calls_asked + list->waits_asked + (list->profile_hz > 0) > 1,
+		.kind = list->calls_wanted + list->waits_wanted + (list->profile_hz > 0) > 1,
 	};
 	const struct traces_merging merging = { .threads = with.tid ? MERGE_IN_THREAD
 								    : MERGE_IN_NAME,

@@ -53,7 +53,7 @@ static int full_processes(struct text *text)
 {
 	int error;
 
-	if (!text_is_several(text->sample))
+	if (!text_is_multiprocess(text->sample))
 		return 0;
 	error = text_processes(text, text->sample->n_processes);
 	columns_add(&text->columns, "\n");
@@ -64,7 +64,7 @@ static int full(struct text *text, const struct report_options *options)
 {
 	const struct sample *sample = text->sample;
 	const struct thread_row *last = NULL;
-	bool several = text_is_several(sample);
+	bool multiple = text_is_multiprocess(sample);
 	int error = full_processes(text) ?: text_path(text);
 
 	columns_add(&text->columns, sample->path.n_rows || sample->recorded.memory ? "\n" : "");
@@ -73,7 +73,7 @@ static int full(struct text *text, const struct report_options *options)
 		if (!text_wants_thread(options, &sample->threads[i]))
 			continue;
 		columns_add(&text->columns, last ? "\n" : "");
-		if (several && (!last || process_compare(&sample->threads[i], last)))
+		if (multiple && (!last || process_compare(&sample->threads[i], last)))
 			text_process_heading(text, &sample->threads[i]);
 		last = &sample->threads[i];
 		text_thread(text, &sample->threads[i]);

@@ -13,9 +13,9 @@
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 
-/* Advice by cause; several: wording for several processes, if different. */
+/* Advice by cause; multiple: wording for several processes, if different. */
 static const struct {
-	const char *one, *several;
+	const char *one, *multiple;
 } usual_advice[CAUSES] = {
 	[CAUSE_TASK] = { "give it a CPU of its own, or a higher priority (taskset, chrt)",
 			 "give them CPUs of their own, or a higher priority (taskset, chrt)" },
@@ -117,15 +117,15 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	case CAUSE_LOCK:
 	case CAUSE_KERNEL_LOCK:
 	case CAUSE_PEER:
-		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
-					   : NULL;
+		return traces->waits_wanted ? "OFF-CPU WAITS says where it waited, and who woke it"
+					    : NULL;
 	case CAUSE_DISK:
-		return traces->calls_asked ? "SYSCALL EVENTS says where it waited" : NULL;
+		return traces->calls_wanted ? "SYSCALL EVENTS says where it waited" : NULL;
 	case CAUSE_PAGE_FAULT:
 		return traces->profile_hz ? "ON-CPU SAMPLES says where it touches new memory"
 					  : NULL;
 	case CAUSE_CHILD:
-		return text_is_several(sample) ? "see the children's own sections" : NULL;
+		return text_is_multiprocess(sample) ? "see the children's own sections" : NULL;
 	default:
 		return NULL;
 	}
@@ -176,14 +176,14 @@ static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_lim
 	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], device[16], much[32], rest[64];
 	char line[sizeof(group) + sizeof(rest) + SCREEN_WIDTH];
 	const char *tail = group, *file = limit->version_1 ? "blkio.throttle" : "io.max";
-	size_t room = SCREEN_WIDTH - sizeof("NEXT    raise  of ...");
+	size_t capacity = SCREEN_WIDTH - sizeof("NEXT    raise  of ...");
 
 	escape_text(group, sizeof(group), limit->group, sizeof(limit->group));
 	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
 	amount(much, limit);
 	snprintf(rest, sizeof(rest), " (%s: %s)", device, much);
-	room -= strlen(file) + strlen(rest);
-	while (strlen(tail) > room)
+	capacity -= strlen(file) + strlen(rest);
+	while (strlen(tail) > capacity)
 		for (tail++; (*tail & 0xc0) == 0x80;)
 			tail++;
 	snprintf(line, sizeof(line), "raise %s of %s%s%s", file, tail > group ? "..." : "", tail,
@@ -197,7 +197,7 @@ static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_lim
 static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
 {
 	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
-			       FAIR(row->who.policy) && !text_is_several(sample)
+			       FAIR(row->who.policy) && !text_is_multiprocess(sample)
 		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
 		       : NULL;
 }
@@ -207,7 +207,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 			   const struct verdict_row *row)
 {
 	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
-	const char *usual = usual_advice[row->cause].several;
+	const char *usual = usual_advice[row->cause].multiple;
 	const pid_t pid = row->who.pid;
 	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 
@@ -215,7 +215,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		limit_advice(advice, &sample->disk_limit);
 		return;
 	}
-	if (!usual || !text_is_several(sample))
+	if (!usual || !text_is_multiprocess(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
 			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
@@ -227,7 +227,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		snprintf(advice, SCREEN_WIDTH, "%s", usual);
 }
 
-#define MOVER_ROOM 17 /* bytes of the name, which leave a line's space for PID and count */
+#define MOVER_SIZE 17 /* bytes of the name, which leave a line's space for PID and count */
 
 bool text_has_second(const struct verdict *verdict)
 {
@@ -239,7 +239,7 @@ bool text_has_second(const struct verdict *verdict)
 /* Gets a line of its own: it is no cause, but matters to readers of wait figures. */
 static void mover_advice(struct text *text, const struct verdict *verdict)
 {
-	char line[128], name[MOVER_ROOM], count[NUMBER_LEN], tid[16] = "";
+	char line[128], name[MOVER_SIZE], count[NUMBER_LEN], tid[16] = "";
 	const struct verdict_who *who = &verdict->mover;
 
 	if (!verdict->moves)
@@ -255,7 +255,7 @@ static void mover_advice(struct text *text, const struct verdict *verdict)
 
 static const char *idle_advice(const struct sample *sample)
 {
-	if (text_is_several(sample) || sample->start_triggered || sample->stop_triggered)
+	if (text_is_multiprocess(sample) || sample->start_triggered || sample->stop_triggered)
 		return "if the delay came at another time, watch longer: --sample-time";
 	return "if the delay came at another time, --long-poll or a trigger waits for it";
 }
@@ -265,16 +265,16 @@ static const char *part_advice(const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;
 	const struct trace_list *traces = &sample->traces;
-	bool several = text_is_several(sample);
+	bool multiple = text_is_multiprocess(sample);
 
 	if (verdict->largest == VERDICT_UNEXPLAINED)
-		return traces->waits_asked ? "OFF-CPU WAITS says where it waited, and who woke it"
-		       : several           ? "--off-cpu=1ms shows what they waited for"
-					   : "--off-cpu=1ms shows what it waited for";
+		return traces->waits_wanted ? "OFF-CPU WAITS says where it waited, and who woke it"
+		       : multiple           ? "--off-cpu=1ms shows what they waited for"
+					    : "--off-cpu=1ms shows what it waited for";
 	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
 		return idle_advice(sample);
 	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
-	       : several          ? "--profile shows what they compute"
+	       : multiple         ? "--profile shows what they compute"
 				  : "--profile shows what it computes";
 }
 

@@ -17,7 +17,7 @@
 /* A distribution in the section. */
 struct shown_durations {
 	const char *name;
-	struct whole whole;
+	struct complete whole;
 };
 
 static void shares_header(struct columns *columns)
@@ -117,8 +117,8 @@ static bool each(struct columns *columns, const struct sample *sample,
 		 void (*write)(struct columns *columns, const struct shown_durations *shown))
 {
 	const struct shown_durations periods[] = {
-		{ period_words[OPEN_READY].label, whole_period(thread, OPEN_READY) },
-		{ period_words[OPEN_RUN].label, whole_period(thread, OPEN_RUN) },
+		{ period_words[OPEN_READY].label, complete_period(thread, OPEN_READY) },
+		{ period_words[OPEN_RUN].label, complete_period(thread, OPEN_RUN) },
 	};
 	bool any = false;
 	char buffer[TEXT_CALL];
@@ -140,7 +140,7 @@ static bool each(struct columns *columns, const struct sample *sample,
 		if (!write)
 			break;
 		shown = (struct shown_durations){ text_call(sample, call->number, buffer),
-						  whole_call(thread, call) };
+						  complete_call(thread, call) };
 		write(columns, &shown);
 	}
 	return any;

@@ -31,7 +31,7 @@ void text_bold(struct text *text, const char *bold);
 #define SCREEN_THREADS 10
 
 /* True if the target has more than one process. */
-bool text_is_several(const struct sample *sample);
+bool text_is_multiprocess(const struct sample *sample);
 
 /* Adds the line above the first thread's block. */
 void text_threads_header(struct columns *columns);

@@ -38,7 +38,7 @@ static bool is_runnable(const struct path_row *row)
 static bool share_line(const struct path_row *a, const struct path_row *b)
 {
 	return is_runnable(a) && is_runnable(b) && a->thread.tid == b->thread.tid &&
-	       !a->several_threads && !b->several_threads;
+	       !a->multiple_threads && !b->multiple_threads;
 }
 
 static uint64_t length(const struct path_row *row)
@@ -136,7 +136,7 @@ static void others_line(struct text *text, const struct path_row *const *rows, s
 		path_row_join(&all, rows[i]);
 		ns = u64_add(ns, length(rows[i]));
 	}
-	all.several_threads = false;
+	all.multiple_threads = false;
 	snprintf(count, sizeof(count), "%zu others", n);
 	columns_of_row(text, &all, ns, "-", count);
 }

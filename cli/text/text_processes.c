@@ -268,7 +268,7 @@ int text_processes(struct text *text, size_t top)
 	struct process_sum *sums = NULL;
 	int error = 0;
 
-	if (!text_is_several(sample))
+	if (!text_is_multiprocess(sample))
 		return 0;
 	error = processes_sum(sample, &sums);
 	if (error)
@@ -321,7 +321,7 @@ void text_process_of(struct text *text, const struct thread_row *thread)
 	struct columns *columns = &text->columns;
 	const struct process_row *process;
 
-	if (!text_is_several(text->sample))
+	if (!text_is_multiprocess(text->sample))
 		return;
 	process = process_of(text->sample, thread);
 	columns_add(columns, ", of ");

@@ -90,13 +90,13 @@ static void screen_window(struct text *text)
 		beyond |= sample->threads[i].cpus_beyond;
 		threads += sample->threads[i].members;
 	}
-	if (text_is_several(sample))
+	if (text_is_multiprocess(sample))
 		text_processes_name(name, sample);
 	else if (sample->capture)
 		escape_text(name, KD_COMM_LEN, sample->capture->process, KD_COMM_LEN);
 	if (!*name)
 		strcpy(name, "process");
-	if (text_is_several(sample))
+	if (text_is_multiprocess(sample))
 		snprintf(target, sizeof(target), ", %llu processes",
 			 (unsigned long long)processes_count(sample));
 	else
@@ -384,12 +384,12 @@ void text_screen_top(struct text *text, size_t lines)
 
 int text_screen(struct text *text, const struct verdict_thread *const *order, size_t n)
 {
-	bool several = text_is_several(text->sample);
-	size_t threads_at_most = u64_min(several ? SIZE_MAX : n, SCREEN_THREADS);
+	bool multiple = text_is_multiprocess(text->sample);
+	size_t threads_at_most = u64_min(multiple ? SIZE_MAX : n, SCREEN_THREADS);
 	int error = 0;
 
 	whole_top(text, (SCREEN_THREADS - threads_at_most) / 2);
-	if (several)
+	if (multiple)
 		error = text_screen_processes(text);
 	else
 		threads(text, order, n);

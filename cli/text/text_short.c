@@ -196,14 +196,14 @@ static void threads_write(struct text *text, const struct verdict_thread *const 
 			  size_t top)
 {
 	struct columns *columns = &text->columns;
-	bool several = text_is_several(text->sample);
+	bool multiple = text_is_multiprocess(text->sample);
 
 	columns_add(columns, "\n");
 	if (top)
 		text_threads_header(columns);
 	for (size_t i = 0; i < n && i < top; i++) {
 		columns_add(columns, i ? "\n" : "");
-		if (several && (!i || process_compare(threads[i]->row, threads[i - 1]->row)))
+		if (multiple && (!i || process_compare(threads[i]->row, threads[i - 1]->row)))
 			text_process_heading(text, threads[i]->row);
 		text_thread(text, threads[i]->row);
 	}

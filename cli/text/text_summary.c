@@ -332,8 +332,8 @@ static void change_add(struct columns *columns, const struct difference *differe
 
 static void difference_line_add(struct columns *columns, const struct difference *difference)
 {
-	const struct course_subject *subject = difference->subject;
-	char name[ESCAPE_SIZE(COURSE_NAME)], title[MEASURE_KEY];
+	const struct series_subject *subject = difference->subject;
+	char name[ESCAPE_SIZE(SERIES_NAME)], title[MEASURE_KEY];
 
 	if (difference->measure)
 		measure_title(difference->measure, title);

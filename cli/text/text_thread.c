@@ -450,7 +450,7 @@ static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, c
 }
 
 /* Adds the variable that contains the lock. */
-static void lock_place(struct columns *columns, const struct lock_row *lock)
+static void lock_location(struct columns *columns, const struct lock_row *lock)
 {
 	if (!lock->object)
 		return;
@@ -478,12 +478,12 @@ static void lock_place(struct columns *columns, const struct lock_row *lock)
 static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 {
 	struct columns *columns = &text->columns;
-	const struct kd_doing *doing = &lock->meanwhile;
+	const struct kd_activity *activity = &lock->meanwhile;
 	const uint64_t total = lock->waits.total;
 	char buffer[TEXT_CALL];
 
 	/* Unknown for a thread that is not tracked. */
-	const bool known = doing->running + doing->ready + doing->asleep;
+	const bool known = activity->running + activity->ready + activity->asleep;
 
 	if (!known && lock->holder && lock->holder_pid) {
 		columns_add(columns, TEXT_INDENT "    held by process ");
@@ -495,10 +495,10 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 	columns_add(columns, TEXT_INDENT "    meanwhile ");
 	if (!columns_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
 		columns_add(columns, "it");
-	lock_share(columns, doing->running, total, " ran ");
-	lock_share(columns, doing->ready, total, ", was ready without a CPU ");
-	lock_share(columns, doing->asleep, total, ", slept ");
-	if (doing->asleep && lock->slept_in >= 0) {
+	lock_share(columns, activity->running, total, " ran ");
+	lock_share(columns, activity->ready, total, ", was ready without a CPU ");
+	lock_share(columns, activity->asleep, total, ", slept ");
+	if (activity->asleep && lock->slept_in >= 0) {
 		columns_add(columns, ", last in ");
 		columns_add(columns, text_call(text->sample, (uint32_t)lock->slept_in, buffer));
 	}
@@ -515,7 +515,7 @@ static void lock_below(struct text *text, const void *row)
 	struct columns *columns = &text->columns;
 	const struct lock_row *lock = row;
 
-	lock_place(columns, lock);
+	lock_location(columns, lock);
 	if (lock->called_from) {
 		columns_add(columns, TEXT_INDENT "    longest wait in ");
 		columns_foreign(columns, lock->called_from, SIZE_MAX, SIZE_MAX);

@@ -201,7 +201,7 @@ static void text_stacks(struct columns *columns, const struct sample *sample,
 	const struct trace_list *list = &sample->traces;
 	bool in_user = row->kind == TRACE_SAMPLE && row->state == KD_USER;
 
-	if (text_is_several(sample) && row->pid)
+	if (text_is_multiprocess(sample) && row->pid)
 		processes_line(columns, sample, row, sum);
 	if (row->at)
 		at_line(columns, row->at, sum && !sum->same_at);
@@ -212,11 +212,11 @@ static void text_stacks(struct columns *columns, const struct sample *sample,
 		disk_line(columns, &row->blocker, sum && !sum->same_disk);
 	if (row->kernel)
 		stack_lines(columns, row->kernel, true, sum ? &sum->kernel_varies : NULL);
-	else if (list->kernel_stacks_asked && !in_user)
+	else if (list->kernel_stacks_wanted && !in_user)
 		no_kernel_stack(columns, row);
 	if (row->user)
 		stack_lines(columns, row->user, false, sum ? &sum->user_varies : NULL);
-	else if (list->user_stacks_asked)
+	else if (list->user_stacks_wanted)
 		no_user_stack(columns, row, !sum || sum->same_ip);
 }
 
@@ -539,9 +539,9 @@ static void samples(struct columns *columns, const struct sample *sample,
 void text_traces(struct columns *columns, const struct sample *sample,
 		 const struct report_options *options)
 {
-	if (sample->traces.calls_asked)
+	if (sample->traces.calls_wanted)
 		calls(columns, sample, options->threads);
-	if (sample->traces.waits_asked)
+	if (sample->traces.waits_wanted)
 		waits(columns, sample, options);
 	if (sample->traces.profile_hz)
 		samples(columns, sample, options);

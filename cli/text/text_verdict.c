@@ -14,7 +14,7 @@
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)
-#define NAME_ROOM 21 /* bytes of an escaped name with its NUL; columns are never more */
+#define NAME_SIZE 21 /* bytes of an escaped name with its NUL; columns are never more */
 #define SENTENCE_LEN 512
 
 /* What happened to the threads, with the culprit's name (%s) and without. */
@@ -78,7 +78,7 @@ static const struct sentence plural[CAUSES] = {
 /* Culprit, escaped: "backup-agent[812]"; "" if unknown. */
 static const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
 {
-	char name[NAME_ROOM];
+	char name[NAME_SIZE];
 
 	escape_text(name, sizeof(name), is->comm, sizeof(is->comm));
 	if (is->tid)
@@ -96,7 +96,7 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 		[CAUSE_PEER] = "threads",    [CAUSE_STOPPED] = "threads",
 		[CAUSE_RT_LIMIT] = "others",
 	};
-	char name[NAME_ROOM];
+	char name[NAME_SIZE];
 
 	if (row->culprits <= 1 || row->who.tid || !nouns[row->cause])
 		return text_who(who, &row->who);
@@ -138,7 +138,7 @@ static bool is_of_one(const struct verdict_row *row)
 static void subject_add(char *sentence, const struct verdict_row *row)
 {
 	size_t used = strlen(sentence);
-	char name[NAME_ROOM];
+	char name[NAME_SIZE];
 
 	escape_text(name, sizeof(name), row->worst->name, KD_COMM_LEN);
 	if (is_of_one(row))
@@ -166,17 +166,17 @@ static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
 
 /* Format for one thread of one process, or for several. With several processes, "own threads"
  * are those of all. */
-static const char *format_of(const struct verdict_row *row, bool named, bool several)
+static const char *format_of(const struct verdict_row *row, bool named, bool multiple)
 {
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
-	bool is_one = is_of_one(row) && !(several && row->cause == CAUSE_OWN_THREADS);
+	bool is_one = is_of_one(row) && !(multiple && row->cause == CAUSE_OWN_THREADS);
 
 	if (named)
 		return is_one || !many->named ? one->named : many->named;
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-#define LIMIT_ROOM 44 /* columns of a cgroup path; a longer one keeps its end */
+#define LIMIT_WIDTH 44 /* columns of a cgroup path; a longer one keeps its end */
 
 /* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
 static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
@@ -186,7 +186,7 @@ static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct
 	const char *tail = escaped;
 
 	escape_text(escaped, sizeof(escaped), row->who.comm, sizeof(row->who.comm));
-	while (escape_width(tail) > LIMIT_ROOM)
+	while (escape_width(tail) > LIMIT_WIDTH)
 		for (tail++; (*tail & 0xc0) == 0x80;)
 			tail++;
 	number_limit(quota, row->who.quota_ns);
@@ -198,10 +198,10 @@ static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct
 	return who;
 }
 
-static void what_add(char *sentence, const struct verdict_row *row, bool several)
+static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
-	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
+	size_t used = strlen(sentence), capacity = SENTENCE_LEN - used;
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
 		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
 	bool named;
@@ -213,22 +213,22 @@ static void what_add(char *sentence, const struct verdict_row *row, bool several
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
-	format = format_of(row, named, several);
+	format = format_of(row, named, multiple);
 	cpu_of(cpu, row->worst);
 	/* All formats are in the tables above. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
 	if (waits && named)
-		snprintf(sentence + used, room, format, cpu, who);
+		snprintf(sentence + used, capacity, format, cpu, who);
 	else if (waits || named)
-		snprintf(sentence + used, room, format, waits ? cpu : who);
+		snprintf(sentence + used, capacity, format, waits ? cpu : who);
 	else
-		snprintf(sentence + used, room, "%s", format);
+		snprintf(sentence + used, capacity, "%s", format);
 #pragma GCC diagnostic pop
 }
 
-#define AT_ROOM 44 /* columns; a longer text keeps its end */
+#define AT_WIDTH 44 /* columns; a longer text keeps its end */
 
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
@@ -240,7 +240,7 @@ static void at_add(char *sentence, const struct verdict_row *row)
 	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
 		return;
 	escape_text(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text));
-	while (escape_width(tail) > AT_ROOM)
+	while (escape_width(tail) > AT_WIDTH)
 		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside a character */
 			tail++;
 	snprintf(sentence + used, SENTENCE_LEN - used, " (%sfd %d%s%s%.400s)",
@@ -251,7 +251,7 @@ static void at_add(char *sentence, const struct verdict_row *row)
 /* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
 static void requests_add(char *sentence, const struct kd_count *requests)
 {
-	size_t used = strlen(sentence), room = SENTENCE_LEN - used;
+	size_t used = strlen(sentence), capacity = SENTENCE_LEN - used;
 	char count[NUMBER_LEN], mean[NUMBER_LEN], most[NUMBER_LEN];
 
 	if (!requests->count)
@@ -260,15 +260,15 @@ static void requests_add(char *sentence, const struct kd_count *requests)
 	number_time(mean, requests->total / requests->count);
 	number_time(most, requests->max);
 	if (requests->count == 1)
-		snprintf(sentence + used, room, "; its request took %s", most);
+		snprintf(sentence + used, capacity, "; its request took %s", most);
 	else
-		snprintf(sentence + used, room, "; %s requests took %s on average, %s at most",
+		snprintf(sentence + used, capacity, "; %s requests took %s on average, %s at most",
 			 count, mean, most);
 }
 
 /* "64 % (637 ms of 1.00 s, longest 12.7 ms): main[4711] waited for CPU 0, on which ... ran." */
 static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			  const struct verdict_row *row, bool several)
+			  const struct verdict_row *row, bool multiple)
 {
 	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN], longest[NUMBER_LEN];
 
@@ -280,7 +280,7 @@ static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdi
 		 row->longest ? ", longest " : "", row->longest ? longest : "",
 		 row->longest && row->longest == row->so_far ? " so far" : "");
 	subject_add(sentence, row);
-	what_add(sentence, row, several);
+	what_add(sentence, row, multiple);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);
 	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
@@ -292,7 +292,7 @@ static void whose_add(char *sentence, const struct verdict *verdict, bool ran, u
 	const struct verdict_thread *most = NULL;
 	size_t used = strlen(sentence);
 	uint64_t most_ns = 0, threads = 0;
-	char name[NAME_ROOM];
+	char name[NAME_SIZE];
 
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
@@ -392,12 +392,12 @@ static uint64_t ran_ns(const struct verdict *verdict)
 
 /* It ran most of the time, or there is nothing else to say. */
 static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-		     bool several)
+		     bool multiple)
 {
 	bool nothing = !verdict->n_blamed && !verdict_is_unexplained(verdict) &&
 		       u64_times(verdict->kept, 100) <
 			       u64_times(verdict->life, VERDICT_WINDOW_LEAST);
-	const char *it = several ? "they" : "it";
+	const char *it = multiple ? "they" : "it";
 	char ns[NUMBER_LEN], whole[NUMBER_LEN];
 
 	if (!verdict->life) {
@@ -416,7 +416,7 @@ static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *v
 	number_time(ns, ran_ns(verdict));
 	number_time(whole, verdict->work ? verdict->work : verdict->life);
 	snprintf(sentence, SENTENCE_LEN, "Nothing kept %s from running: %s ran for %s%s%s",
-		 several ? "them" : "it", it, ns, verdict->work ? "" : " of ",
+		 multiple ? "them" : "it", it, ns, verdict->work ? "" : " of ",
 		 verdict->work ? "" : whole);
 	if (verdict->busy) {
 		strncat(sentence, " (", SENTENCE_LEN - strlen(sentence) - 1);
@@ -434,14 +434,14 @@ static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *v
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
  * mentioned if it is largest, or alone. */
 static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			  size_t i, bool several)
+			  size_t i, bool multiple)
 {
 	bool unexplained = verdict_is_unexplained(verdict);
 	size_t before = 0;
 
 	if (verdict->largest == VERDICT_RAN) {
 		if (!i) {
-			ran_make(sentence, verdict, several);
+			ran_make(sentence, verdict, multiple);
 			return true;
 		}
 		i--;
@@ -455,7 +455,7 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdi
 	i -= unexplained && i > before;
 	if (i >= verdict->n_blamed)
 		return false;
-	sentence_make(sentence, verdict, &verdict->rows[i], several);
+	sentence_make(sentence, verdict, &verdict->rows[i], multiple);
 	return true;
 }
 
@@ -496,9 +496,9 @@ unsigned int text_verdict(struct text *text)
 	char sentence[SENTENCE_LEN];
 	const char *lines[VERDICT_LINES];
 	unsigned int n, used = 0;
-	bool several = text_is_several(text->sample);
+	bool multiple = text_is_multiprocess(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, several); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, multiple); i++) {
 		n = wrap(sentence, lines);
 		if (used && used + n > VERDICT_LINES)
 			break;
@@ -512,9 +512,9 @@ unsigned int text_verdict(struct text *text)
 void text_sentences(struct text *text)
 {
 	char sentence[SENTENCE_LEN];
-	bool several = text_is_several(text->sample);
+	bool multiple = text_is_multiprocess(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, several); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, multiple); i++) {
 		columns_add(&text->columns, sentence);
 		columns_add(&text->columns, "\n");
 	}

@@ -40,13 +40,13 @@ const char *text_call(const struct sample *sample, uint32_t call, char buffer[st
 void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call)
 {
 	char unknown[32], mark[16], cut[TEXT_CALL];
-	size_t room = TEXT_NAME_WIDTH - strlen(call_mark(call, mark));
+	size_t capacity = TEXT_NAME_WIDTH - strlen(call_mark(call, mark));
 	const char *name = plain_name(sample, call, unknown);
 
 	if (name == unknown && *mark)
 		name = "[unknown]";
-	if (*mark || strlen(name) > room) { /* rare: most rows skip the printf() */
-		snprintf(cut, sizeof(cut), "%.*s%s", (int)room, name, mark);
+	if (*mark || strlen(name) > capacity) { /* rare: most rows skip the printf() */
+		snprintf(cut, sizeof(cut), "%.*s%s", (int)capacity, name, mark);
 		name = cut;
 	}
 	columns_left(columns, name, TEXT_NAME_WIDTH);
@@ -121,7 +121,7 @@ void text_bold(struct text *text, const char *bold)
 	columns_add(&text->columns, text->bold ? TEXT_PLAIN : "");
 }
 
-bool text_is_several(const struct sample *sample)
+bool text_is_multiprocess(const struct sample *sample)
 {
 	return processes_count(sample) > 1;
 }

@@ -370,7 +370,7 @@ static int header_read(struct cfi *cfi, uint64_t *frames)
 	uint8_t encodings[4];
 	const uint8_t *bytes;
 	size_t size = cfi->header.size < 64 ? cfi->header.size : 64;
-	uint64_t room;
+	uint64_t capacity;
 
 	reader = cfi_reader_new(cfi_part_at(&cfi->header, cfi->header.address, size), size,
 				cfi->header.address);
@@ -385,8 +385,8 @@ static int header_read(struct cfi *cfi, uint64_t *frames)
 		return 0;
 	cfi->n_table = cfi_read_pointer(&reader, encodings[2]);
 	cfi->table = reader.address;
-	room = cfi->header.size - (reader.address - cfi->header.address);
-	if (reader.failed || cfi->n_table > room / 8)
+	capacity = cfi->header.size - (reader.address - cfi->header.address);
+	if (reader.failed || cfi->n_table > capacity / 8)
 		cfi->n_table = 0;
 	return 0;
 }

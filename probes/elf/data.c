@@ -42,12 +42,12 @@ static bool is_same_file(const struct object *object, const struct map *map)
 	       object->minor == map->minor;
 }
 
-static void object_name(struct data_place *place, const char *path)
+static void object_name(struct data_location *location, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = *path == '/' && slash ? slash + 1 : path;
 
-	snprintf(place->object, sizeof(place->object), "%s", name);
+	snprintf(location->object, sizeof(location->object), "%s", name);
 }
 
 /* Adds an address in a file. */
@@ -93,7 +93,7 @@ static int map_take(void *context, const struct map *map)
 		struct data_query *query = &search->queries[search->at];
 
 		if (*map->path == '[')
-			object_name(&query->place, map->path);
+			object_name(&query->location, map->path);
 		else if ((is_file || is_file_too) && wanted_add(search, query, map))
 			return -ENOMEM;
 	}
@@ -132,7 +132,7 @@ static int symbol_take(void *context, const struct symbol *symbol)
 
 	for (size_t i = 0; i < search->n; i++) {
 		struct wanted *wanted = &search->wanted[i];
-		struct data_place *place = &wanted->query->place;
+		struct data_location *location = &wanted->query->location;
 
 		if (!wanted->object.end || wanted->address < symbol->address ||
 		    wanted->address - symbol->address >= symbol->size)
@@ -141,11 +141,11 @@ static int symbol_take(void *context, const struct symbol *symbol)
 				     (symbol->size == wanted->size && symbol->local)))
 			continue;
 		wanted->size = symbol->size;
-		place->offset = wanted->address - symbol->address;
-		if (strlen(symbol->name) < sizeof(place->symbol))
-			strcpy(place->symbol, symbol->name);
+		location->offset = wanted->address - symbol->address;
+		if (strlen(symbol->name) < sizeof(location->symbol))
+			strcpy(location->symbol, symbol->name);
 		else
-			snprintf(place->symbol, sizeof(place->symbol), "%.*s...",
+			snprintf(location->symbol, sizeof(location->symbol), "%.*s...",
 				 DATA_SYMBOL_LEN - 4, symbol->name);
 	}
 	return 0;
@@ -167,8 +167,8 @@ static void address_find(struct wanted *wanted, const struct elf_file *file)
 		wanted->beyond = true;
 		return;
 	}
-	object_name(&wanted->query->place, object->path);
-	wanted->query->place.offset = wanted->address;
+	object_name(&wanted->query->location, object->path);
+	wanted->query->location.offset = wanted->address;
 }
 
 static void file_find(pid_t pid, struct file_search *search)
@@ -192,8 +192,8 @@ static void shared_find(struct wanted *wanted)
 {
 	if (wanted->beyond)
 		return;
-	object_name(&wanted->query->place, wanted->object.path);
-	wanted->query->place.offset = wanted->offset;
+	object_name(&wanted->query->location, wanted->object.path);
+	wanted->query->location.offset = wanted->offset;
 }
 
 static int by_file(const void *a, const void *b)
@@ -221,7 +221,7 @@ static void files_find(struct search *search)
 		if (file.wanted->object.end)
 			file_find(search->pid, &file);
 		for (size_t k = 0; k < n; k++)
-			if (!*file.wanted[k].query->place.object)
+			if (!*file.wanted[k].query->location.object)
 				shared_find(&file.wanted[k]);
 	}
 }
@@ -239,7 +239,7 @@ int data_find(pid_t pid, struct data_query *queries, size_t n)
 	int err;
 
 	for (size_t i = 0; i < n; i++)
-		queries[i].place = (struct data_place){ 0 };
+		queries[i].location = (struct data_location){ 0 };
 	if (!n)
 		return 0;
 	qsort(queries, n, sizeof(*queries), by_address);

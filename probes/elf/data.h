@@ -11,7 +11,7 @@
 #define DATA_OBJECT_LEN 64
 
 /* Texts are raw, not escaped. */
-struct data_place {
+struct data_location {
 	/* Variable's name as in the file; "": none. Long names are cut and end with "...". */
 	char symbol[DATA_SYMBOL_LEN];
 	/* Bytes from the variable's start. Without a variable, address in the program or
@@ -24,7 +24,7 @@ struct data_place {
 
 struct data_query {
 	uint64_t address;
-	struct data_place place; /* result; zeros: unknown */
+	struct data_location location; /* result; zeros: unknown */
 };
 
 /* Looks up addresses, which it sorts, in the process's current mappings. Files are opened like

@@ -594,22 +594,22 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
 #define FIRST_OF_NAME 256 /* bytes of the first read */
 
 /* Most names fit the first piece. The last one may end with the section. */
-int symbol_name_read(const struct symbol_place *place, char name[SYMBOL_NAME_MAX + 1])
+int symbol_name_read(const struct symbol_location *location, char name[SYMBOL_NAME_MAX + 1])
 {
-	const Elf64_Shdr *strings = place->strings;
-	uint64_t left = place->at < strings->sh_size ? strings->sh_size - place->at : 0;
+	const Elf64_Shdr *strings = location->strings;
+	uint64_t left = location->at < strings->sh_size ? strings->sh_size - location->at : 0;
 	size_t most = left <= SYMBOL_NAME_MAX ? left : SYMBOL_NAME_MAX + 1, length = 0;
 	char *version;
 
 	for (size_t size = 0; length == size && size < most;) {
 		size_t next = size || most < FIRST_OF_NAME ? most : FIRST_OF_NAME;
-		uint64_t at = place->at + size;
+		uint64_t at = location->at + size;
 		int err = 0;
 
-		if (place->text)
-			memcpy(name + size, place->text + at, next - size);
+		if (location->text)
+			memcpy(name + size, location->text + at, next - size);
 		else
-			err = elf_file_read(place->file, strings->sh_offset + at, name + size,
+			err = elf_file_read(location->file, strings->sh_offset + at, name + size,
 					    next - size);
 		if (err)
 			return err;

@@ -111,7 +111,7 @@ int file_open_itself(const char *root, const char *path);
 #define SYMBOL_NAME_MAX 4095
 
 /* Position of a name in a string section of a file, up to its NUL or version. */
-struct symbol_place {
+struct symbol_location {
 	const struct elf_file *file;
 	const Elf64_Shdr *strings;
 	uint32_t at;
@@ -120,19 +120,19 @@ struct symbol_place {
 
 /* Reads a name without its version. Returns 0; -EBADMSG: empty, unterminated, too long, or the
  * file has shrunk; another -errno. */
-int symbol_name_read(const struct symbol_place *place, char name[SYMBOL_NAME_MAX + 1]);
+int symbol_name_read(const struct symbol_location *location, char name[SYMBOL_NAME_MAX + 1]);
 
 /* A defined function in an executable segment; or data. */
 struct symbol {
-	const char *name;          /* without version; name and version are only valid during the
-				    * call */
-	struct symbol_place place; /* of the name, unless from Go's table */
-	const char *version;       /* as nm prints it after @ or @@; NULL: none */
-	uint64_t address;          /* as in the symbol table */
-	uint64_t size;             /* in bytes; 0: unknown */
-	bool resolver;             /* an IFUNC: code that runs once, to choose the function */
-	bool superseded;           /* an old version that only older programs use */
-	bool local;                /* invisible to other files */
+	const char *name; /* without version; name and version are only valid during the
+			   * call */
+	struct symbol_location location; /* of the name, unless from Go's table */
+	const char *version;             /* as nm prints it after @ or @@; NULL: none */
+	uint64_t address;                /* as in the symbol table */
+	uint64_t size;                   /* in bytes; 0: unknown */
+	bool resolver;                   /* an IFUNC: code that runs once, to choose the function */
+	bool superseded;                 /* an old version that only older programs use */
+	bool local;                      /* invisible to other files */
 };
 
 /* Returns 0 to continue; other values end the search. */

@@ -36,13 +36,13 @@ typedef int demangle_scheme(const char *name, int options, demangle_callbackref 
 static void output_append(const char *text, size_t length, void *opaque)
 {
 	struct name_output *output = opaque;
-	size_t room = DEMANGLED_MAX - output->length;
+	size_t capacity = DEMANGLED_MAX - output->length;
 
 	if (!length) /* text may be NULL then */
 		return;
-	memcpy(output->text + output->length, text, length < room ? length : room);
-	output->length += length < room ? length : room;
-	if (length > room)
+	memcpy(output->text + output->length, text, length < capacity ? length : capacity);
+	output->length += length < capacity ? length : capacity;
+	if (length > capacity)
 		longjmp(output->full, 1);
 }
 

@@ -53,10 +53,10 @@ struct go_table {
 	struct window list, record, name, value;
 };
 
-/* Returns at least least bytes at an offset of the table, or more: *room. NULL beyond its end. A
- * byte of 0 follows. */
+/* Returns at least least bytes at an offset of the table, or more: *available. NULL beyond its end.
+ * A byte of 0 follows. */
 static const uint8_t *window_at(const struct go_table *table, struct window *window,
-				uint64_t offset, size_t least, size_t *room)
+				uint64_t offset, size_t least, size_t *available)
 {
 	if (offset > table->size || least > table->size - offset)
 		return NULL;
@@ -71,8 +71,8 @@ static const uint8_t *window_at(const struct go_table *table, struct window *win
 		window->size = size;
 		window->bytes[size] = '\0';
 	}
-	if (room)
-		*room = window->size - (size_t)(offset - window->start);
+	if (available)
+		*available = window->size - (size_t)(offset - window->start);
 	return window->bytes + (offset - window->start);
 }
 
@@ -290,7 +290,7 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 	uint64_t record_at, unused;
 	size_t first = table->layout->relative ? 4 : 8; /* after its address */
 	const uint8_t *record, *name;
-	size_t room;
+	size_t available;
 
 	if (number >= table->n || entry_get(table, number + 1, &function->end, &unused) ||
 	    entry_get(table, number, &function->start, &record_at) ||
@@ -301,11 +301,11 @@ int go_table_get(struct go_table *table, uint32_t number, struct go_function *fu
 		return -EBADMSG;
 	/* After the name: arguments, deferreturn. */
 	function->frames = u32_at(record + first + 12);
-	name = window_at(table, &table->name, table->names + u32_at(record + first), 1, &room);
-	if (name && !memchr(name, '\0', room)) /* continues after the window */
+	name = window_at(table, &table->name, table->names + u32_at(record + first), 1, &available);
+	if (name && !memchr(name, '\0', available)) /* continues after the window */
 		name = window_at(table, &table->name, table->names + u32_at(record + first),
-				 room + 1, &room);
-	if (!name || !memchr(name, '\0', room))
+				 available + 1, &available);
+	if (!name || !memchr(name, '\0', available))
 		return -EBADMSG;
 	function->name = (const char *)name;
 	function_judge(function, record[table->layout->flags_at + 1]);

@@ -85,7 +85,7 @@ struct mapped {
 struct objects {
 	pid_t pid;
 	struct mapped *mapped;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t changed; /* modification time of the program's file, ns */
 };
 
@@ -136,25 +136,25 @@ static void objects_unify(struct objects *objects)
 
 static int objects_grow(struct objects *objects)
 {
-	size_t room = objects->room ? objects->room * 2 : 64;
+	size_t capacity = objects->capacity ? objects->capacity * 2 : 64;
 	struct mapped *mapped;
 
 	objects_unify(objects);
-	if (objects->n < objects->room / 2)
+	if (objects->n < objects->capacity / 2)
 		return 0;
-	if (room > MAX_OBJECTS)
+	if (capacity > MAX_OBJECTS)
 		return -E2BIG;
-	mapped = realloc(objects->mapped, room * sizeof(*mapped));
+	mapped = realloc(objects->mapped, capacity * sizeof(*mapped));
 	if (!mapped)
 		return -ENOMEM;
 	objects->mapped = mapped;
-	objects->room = room;
+	objects->capacity = capacity;
 	return 0;
 }
 
 static int objects_add(struct objects *objects, const struct object *object, const char *path)
 {
-	int err = objects->n == objects->room ? objects_grow(objects) : 0;
+	int err = objects->n == objects->capacity ? objects_grow(objects) : 0;
 	struct mapped *mapped;
 
 	if (err)

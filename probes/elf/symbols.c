@@ -28,21 +28,21 @@
 /* Growing buffer of decompressed data. */
 struct image {
 	uint8_t *data;
-	size_t size, room;
+	size_t size, capacity;
 };
 
 static int image_grow(struct image *image)
 {
-	size_t room = image->room ? image->room * 2 : FIRST_UNPACKED;
+	size_t capacity = image->capacity ? image->capacity * 2 : FIRST_UNPACKED;
 	uint8_t *data;
 
-	if (room > MAX_UNPACKED)
+	if (capacity > MAX_UNPACKED)
 		return -E2BIG;
-	data = realloc(image->data, room);
+	data = realloc(image->data, capacity);
 	if (!data)
 		return -ENOMEM;
 	image->data = data;
-	image->room = room;
+	image->capacity = capacity;
 	return 0;
 }
 
@@ -82,16 +82,16 @@ static int image_unpack(struct image *image, const struct elf_file *file, const 
 			stream.avail_in = n;
 			done += n;
 		}
-		if (image->size == image->room) {
+		if (image->size == image->capacity) {
 			err = image_grow(image);
 			if (err)
 				break;
 		}
 		stream.next_out = image->data + image->size;
-		stream.avail_out = image->room - image->size;
+		stream.avail_out = image->capacity - image->size;
 		/* Without more input this fails unless it is the end. */
 		ret = lzma_code(&stream, done == section->sh_size ? LZMA_FINISH : LZMA_RUN);
-		image->size = image->room - stream.avail_out;
+		image->size = image->capacity - stream.avail_out;
 		err = lzma_error(ret);
 	}
 	lzma_end(&stream);
@@ -296,7 +296,7 @@ struct search {
 	const struct elf_file *file; /* its segments classify addresses */
 	symbol_found *found;
 	symbol_named *named; /* alternative: all names are wanted */
-	bool places;         /* positions instead of names */
+	bool positions;      /* positions instead of names */
 	bool data;           /* not functions */
 	void *context;
 	int result;      /* of the latest call of found */
@@ -466,7 +466,7 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 {
 	const Elf64_Sym *entry = &table->chunk[index];
 	struct symbol symbol = {
-		.place = { table->file, table->strings, entry->st_name, NULL },
+		.location = { table->file, table->strings, entry->st_name, NULL },
 		.address = entry->st_value,
 		.size = entry->st_size,
 		.resolver = ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC,
@@ -478,7 +478,7 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 	if (entry->st_name < table->window_start || entry->st_name >= table->window_end ||
 	    !symbol_is_wanted(search, entry))
 		return 0;
-	if (search->places)
+	if (search->positions)
 		return search->result = search->found(search->context, &symbol);
 	name = table->window + (entry->st_name - table->window_start);
 	most = table->window_size - (entry->st_name - table->window_start);
@@ -526,7 +526,7 @@ static int windows_each(struct search *search, struct table *table)
 {
 	int err;
 
-	if (search->places) {
+	if (search->positions) {
 		table->window_start = 1;
 		table->window_end = table->strings->sh_size;
 		return window_each(search, table);
@@ -569,15 +569,15 @@ static int type_each(struct search *search, const struct elf_file *file, uint32_
 /* Decompressed data is not kept, so names have no positions there. */
 static int unpacked_each(struct search *search, const struct elf_file *file)
 {
-	const bool places = search->places;
+	const bool positions = search->positions;
 	struct elf_file *debug;
 	int err = debug_file_unpack(&debug, file);
 
 	if (err)
 		return err;
-	search->places = false;
+	search->positions = false;
 	err = type_each(search, debug, SHT_SYMTAB);
-	search->places = places;
+	search->positions = positions;
 	elf_file_close(debug);
 	return err;
 }
@@ -645,10 +645,12 @@ static int search_all(struct search *search, debug_file_finder *find, void *find
 	return search->result;
 }
 
-int symbols_each_place(const struct elf_file *file, debug_file_finder *find, void *find_context,
-		       symbol_found *found, void *context)
+int symbols_each_location(const struct elf_file *file, debug_file_finder *find, void *find_context,
+			  symbol_found *found, void *context)
 {
-	struct search search = { .file = file, .found = found, .places = true, .context = context };
+	struct search search = {
+		.file = file, .found = found, .positions = true, .context = context
+	};
 
 	return search_all(&search, find, find_context);
 }

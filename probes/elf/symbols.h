@@ -54,8 +54,8 @@ int symbols_each(const struct elf_file *file, pid_t pid, const char *path, symbo
 /* For callers that store many functions but use few names: a name with a position that lasts as
  * long as the file is not read, but NULL; neither is its version. Other names come from Go's
  * table or .gnu_debugdata. find: finds the separate debug file; NULL: not searched. */
-int symbols_each_place(const struct elf_file *file, debug_file_finder *find, void *find_context,
-		       symbol_found *found, void *context);
+int symbols_each_location(const struct elf_file *file, debug_file_finder *find, void *find_context,
+			  symbol_found *found, void *context);
 
 /* For data: variables, which are outside executable segments. */
 int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,

@@ -444,8 +444,8 @@ int usdt_argument_read(struct usdt_argument *argument, enum register_machine mac
 	if (error)
 		return error;
 	start = rest;
-	argument->place = rest.at;
-	argument->place_length = (size_t)(rest.end - rest.at);
+	argument->location = rest.at;
+	argument->location_length = (size_t)(rest.end - rest.at);
 	if ((machine == MACHINE_X86_64 ? x86_read(&rest, argument) : arm64_read(&rest, argument)) &&
 	    rest.at == rest.end)
 		return 0;

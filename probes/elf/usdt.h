@@ -77,8 +77,8 @@ struct usdt_argument {
 	struct register_part base, index; /* size 0: none */
 	uint8_t shift;
 	int64_t offset;
-	const char *place; /* its location in the text */
-	size_t place_length;
+	const char *location; /* its location in the text */
+	size_t location_length;
 };
 
 /* Parses one argument of a probe's note, from 0. Returns 0; -ENOENT: no such argument; -EINVAL:

@@ -12,15 +12,15 @@
 
 #define TRACEPOINT_TYPE "btf_trace_"
 
-#define NAME_ROOM 128
+#define NAME_SIZE 128
 
 /* The raw tracepoint that a program without BTF is at. */
-static void raw_tracepoint(__u32 program, char name[NAME_ROOM])
+static void raw_tracepoint(__u32 program, char name[NAME_SIZE])
 {
 	for (__u32 id = 0; !bpf_link_get_next_id(id, &id);) {
-		char found[NAME_ROOM] = "";
+		char found[NAME_SIZE] = "";
 		struct bpf_link_info info = {
-			.raw_tracepoint = { .tp_name = (uintptr_t)found, .tp_name_len = NAME_ROOM },
+			.raw_tracepoint = { .tp_name = (uintptr_t)found, .tp_name_len = NAME_SIZE },
 		};
 		__u32 size = sizeof(info);
 		int fd = bpf_link_get_fd_by_id(id);
@@ -29,7 +29,7 @@ static void raw_tracepoint(__u32 program, char name[NAME_ROOM])
 			continue;
 		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.prog_id == program &&
 		    info.type == BPF_LINK_TYPE_RAW_TRACEPOINT)
-			memcpy(name, found, NAME_ROOM);
+			memcpy(name, found, NAME_SIZE);
 		close(fd);
 	}
 }
@@ -38,7 +38,7 @@ static void program_print(const struct btf *btf, __u32 id)
 {
 	struct bpf_prog_info info = { 0 };
 	const struct btf_type *type = NULL;
-	char raw[NAME_ROOM] = "-";
+	char raw[NAME_SIZE] = "-";
 	const char *where = raw;
 	__u32 size = sizeof(info);
 	int fd = bpf_prog_get_fd_by_id(id);

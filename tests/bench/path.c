@@ -26,7 +26,7 @@ static unsigned long long now(void)
 #define ROW(recording, list)                                                                       \
 	({                                                                                         \
 		if (ARRAY_GROW((recording)->list, (recording)->n_##list,                           \
-			       (recording)->room_##list))                                          \
+			       (recording)->capacity_##list))                                      \
 			abort();                                                                   \
 		&(recording)->list[(recording)->n_##list++];                                       \
 	})

@@ -36,10 +36,10 @@ static unsigned long long now(void)
 
 static void note(const char *name, const char *detail, unsigned long long begin)
 {
-	unsigned int place = atomic_fetch_add(&n_notes, 1); /* programs are loaded by threads */
-	struct note *note = &notes[place];
+	unsigned int location = atomic_fetch_add(&n_notes, 1); /* programs are loaded by threads */
+	struct note *note = &notes[location];
 
-	if (place >= NOTES)
+	if (location >= NOTES)
 		return;
 	*note = (struct note){ .name = name, .begin = begin, .end = now() };
 	snprintf(note->detail, sizeof(note->detail), "%s", *detail ? detail : "-");

@@ -145,14 +145,14 @@ static __attribute__((noinline)) void descend(struct job *job, int frames)
 	uintptr_t top = ((uintptr_t)__libc_stack_end | 4095) + 1;
 	long left = job->bytes - (long)(top - (uintptr_t)__builtin_frame_address(0));
 	long size = left / (frames + 1) - OVERHEAD;
-	char *room = alloca(size > 0 ? (size_t)size : 1);
+	char *capacity = alloca(size > 0 ? (size_t)size : 1);
 
-	memset(room, 1, size > 0 ? (size_t)size : 1);
+	memset(capacity, 1, size > 0 ? (size_t)size : 1);
 	if (frames)
 		descend(job, frames - 1);
 	else
 		job->run(job);
-	__asm__ volatile("" : : "r"(room) : "memory");
+	__asm__ volatile("" : : "r"(capacity) : "memory");
 }
 
 /* How many loops take WORK_NS, by the quickest of some tries. */

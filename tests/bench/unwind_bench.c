@@ -113,11 +113,11 @@ static __attribute__((always_inline)) inline void walk_on(struct walk *walk)
 #define STEP(n)                                                                                    \
 	static __attribute__((noinline)) void step_##n(struct walk *walk)                          \
 	{                                                                                          \
-		volatile uint8_t room[ROOM];                                                       \
+		volatile uint8_t capacity[ROOM];                                                   \
                                                                                                    \
-		room[0] = walk->left & 7;                                                          \
+		capacity[0] = walk->left & 7;                                                      \
 		walk_on(walk);                                                                     \
-		__asm__ volatile("# " #n : : "r"(room) : "memory");                                \
+		__asm__ volatile("# " #n : : "r"(capacity) : "memory");                            \
 	}
 #define ROW(what, n)                                                                               \
 	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4) what(n##5) what(n##6) what(n##7)

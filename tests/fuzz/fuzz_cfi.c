@@ -21,7 +21,7 @@ static bool object_find(void *context, uint64_t address, struct unwind_object *f
 	return address - object.bias >= code_start && address - object.bias < code_end;
 }
 
-static uint64_t place(unsigned int i)
+static uint64_t location(unsigned int i)
 {
 	return code_start + (code_end - code_start) / PLACES * (i % PLACES) + i % 3;
 }
@@ -32,7 +32,7 @@ static void entries_find(struct cfi *cfi)
 	uint64_t word;
 
 	for (unsigned int i = 0; i < PLACES; i++) {
-		uint64_t address = place(i);
+		uint64_t address = location(i);
 
 		if (cfi_find(cfi, address, &fde))
 			continue;
@@ -55,12 +55,12 @@ static void stacks_unwind(void)
 	static struct unwound unwound;
 
 	for (unsigned int i = 0; i < WORDS; i++)
-		words[i] = i % 3 ? object.bias + place(i) : STACK + 8 * i + 64;
+		words[i] = i % 3 ? object.bias + location(i) : STACK + 8 * i + 64;
 	for (unsigned int i = 0; i < KD_REGS; i++)
 		copy.regs[i] = STACK + 64;
 	copy.regs[KD_REG_SP] = STACK;
 	for (unsigned int i = 0; i < 4; i++) {
-		copy.regs[KD_REG_IP] = object.bias + place(5 * i);
+		copy.regs[KD_REG_IP] = object.bias + location(5 * i);
 		unwind(unwinder, &copy, &unwound);
 		MUST(unwound.n && unwound.n <= UNWIND_FRAMES && unwound.stop < UNWIND_STOPS);
 	}

@@ -56,15 +56,15 @@ static int symbol_see(void *context, const struct symbol *symbol)
 }
 
 /* Its place is somewhere in the section. */
-static int place_see(void *context, const struct symbol *symbol)
+static int location_see(void *context, const struct symbol *symbol)
 {
 	char name[SYMBOL_NAME_MAX + 1];
 
 	(void)context;
 	if (symbol->name)
 		return symbol_see(context, symbol);
-	MUST(symbol->place.at < symbol->place.strings->sh_size);
-	if (!symbol_name_read(&symbol->place, name))
+	MUST(symbol->location.at < symbol->location.strings->sh_size);
+	if (!symbol_name_read(&symbol->location, name))
 		MUST(*name && strlen(name) <= SYMBOL_NAME_MAX);
 	return 0;
 }
@@ -161,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	headers_read(found.file);
 	usdt_each(found.file, site_see, &found);
 	symbols_each(found.file, 0, NULL, symbol_see, NULL);
-	symbols_each_place(found.file, debug_find, &found, place_see, NULL);
+	symbols_each_location(found.file, debug_find, &found, location_see, NULL);
 	debug_file_close(&found.debug);
 	table_read(&found);
 	symbols_each_data(found.file, 0, NULL, symbol_see, NULL);

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct input input = { bytes, size };
 	uint8_t where = input_u8(&input);
 	char *text = input_text_of(input), *note = strchr(text, '\n');
-	struct condition_place place = {
+	struct condition_location location = {
 		.machine = where & 1 ? MACHINE_ARM64 : MACHINE_X86_64,
 		.at_entry = where & 2,
 		.call_exit = where & 4,
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!err) {
 		predicate_check(&predicate, strlen(text));
 		MUST(predicate_is(&predicate, &predicate));
-		err = condition_make(&condition, &predicate, &place, &error);
+		err = condition_make(&condition, &predicate, &location, &error);
 		if (!err)
 			condition_check(&condition);
 	}

@@ -32,16 +32,16 @@ static bool object_find(void *context, uint64_t address, struct unwind_object *f
 /* --- The file --- */
 
 /* Behind what a CIE begins with, if it is one's. */
-static struct frames_program program_take(struct input *input, uint8_t *room, bool of_cie)
+static struct frames_program program_take(struct input *input, uint8_t *capacity, bool of_cie)
 {
 	struct input program = input_part(input);
 	size_t size = of_cie ? sizeof(frames_begin) : 0;
 
 	program = input_take(&program, PROGRAM_MAX);
-	memcpy(room, frames_begin, size);
+	memcpy(capacity, frames_begin, size);
 	if (program.left)
-		memcpy(room + size, program.at, program.left);
-	return (struct frames_program){ room, size + program.left };
+		memcpy(capacity + size, program.at, program.left);
+	return (struct frames_program){ capacity, size + program.left };
 }
 
 static struct elf_file *file_make(struct input *input, bool signal)

@@ -82,7 +82,7 @@ static uint64_t edge(size_t size)
 }
 
 /* Half of the changes are made to the headers, which are most of what can be wrong. */
-static size_t place(const struct image *image, size_t size)
+static size_t location(const struct image *image, size_t size)
 {
 	size_t headers = image->n_sections * (image->is_64 ? 64 : 40);
 
@@ -104,7 +104,7 @@ __attribute__((unused)) static void mutate(uint8_t *bytes, size_t *size, const s
 	if (!chance(16))
 		*size = chance(*size) + 1;
 	for (uint64_t changes = 1 + chance(6); changes; changes--) {
-		size_t width = widths[chance(4)], at = place(image, *size);
+		size_t width = widths[chance(4)], at = location(image, *size);
 
 		if (at + width > *size)
 			continue;

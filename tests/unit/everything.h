@@ -312,10 +312,10 @@ static void everything_traces(struct sample *sample)
 {
 	struct trace_row row = trace(TRACE_CALL, 9719, "ovs-vswitchd", "sendmmsg");
 
-	sample->traces = (struct trace_list){ .kernel_stacks_asked = true,
-					      .user_stacks_asked = true,
-					      .calls_asked = true,
-					      .waits_asked = true,
+	sample->traces = (struct trace_list){ .kernel_stacks_wanted = true,
+					      .user_stacks_wanted = true,
+					      .calls_wanted = true,
+					      .waits_wanted = true,
 					      .call_threshold = 1000,
 					      .wait_threshold = 10000000,
 					      .wait_filter = "!work,\x1b[2J",

@@ -155,7 +155,7 @@ static void metrics_traces(struct sample *sample)
 	row.tid = 4;
 	row.state = KD_KERNEL;
 	trace_add(sample, row);
-	sample->traces.calls_asked = sample->traces.waits_asked = true;
+	sample->traces.calls_wanted = sample->traces.waits_wanted = true;
 	sample->traces.call_threshold = 1000;
 	sample->traces.wait_threshold = 10000000;
 	sample->traces.left_out = 107, sample->traces.left_out_ns = 108000000;

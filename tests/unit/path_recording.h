@@ -14,7 +14,7 @@
 /* A zeroed row at the end of a list. */
 #define MADE(made, list)                                                                           \
 	({                                                                                         \
-		if (ARRAY_GROW((made)->list, (made)->n_##list, (made)->room_##list))               \
+		if (ARRAY_GROW((made)->list, (made)->n_##list, (made)->capacity_##list))           \
 			abort();                                                                   \
 		memset(&(made)->list[(made)->n_##list], 0, sizeof(*(made)->list));                 \
 		&(made)->list[(made)->n_##list++];                                                 \

@@ -110,7 +110,7 @@ static struct recording *random_recording(const struct sample *sample)
 		abort();
 	recording->from = chance(2) ? sample->start - chance(1000) : random_number();
 	recording->to = sample->end;
-	recording->asked = random_number();
+	recording->wanted = random_number();
 	recording->lost = chance(2) * random_number();
 	random_states(recording, sample);
 	random_others(recording, sample);

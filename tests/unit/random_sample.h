@@ -146,11 +146,11 @@ static void random_traces(struct trace_list *list)
 {
 	struct trace_row row;
 
-	list->calls_asked = chance(2), list->waits_asked = chance(2);
+	list->calls_wanted = chance(2), list->waits_wanted = chance(2);
 	list->call_threshold = random_number();
 	list->wait_threshold = random_number();
 	list->profile_hz = chance(2) ? random_u32() : 0;
-	list->kernel_stacks_asked = chance(2), list->user_stacks_asked = chance(2);
+	list->kernel_stacks_wanted = chance(2), list->user_stacks_wanted = chance(2);
 	list->stack_share = random_number();
 	list->lost = random_number() * chance(2);
 	list->beyond = random_number() * chance(2);
@@ -200,7 +200,7 @@ static void random_path(struct critical_path *path)
 		row->thread.tid = chance(2) ? 7 : (pid_t)chance(INT32_MAX);
 		random_name(row->thread.name, sizeof(row->thread.name));
 		row->thread.of_target = chance(2), row->thread.of_kernel = chance(2);
-		row->several_threads = chance(2);
+		row->multiple_threads = chance(2);
 		for (size_t j = 0; j < PATH_STATES; j++)
 			row->parts[j] = chance(2) ? random_number() : 0;
 		row->state = (uint32_t)chance(PATH_STATES);

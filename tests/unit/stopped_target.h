@@ -13,9 +13,9 @@
 #define CHAIN(name, inner)                                                                         \
 	__attribute__((noinline)) int name(int n)                                                  \
 	{                                                                                          \
-		volatile char room[100];                                                           \
-		room[0] = (char)n;                                                                 \
-		return inner(n + 1) + room[0];                                                     \
+		volatile char capacity[100];                                                       \
+		capacity[0] = (char)n;                                                             \
+		return inner(n + 1) + capacity[0];                                                 \
 	}
 
 __attribute__((noinline)) static int chain_stop(int n)

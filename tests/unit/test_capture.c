@@ -155,7 +155,7 @@ TEST(online)
 
 /* --- The count of function-call interrupts in files as /proc/interrupts is --- */
 
-static void is_count(const char *what, const char *text, bool told, uint64_t received,
+static void is_count(const char *what, const char *text, bool reported, uint64_t received,
 		     uint32_t cpus)
 {
 	FILE *file = fmemopen((char *)text, strlen(text), "r");
@@ -163,9 +163,9 @@ static void is_count(const char *what, const char *text, bool told, uint64_t rec
 
 	if (!file)
 		abort();
-	ok(ipi_count_parse(file, &count) == told, "%s: it %s", what,
-	   told ? "tells" : "does not tell");
-	if (told) {
+	ok(ipi_count_parse(file, &count) == reported, "%s: it %s", what,
+	   reported ? "tells" : "does not tell");
+	if (reported) {
 		is_u64(count.received, received, "%s: of all CPUs together", what);
 		is_u64(count.cpus, cpus, "%s: the CPUs", what);
 	}

@@ -62,23 +62,23 @@ static bool condition_holds(const struct kd_condition *condition)
 
 /* What condition_make() returns, or predicate_parse(). */
 static int made(struct kd_condition *condition, const char *text,
-		const struct condition_place *place, struct predicate_error *error)
+		const struct condition_location *location, struct predicate_error *error)
 {
 	struct predicate predicate;
 	int err;
 
 	*error = (struct predicate_error){ 0 };
 	err = predicate_parse(&predicate, text, error);
-	return err ? err : condition_make(condition, &predicate, place, error);
+	return err ? err : condition_make(condition, &predicate, location, error);
 }
 
 /* 1, 0; or -1 if it is refused. */
-static int holds(const char *text, const struct condition_place *place)
+static int holds(const char *text, const struct condition_location *location)
 {
 	struct kd_condition condition;
 	struct predicate_error error;
 
-	return made(&condition, text, place, &error) ? -1 : condition_holds(&condition);
+	return made(&condition, text, location, &error) ? -1 : condition_holds(&condition);
 }
 
 static const char *numbered(int number)
@@ -97,18 +97,18 @@ static void register_set(size_t offset, uint64_t value)
 #define RDI 112 /* test_registers() has the truth */
 
 /* All are of x86-64. */
-static const struct condition_place entry = { .kind = TRIGGER_UPROBE, .at_entry = true };
-static const struct condition_place kernel_entry = { .kind = TRIGGER_KPROBE, .at_entry = true };
-static const struct condition_place inside = { .kind = TRIGGER_UPROBE };
-static const struct condition_place at_return = { .kind = TRIGGER_URETPROBE };
-static const struct condition_place kernel_return = { .kind = TRIGGER_KRETPROBE };
-static const struct condition_place usdt = { .kind = TRIGGER_USDT, .arguments = "8@%rax" };
-static const struct condition_place usdt_bare = { .kind = TRIGGER_USDT };
-static const struct condition_place other_event = { .kind = TRIGGER_TRACEPOINT };
-static const struct condition_place call = { .kind = TRIGGER_TRACEPOINT, .is_call = true };
-static const struct condition_place call_exit = { .kind = TRIGGER_TRACEPOINT,
-						  .is_call = true,
-						  .call_exit = true };
+static const struct condition_location entry = { .kind = TRIGGER_UPROBE, .at_entry = true };
+static const struct condition_location kernel_entry = { .kind = TRIGGER_KPROBE, .at_entry = true };
+static const struct condition_location inside = { .kind = TRIGGER_UPROBE };
+static const struct condition_location at_return = { .kind = TRIGGER_URETPROBE };
+static const struct condition_location kernel_return = { .kind = TRIGGER_KRETPROBE };
+static const struct condition_location usdt = { .kind = TRIGGER_USDT, .arguments = "8@%rax" };
+static const struct condition_location usdt_bare = { .kind = TRIGGER_USDT };
+static const struct condition_location other_event = { .kind = TRIGGER_TRACEPOINT };
+static const struct condition_location call = { .kind = TRIGGER_TRACEPOINT, .is_call = true };
+static const struct condition_location call_exit = { .kind = TRIGGER_TRACEPOINT,
+						     .is_call = true,
+						     .call_exit = true };
 
 /* Those at the edges of all types. */
 static const char value_texts[] =
@@ -228,12 +228,12 @@ TEST(registers)
 		const char *name = is_arm ? arm[i - COUNT(x86)].name : x86[i].name;
 		size_t offset = is_arm ? arm[i - COUNT(x86)].offset : x86[i].offset;
 		unsigned int size = is_arm ? arm[i - COUNT(x86)].size : x86[i].size;
-		struct condition_place place = entry;
+		struct condition_location location = entry;
 		char text[64];
 
-		place.machine = is_arm ? MACHINE_ARM64 : MACHINE_X86_64;
+		location.machine = is_arm ? MACHINE_ARM64 : MACHINE_X86_64;
 		snprintf(text, sizeof(text), "%%%s == 0x%lx", name, load(context + offset, size));
-		is_i64(holds(text, &place), size ? 1 : -1, "%s on %s", text,
+		is_i64(holds(text, &location), size ? 1 : -1, "%s on %s", text,
 		       is_arm ? "arm64" : "x86-64");
 	}
 }
@@ -338,15 +338,15 @@ static enum register_machine usdt_machine;
 static const char *held_at_usdt(const char *both)
 {
 	char arguments[CASE_LEN], *text = strstr(strcpy(arguments, both), " : ");
-	struct condition_place place = usdt;
+	struct condition_location location = usdt;
 	struct predicate_error error;
 	struct kd_condition condition;
 
 	*text = '\0';
-	place.machine = usdt_machine;
-	place.arguments = arguments;
-	return numbered(text[3] == '?' ? made(&condition, text + 4, &place, &error)
-				       : holds(text + 3, &place));
+	location.machine = usdt_machine;
+	location.arguments = arguments;
+	return numbered(text[3] == '?' ? made(&condition, text + 4, &location, &error)
+				       : holds(text + 3, &location));
 }
 
 TEST(usdt)
@@ -402,8 +402,8 @@ struct event {
 	const int32_t *skb;
 };
 
-static const struct condition_place event_here = { .kind = TRIGGER_TRACEPOINT,
-						   .format = event_format };
+static const struct condition_location event_here = { .kind = TRIGGER_TRACEPOINT,
+						      .format = event_format };
 
 TEST(fields)
 {
@@ -446,8 +446,9 @@ TEST(fields)
 	/* Cut anywhere, there is no such field at first, and then the right one. */
 	for (size_t length = 0; length < sizeof(event_format); length++) {
 		char *cut = strndup(event_format, length);
-		const struct condition_place place = { .kind = TRIGGER_TRACEPOINT, .format = cut };
-		int result = holds("prev_state == 0x10000000000", &place);
+		const struct condition_location location = { .kind = TRIGGER_TRACEPOINT,
+							     .format = cut };
+		int result = holds("prev_state == 0x10000000000", &location);
 
 		wrong += result != before && result != 1;
 		before = result;
@@ -459,11 +460,11 @@ TEST(fields)
 /* --- Where they are possible, and where not --- */
 
 static const struct {
-	const struct condition_place *place;
+	const struct condition_location *location;
 	const char *text;
 	size_t at;
 	const char *why; /* a part of it; NULL: it is possible */
-} places[] = {
+} locations[] = {
 	{ &entry, "ret == 1", 0, "when it returns" },
 	{ &kernel_entry, "arg0 && ret", 8, "when it returns" },
 	{ &inside, "arg0 == 1", 0, "where a function begins" },
@@ -512,17 +513,17 @@ static const struct {
 
 TEST(refused)
 {
-	for (size_t i = 0; i < COUNT(places); i++) {
+	for (size_t i = 0; i < COUNT(locations); i++) {
 		struct predicate_error error;
 		struct kd_condition condition;
-		int result = made(&condition, places[i].text, places[i].place, &error);
+		int result = made(&condition, locations[i].text, locations[i].location, &error);
 
-		if (!places[i].why)
-			is_i64(result, 0, "'%s' is possible there", places[i].text);
+		if (!locations[i].why)
+			is_i64(result, 0, "'%s' is possible there", locations[i].text);
 		else
-			ok(result == -EINVAL && error.at == places[i].at && error.why &&
-				   strstr(error.why, places[i].why),
-			   "'%s' is refused at %zu: %s", places[i].text, error.at, error.why);
+			ok(result == -EINVAL && error.at == locations[i].at && error.why &&
+				   strstr(error.why, locations[i].why),
+			   "'%s' is refused at %zu: %s", locations[i].text, error.at, error.why);
 	}
 }
 

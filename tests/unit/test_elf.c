@@ -190,16 +190,17 @@ static int symbol_see(void *context, const struct symbol *symbol)
 }
 
 /* The same by the places of names; which version that is they do not tell. */
-static int place_see(void *context, const struct symbol *symbol)
+static int location_see(void *context, const struct symbol *symbol)
 {
 	struct symbol named = *symbol;
 	char name[SYMBOL_NAME_MAX + 1];
 
 	named.name = name;
-	return symbol_name_read(&symbol->place, name) ? 0 : symbol_see(context, &named);
+	return symbol_name_read(&symbol->location, name) ? 0 : symbol_see(context, &named);
 }
 
-static void places_are(const struct elf_file *file, const char *want, int result, const char *what)
+static void locations_are(const struct elf_file *file, const char *want, int result,
+			  const char *what)
 {
 	struct seen seen = { .stop_at = 0 };
 	char text[sizeof(seen.text)], *end = text;
@@ -208,7 +209,8 @@ static void places_are(const struct elf_file *file, const char *want, int result
 		if (strncmp(want, "-=", 2) != 0)
 			*end++ = *want;
 	*end = '\0';
-	is_i64(symbols_each_place(file, NULL, NULL, place_see, &seen), result, "%s: places", what);
+	is_i64(symbols_each_location(file, NULL, NULL, location_see, &seen), result, "%s: places",
+	       what);
 	is_str(seen.text, text, "%s: which are found by places", what);
 }
 
@@ -223,7 +225,7 @@ static void symbols_are(const char *want, int result, unsigned int stop_at, cons
 	is_i64(symbols_each(file, 0, NULL, symbol_see, &seen), result, "%s", what);
 	is_str(seen.text, want, "%s: which are found", what);
 	if (!stop_at)
-		places_are(file, want, result, what);
+		locations_are(file, want, result, what);
 	elf_file_close(file);
 }
 

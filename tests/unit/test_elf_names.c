@@ -31,31 +31,33 @@ static struct {
 int visible_value = 2;
 static char zeros[3 * PAGE];
 
-static struct data_place place_of(const volatile void *address)
+static struct data_location location_of(const volatile void *address)
 {
 	struct data_query query = { .address = (uintptr_t)address };
 
 	if (data_find(getpid(), &query, 1))
 		abort();
-	return query.place;
+	return query.location;
 }
 
 /* Compares what is not NULL or UINT64_MAX. */
-static void is_place(struct data_place place, const char *symbol, uint64_t offset,
+static void is_place(struct data_location location, const char *symbol, uint64_t offset,
 		     const char *object, const char *what)
 {
 	char got[1024], want[1024];
 
-	snprintf(got, sizeof(got), "%s+%lu in %s", place.symbol, place.offset, place.object);
-	snprintf(want, sizeof(want), "%s+%lu in %s", symbol ? symbol : place.symbol,
-		 offset == UINT64_MAX ? place.offset : offset, object ? object : place.object);
+	snprintf(got, sizeof(got), "%s+%lu in %s", location.symbol, location.offset,
+		 location.object);
+	snprintf(want, sizeof(want), "%s+%lu in %s", symbol ? symbol : location.symbol,
+		 offset == UINT64_MAX ? location.offset : offset,
+		 object ? object : location.object);
 	is_str(got, want, "%s", what);
 }
 
 TEST(own_data)
 {
 	const void *address = dlsym(RTLD_DEFAULT, "program_invocation_name");
-	struct data_place place = place_of(address);
+	struct data_location location = location_of(address);
 	char path[4096] = "";
 	const char *own;
 
@@ -63,13 +65,13 @@ TEST(own_data)
 		abort();
 	own = basename(path);
 	zeros[0] = 1;
-	is_place(place_of(&with_value.word), "with_value", 24, own, "a member of a variable");
-	is_place(place_of(&visible_value), "visible_value", 0, own, "a variable");
-	is_place(place_of(&zeros[2 * PAGE + 5]), "zeros", 2 * PAGE + 5, own,
+	is_place(location_of(&with_value.word), "with_value", 24, own, "a member of a variable");
+	is_place(location_of(&visible_value), "visible_value", 0, own, "a variable");
+	is_place(location_of(&zeros[2 * PAGE + 5]), "zeros", 2 * PAGE + 5, own,
 		 "one of which the file has nothing");
-	ok(*place.symbol && dlsym(RTLD_DEFAULT, place.symbol) == address, "of a library: %s",
-	   place.symbol);
-	ok(!strncmp(place.object, "libc", 4), "which one: %s", place.object);
+	ok(*location.symbol && dlsym(RTLD_DEFAULT, location.symbol) == address, "of a library: %s",
+	   location.symbol);
+	ok(!strncmp(location.object, "libc", 4), "which one: %s", location.object);
 }
 
 TEST(memory)
@@ -77,24 +79,25 @@ TEST(memory)
 	int fd = memfd_create("shared", 0), local;
 	char *mapped, *heap = sbrk(PAGE);
 
-	is_place(place_of(heap), NULL, UINT64_MAX, "[heap]", "the heap");
-	is_place(place_of(&local), NULL, UINT64_MAX, "[stack]", "the first thread's stack");
+	is_place(location_of(heap), NULL, UINT64_MAX, "[heap]", "the heap");
+	is_place(location_of(&local), NULL, UINT64_MAX, "[stack]", "the first thread's stack");
 	if (fd < 0 || ftruncate(fd, 3 * PAGE))
 		abort();
 	mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 2 * PAGE);
 	if (mapped == MAP_FAILED)
 		abort();
-	is_place(place_of(mapped + 7), NULL, 2 * PAGE + 7, "memfd:shared", "memory that is shared");
+	is_place(location_of(mapped + 7), NULL, 2 * PAGE + 7, "memfd:shared",
+		 "memory that is shared");
 	munmap(mapped, PAGE);
 	close(fd);
-	is_place(place_of(mapped + 7), NULL, UINT64_MAX, "", "what is not mapped");
-	is_place(place_of(NULL), NULL, UINT64_MAX, "", "nothing");
+	is_place(location_of(mapped + 7), NULL, UINT64_MAX, "", "what is not mapped");
+	is_place(location_of(NULL), NULL, UINT64_MAX, "", "nothing");
 	mapped = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	is_place(place_of(mapped + 32 * PAGE), NULL, UINT64_MAX, "", "memory without a name");
+	is_place(location_of(mapped + 32 * PAGE), NULL, UINT64_MAX, "", "memory without a name");
 	munmap(mapped, 64 * PAGE);
 }
 
-TEST(several)
+TEST(multiple)
 {
 	struct data_query queries[4] = { { .address = (uintptr_t)&zeros[9] },
 					 { .address = 1 },
@@ -107,7 +110,7 @@ TEST(several)
 		uint64_t address = queries[i].address;
 
 		sorted = sorted && (!i || queries[i - 1].address <= address);
-		is_place(queries[i].place,
+		is_place(queries[i].location,
 			 address == (uintptr_t)&zeros[9]     ? "zeros"
 			 : address == (uintptr_t)&with_value ? "with_value"
 							     : "",
@@ -119,11 +122,11 @@ TEST(several)
 }
 
 /* Maps the file as the kernel maps a program, and asks for what is in it. */
-static struct data_place image_place(const void *bytes, size_t size, uint64_t address)
+static struct data_location image_place(const void *bytes, size_t size, uint64_t address)
 {
 	const uint64_t text = TEXT_ADDRESS & ~(PAGE - 1), data = DATA_ADDRESS & ~(PAGE - 1);
 	int fd = memfd_create("image", 0);
-	struct data_place place;
+	struct data_location location;
 	char *code;
 
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || ftruncate(fd, 4 * PAGE))
@@ -135,9 +138,9 @@ static struct data_place image_place(const void *bytes, size_t size, uint64_t ad
 		 0) != code + data - text)
 		abort();
 	close(fd);
-	place = place_of(code + address - text);
+	location = location_of(code + address - text);
 	munmap(code, 512 * PAGE);
-	return place;
+	return location;
 }
 
 TEST(made_data)
@@ -152,7 +155,7 @@ TEST(made_data)
 		{ "behind all segments", NULL, "", 2 * DATA_SIZE, UINT64_MAX },
 	};
 	static struct image_symbols table;
-	struct data_place place;
+	struct data_location location;
 	char name[300];
 	unsigned long found = 0;
 
@@ -173,10 +176,10 @@ TEST(made_data)
 	for (size_t i = 0; i < COUNT(cases); i++)
 		is_place(image_place(image.bytes, image.size, DATA_ADDRESS + cases[i].at),
 			 cases[i].symbol, cases[i].offset, cases[i].object, cases[i].what);
-	place = image_place(image.bytes, image.size, DATA_ADDRESS + 100);
-	ok(strlen(place.symbol) == DATA_SYMBOL_LEN - 1 &&
-		   !strcmp(place.symbol + DATA_SYMBOL_LEN - 4, "..."),
-	   "a long name is cut, and says so: %s", place.symbol);
+	location = image_place(image.bytes, image.size, DATA_ADDRESS + 100);
+	ok(strlen(location.symbol) == DATA_SYMBOL_LEN - 1 &&
+		   !strcmp(location.symbol + DATA_SYMBOL_LEN - 4, "..."),
+	   "a long name is cut, and says so: %s", location.symbol);
 	for (unsigned int round = 0; round < DAMAGED_DATA; round++) {
 		size_t size = image.size;
 		uint8_t *bytes = image_copy(&image);

@@ -64,12 +64,12 @@ static int connected(uint16_t port)
 /* All that comes until the server closes. The caller frees it. */
 static char *read_all(int fd)
 {
-	size_t used = 0, room = 1 << 20;
-	char *text = malloc(room);
+	size_t used = 0, capacity = 1 << 20;
+	char *text = malloc(capacity);
 	ssize_t got = 1;
 
-	while (text && used < room - 1 && got > 0) {
-		got = read(fd, text + used, room - 1 - used);
+	while (text && used < capacity - 1 && got > 0) {
+		got = read(fd, text + used, capacity - 1 - used);
 		used += got > 0 ? (size_t)got : 0;
 	}
 	if (!text)
@@ -78,7 +78,7 @@ static char *read_all(int fd)
 	return text;
 }
 
-static char *asked(uint16_t port, const char *request, const char *headers)
+static char *wanted(uint16_t port, const char *request, const char *headers)
 {
 	int fd = connected(port);
 	char *text;
@@ -124,7 +124,7 @@ static char *expected(unsigned int n, int (*writer)(const struct metrics *, FILE
 static void is_answer(struct exporter *exporter, const char *headers, const char *type,
 		      const char *want, const char *what)
 {
-	char *answer = asked(exporter_port(exporter), "GET /metrics", headers);
+	char *answer = wanted(exporter_port(exporter), "GET /metrics", headers);
 
 	ok(!strncmp(answer, "HTTP/1.1 200 ", 13) && strstr(answer, type), "%s: %s", what, type);
 	if (want)
@@ -141,7 +141,7 @@ static void refreshed(struct exporter *exporter, const char *want)
 		usleep(1000);
 		if (exporter_refresh(exporter))
 			abort();
-		answer = asked(exporter_port(exporter), "GET /metrics", OPENMETRICS);
+		answer = wanted(exporter_port(exporter), "GET /metrics", OPENMETRICS);
 		is = !strcmp(body_of(answer), want);
 		free(answer);
 	}
@@ -195,15 +195,15 @@ static void test_requests(struct exporter *exporter)
 	char *answer;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		answer = asked(exporter_port(exporter), cases[i].request, cases[i].headers);
+		answer = wanted(exporter_port(exporter), cases[i].request, cases[i].headers);
 		answer[13] = '\0';
 		is_str(answer + 9, cases[i].status, "%s %s", cases[i].request, cases[i].headers);
 		free(answer);
 	}
-	answer = asked(exporter_port(exporter), "PUT /metrics", "");
+	answer = wanted(exporter_port(exporter), "PUT /metrics", "");
 	ok(strstr(answer, "\r\nAllow: GET, HEAD\r\n"), "what is allowed is said");
 	free(answer);
-	answer = asked(exporter_port(exporter), "HEAD /metrics", "");
+	answer = wanted(exporter_port(exporter), "HEAD /metrics", "");
 	ok(strstr(answer, "\r\nContent-Length: ") && !strstr(answer, "Content-Length: 0"),
 	   "HEAD: the length");
 	is_str(body_of(answer), "", "HEAD: no body");
@@ -223,7 +223,7 @@ static void *scrape(void *context)
 	unsigned long before = 0;
 
 	while (!atomic_load(&scraping->over)) {
-		char *answer = asked(scraping->port, "GET /metrics", OPENMETRICS), *at;
+		char *answer = wanted(scraping->port, "GET /metrics", OPENMETRICS), *at;
 		const char *body = body_of(answer);
 		size_t length = strlen(body);
 		unsigned long sum = 0, count = 0;
@@ -365,8 +365,8 @@ static void test_noise(void)
 	srandom(1);
 	for (unsigned int round = 0; round < rounds; round++) {
 		struct exporter_accept accept = { 0 };
-		size_t used = 0, room = 28 * 12 + 1;
-		char *text = malloc(room);
+		size_t used = 0, capacity = 28 * 12 + 1;
+		char *text = malloc(capacity);
 
 		if (!text)
 			abort();

@@ -103,7 +103,7 @@ static const struct sample sample = {
 	.n_upcalls = COUNT(upcalls),
 	.upcalls_known = true,
 	.distributions = true,
-	.traces = { .rows = waits, .n = COUNT(waits), .waits_asked = true },
+	.traces = { .rows = waits, .n = COUNT(waits), .waits_wanted = true },
 	.losses = { [KD_LOSS_CALLS] = 2 },
 	.hidden = 1,
 };

@@ -19,12 +19,12 @@ static void file_write(const char *text)
 		abort();
 }
 
-static struct kernel_symbols *symbols_of(const char *text, size_t room)
+static struct kernel_symbols *symbols_of(const char *text, size_t capacity)
 {
 	struct kernel_symbols *symbols;
 
 	file_write(text);
-	if (kernel_symbols_open(&symbols, path, room))
+	if (kernel_symbols_open(&symbols, path, capacity))
 		abort();
 	return symbols;
 }
@@ -197,7 +197,7 @@ static bool truth_start(FILE **truth)
 
 TEST(real)
 {
-	unsigned long asked = 0, wrong = 0;
+	unsigned long wanted = 0, wrong = 0;
 	struct kernel_symbols *symbols;
 	char line[2048], name[1024];
 	FILE *truth;
@@ -222,7 +222,7 @@ TEST(real)
 		if (!strcmp(module, "-"))
 			*module = '\0';
 		stack = kernel_symbols_stack(symbols, ips, 2);
-		asked++;
+		wanted++;
 		if (stack && stack->frames[0].object)
 			snprintf(shown, sizeof(shown), "[%.120s]", stack->frames[0].object);
 		if (stack && stack->frames[0].function &&
@@ -234,7 +234,7 @@ TEST(real)
 			printf("# %s", line);
 	}
 	pclose(truth);
-	ok(asked > 100 && !wrong, "%lu of %lu as in the file", asked - wrong, asked);
+	ok(wanted > 100 && !wrong, "%lu of %lu as in the file", wanted - wrong, wanted);
 	kernel_symbols_close(symbols);
 }
 

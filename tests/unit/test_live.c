@@ -563,7 +563,7 @@ TEST(longest)
 					       .end = 100 * SECOND + (i == 1 ? 70 : 20 * i) * MILLI,
 					       .state = KD_READY_WOKEN,
 					       .call = KD_CALL_NONE };
-	sample.traces = (struct trace_list){ .rows = waits, .n = 4, .waits_asked = true };
+	sample.traces = (struct trace_list){ .rows = waits, .n = 4, .waits_wanted = true };
 	starve(rows);
 	shown_fill(&shown, &sample, &view);
 	view.opened = history_key(&rows[0]);

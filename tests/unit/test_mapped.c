@@ -203,13 +203,13 @@ TEST(zombie)
 
 #define PAGES(n) ((n)*4096ULL)
 
-static unsigned char *room; /* 64 pages, at one address in both processes */
+static unsigned char *capacity; /* 64 pages, at one address in both processes */
 
 static void page_map(const char *name, unsigned int page, int protection)
 {
 	int fd = open(path_of(name), O_RDONLY);
 
-	if (mmap(room + PAGES(page), PAGES(3), protection, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+	if (mmap(capacity + PAGES(page), PAGES(3), protection, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED)
 		abort();
 	close(fd);
@@ -234,7 +234,7 @@ static void map_step(void)
 		break;
 	case 3:
 		page_map("fifth", 20, PROT_READ);
-		mprotect(room + PAGES(20), PAGES(3), PROT_READ | PROT_EXEC);
+		mprotect(capacity + PAGES(20), PAGES(3), PROT_READ | PROT_EXEC);
 		break;
 	}
 }
@@ -271,7 +271,7 @@ static bool mount_of(const char *path, unsigned int device[2], char *root, char 
 static struct kd_mapped change_of(const char *name, unsigned int page)
 {
 	struct kd_mapped change = { .kind = KD_MAPPED_FILE,
-				    .start = (uint64_t)room + PAGES(page),
+				    .start = (uint64_t)capacity + PAGES(page),
 				    .length = PAGES(3) - 100,
 				    .whole = 1 };
 	char root[4096], point[4096], path[8192], *slash;
@@ -295,7 +295,7 @@ static struct kd_mapped change_of(const char *name, unsigned int page)
  * "no file". */
 static const char *known_at(const struct mapped *mapped, unsigned int page)
 {
-	uint64_t address = (uint64_t)room + PAGES(page);
+	uint64_t address = (uint64_t)capacity + PAGES(page);
 	size_t n;
 	const struct mapping *mappings = mapped_mappings(mapped, &n);
 
@@ -311,7 +311,7 @@ static const char *known_at(const struct mapped *mapped, unsigned int page)
 
 static uint64_t offset_at(const struct mapped *mapped, unsigned int page)
 {
-	uint64_t address = (uint64_t)room + PAGES(page);
+	uint64_t address = (uint64_t)capacity + PAGES(page);
 	size_t n;
 	const struct mapping *mappings = mapped_mappings(mapped, &n);
 
@@ -336,7 +336,7 @@ static int change_tell(struct changes *changes, struct kd_mapped change)
 static void test_known(struct changes *changes)
 {
 	struct kd_mapped hole = { .kind = KD_MAPPED_NO_FILE,
-				  .start = (uint64_t)room + PAGES(31),
+				  .start = (uint64_t)capacity + PAGES(31),
 				  .length = PAGES(1) };
 	unsigned int n = changes->all.n;
 
@@ -387,7 +387,7 @@ TEST(changes)
 	struct kd_mapped fourth;
 	pid_t pid;
 
-	room = mmap(NULL, PAGES(64), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	capacity = mmap(NULL, PAGES(64), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < COUNT(names); i++) {
 		file_write(names[i], page, sizeof(page));
 		if (truncate(path_of(names[i]), PAGES(3)))
@@ -410,7 +410,7 @@ TEST(changes)
 		abort();
 	test_gone(&changes, pid, &fourth);
 	step_next(pid);
-	protect.start = (uint64_t)room + PAGES(20);
+	protect.start = (uint64_t)capacity + PAGES(20);
 	is_i64(change_tell(&changes, protect), 1, "code by mprotect");
 	is_str(known_at(changes.mapped, 20), "fifth", "is read");
 	is_str(known_at(changes.mapped, 23), "no file", "as far as it is of a file");
@@ -424,7 +424,7 @@ TEST(changes)
 	change_tell(&changes, change_of("kept", 30));
 	is_str(known_at(changes.mapped, 30), "no file", "another one");
 	mapped_free(changes.mapped);
-	munmap(room, PAGES(64));
+	munmap(capacity, PAGES(64));
 }
 
 /* --- Debug files. --- */

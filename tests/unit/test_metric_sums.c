@@ -413,7 +413,7 @@ TEST(open_calls)
 /* --- Of several processes: their own, and the labels of their threads --- */
 
 static const struct capture one = { .process = "postgres" };
-static const struct capture several = { .process = "postgres", .several = true };
+static const struct capture multiple = { .process = "postgres", .multiple = true };
 
 /* So many processes of a thread each that waited for 1 ms, of which the last one has ended. */
 static struct sample sample_of(const struct capture *capture, size_t n)
@@ -452,11 +452,11 @@ TEST(one_process)
 }
 
 /* Those of several are the same when one is left. */
-TEST(several_processes)
+TEST(process_set_processes)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
 
-	add_and_clear(metrics, sample_of(&several, 62));
+	add_and_clear(metrics, sample_of(&multiple, 62));
 	IS("processes{process=\"postgres\"}", "61");
 	IS("ended_processes_total{process=\"postgres\"}", "1");
 	IS("began_processes_total{process=\"postgres\"}", "0");
@@ -465,7 +465,7 @@ TEST(several_processes)
 	IS("threads{thread=\"postgres\",process=\"postgres\"}", "61");
 	IS("thread_seconds_total{thread=\"postgres\",process=\"postgres\",state=\"ready_woken\"}",
 	   "0.062000000");
-	add_and_clear(metrics, sample_of(&several, 1));
+	add_and_clear(metrics, sample_of(&multiple, 1));
 	IS("processes{process=\"postgres\"}", "1");
 	IS("process_kept_seconds_total{process=\"postgres\"}", "0.063000000");
 	IS("thread_seconds_total{thread=\"postgres\",process=\"postgres\",state=\"ready_woken\"}",
@@ -477,7 +477,7 @@ TEST(several_processes)
 TEST(containers)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ 0 });
-	struct sample sample = sample_of(&several, 4);
+	struct sample sample = sample_of(&multiple, 4);
 
 	for (size_t i = 0; i < 2; i++) {
 		strcpy(sample.processes[i].container, "db");
@@ -501,7 +501,7 @@ TEST(separate)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
 
-	add_and_clear(metrics, sample_of(&several, 3));
+	add_and_clear(metrics, sample_of(&multiple, 3));
 	IS("processes{process=\"postgres\",pid=\"100\"}", "1");
 	IS("processes{process=\"postgres\"}", "0"); /* which has ended */
 	IS("ended_processes_total{process=\"postgres\"}", "1");
@@ -513,7 +513,7 @@ TEST(separate)
 TEST(hostile_processes)
 {
 	struct metrics *metrics = metrics_of((struct report_options){ .per_thread = true });
-	struct sample sample = sample_of(&several, 2);
+	struct sample sample = sample_of(&multiple, 2);
 
 	for (size_t i = 0; i < 2; i++) {
 		struct process_row *process = &sample.processes[i];

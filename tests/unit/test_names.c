@@ -198,10 +198,10 @@ TEST(random)
 	for (unsigned int round = 0; round < TEXTS; round++) {
 		size_t length = random_next() % 17, full_length, short_length;
 		size_t size = 1 + random_next() % ESCAPE_SIZE(length);
-		char *text = malloc(length + 1), *room = malloc(size);
+		char *text = malloc(length + 1), *capacity = malloc(size);
 		char full[ESCAPE_SIZE(16)], back[ESCAPE_SIZE(16)];
 
-		if (!text || !room)
+		if (!text || !capacity)
 			abort();
 		random_bytes(text, length);
 		/* no NUL after it */
@@ -209,16 +209,16 @@ TEST(random)
 		if (!text)
 			abort();
 		full_length = escape_text(full, sizeof(full), text, length);
-		short_length = escape_text(room, size, text, length);
+		short_length = escape_text(capacity, size, text, length);
 
-		controls += has_control(full) || has_control(room);
+		controls += has_control(full) || has_control(capacity);
 		lossy += unescape(back, full) != (long)length || memcmp(back, text, length);
-		overlong += full_length != strlen(full) || short_length != strlen(room) ||
+		overlong += full_length != strlen(full) || short_length != strlen(capacity) ||
 			    short_length >= size || escape_width(full) > 2 * full_length;
-		cut += memcmp(room, full, short_length) || unescape(back, room) < 0 ||
+		cut += memcmp(capacity, full, short_length) || unescape(back, capacity) < 0 ||
 		       (full[short_length] & 0xc0) == 0x80;
 		free(text);
-		free(room);
+		free(capacity);
 	}
 	is_u64(controls, 0, "%u random texts: never a control character", TEXTS);
 	is_u64(lossy, 0, "%u random texts: each can be read back", TEXTS);

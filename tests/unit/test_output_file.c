@@ -269,7 +269,7 @@ TEST(limit)
 	      "|rec 1 thirty-five bytes and no room left|ls = a|close");
 }
 
-TEST(places)
+TEST(locations)
 {
 	steps("begin 700|try none/a = ENOENT|try / = EISDIR|try . = EISDIR|put file "
 	      "|try file/a = ENOTDIR|try file/ = EISDIR|mkdir d|try d = EISDIR"

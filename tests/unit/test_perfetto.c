@@ -391,7 +391,7 @@ static FILE *shown(const struct sample *sample, const struct report_options *opt
 #define ADD(recording, list, ...)                                                                  \
 	do {                                                                                       \
 		if (ARRAY_GROW((recording)->list, (recording)->n_##list,                           \
-			       (recording)->room_##list))                                          \
+			       (recording)->capacity_##list))                                      \
 			abort();                                                                   \
 		(recording)->list[(recording)->n_##list++] = (__VA_ARGS__);                        \
 	} while (0)
@@ -488,7 +488,7 @@ static struct sample recorded_sample(void)
 	sample.recording = recording;
 	recording->from = MS(&sample, 50);
 	recording->to = sample.end;
-	recording->asked = SECOND;
+	recording->wanted = SECOND;
 	recording->events = 40;
 	recording->memory = 1 << 20;
 	threads_add(recording);
@@ -530,25 +530,25 @@ static struct proto proto;
 
 TEST(full)
 {
-	static const char bytes[PROTO_ROOM];
+	static const char bytes[PROTO_SIZE];
 
 	proto_clear(&proto);
-	proto_bytes(&proto, 1, bytes, PROTO_ROOM - 4);
-	ok(!proto.full && proto.used == PROTO_ROOM, "as much as there is room for");
+	proto_bytes(&proto, 1, bytes, PROTO_SIZE - 4);
+	ok(!proto.full && proto.used == PROTO_SIZE, "as much as there is room for");
 	proto_u64(&proto, 1, 1);
-	ok(proto.full && proto.used == PROTO_ROOM, "no more");
+	ok(proto.full && proto.used == PROTO_SIZE, "no more");
 	proto_clear(&proto);
-	proto_bytes(&proto, 1, bytes, PROTO_ROOM);
+	proto_bytes(&proto, 1, bytes, PROTO_SIZE);
 	ok(proto.full && proto.used < 8, "nor what is too large by itself");
 	proto_u64(&proto, 1, 1);
 	ok(proto.full && proto.used < 8, "nothing after that");
 
 	proto_clear(&proto);
 	proto_begin(&proto, 1);
-	proto_bytes(&proto, 1, bytes, PROTO_ROOM - 6);
+	proto_bytes(&proto, 1, bytes, PROTO_SIZE - 6);
 	ok(!proto.full, "a message that fits but for its length");
 	proto_end(&proto);
-	ok(proto.full && proto.used <= PROTO_ROOM, "is told");
+	ok(proto.full && proto.used <= PROTO_SIZE, "is told");
 
 	proto_clear(&proto);
 	for (unsigned int i = 0; i < PROTO_DEPTH; i++)

@@ -120,7 +120,7 @@ TEST(again)
 }
 
 /* With room for so many processes of one thread each. */
-static struct sample sample_with_room(size_t n)
+static struct sample sample_with_capacity(size_t n)
 {
 	struct sample sample = verdict_sample(calloc(n, sizeof(*sample.threads)), 0);
 
@@ -144,7 +144,7 @@ static void row_add(struct sample *sample, struct process_row row, uint64_t read
  * is folded, too, and by none. */
 TEST(pids_again)
 {
-	struct sample sample = sample_with_room(2 * SAMPLE_FOLD + 6);
+	struct sample sample = sample_with_capacity(2 * SAMPLE_FOLD + 6);
 	struct process_sum *sums = NULL;
 	struct verdict verdict = { 0 };
 
@@ -192,7 +192,7 @@ TEST(pids_again)
 /* Each process has a name of its own, but for a few: memory is bounded anyway. */
 TEST(names)
 {
-	struct sample sample = sample_with_room(PROCESS_ROWS + 300 + SAMPLE_FOLD + 1);
+	struct sample sample = sample_with_capacity(PROCESS_ROWS + 300 + SAMPLE_FOLD + 1);
 	const struct process_row *others = NULL;
 	char name[32];
 	uint64_t members = 0;

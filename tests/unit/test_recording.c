@@ -350,9 +350,11 @@ TEST(copy)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = {
-		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
-	};
+	struct recorder_rings rings = { .events = entries,
+					.positions = &recorder,
+					.cpus = 1,
+					.capacity = ROOM,
+					.spare = SPARE };
 	struct writer writer = { .rings = &rings };
 	struct recorded_event *events;
 	size_t n, all = 0, rounds = 0, cut = 0;
@@ -394,9 +396,11 @@ TEST(spare)
 {
 	static struct kd_recorded entries[2 * (ROOM + SPARE)];
 	static struct kd_recorder recorders[2];
-	struct recorder_rings rings = {
-		.events = entries, .positions = recorders, .cpus = 2, .room = ROOM, .spare = SPARE
-	};
+	struct recorder_rings rings = { .events = entries,
+					.positions = recorders,
+					.cpus = 2,
+					.capacity = ROOM,
+					.spare = SPARE };
 	struct kd_recorder_ring *ring = &recorders[1].rings[1];
 	struct recorded_event *events;
 	uint64_t complete;
@@ -423,9 +427,11 @@ TEST(since)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = {
-		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
-	};
+	struct recorder_rings rings = { .events = entries,
+					.positions = &recorder,
+					.cpus = 1,
+					.capacity = ROOM,
+					.spare = SPARE };
 	struct recorded_event *events;
 	uint64_t complete;
 	size_t n;
@@ -443,9 +449,11 @@ TEST(days)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = {
-		.events = entries, .positions = &recorder, .cpus = 1, .room = ROOM, .spare = SPARE
-	};
+	struct recorder_rings rings = { .events = entries,
+					.positions = &recorder,
+					.cpus = 1,
+					.capacity = ROOM,
+					.spare = SPARE };
 	const uint64_t day = 24 * 3600 * 1000000000ULL, epoch = 77, now = epoch + 100 * day;
 	struct recorded_event *events;
 	uint64_t complete;

@@ -106,7 +106,7 @@ TEST(golden)
 	if (!made)
 		abort();
 	sample.recording = made;
-	made->from = 40, made->to = 200, made->asked = 80, made->memory = 4096;
+	made->from = 40, made->to = 200, made->wanted = 80, made->memory = 4096;
 	made->events = 9, made->lost = 1, made->overwritten = true;
 	made_thread(made, 7, 7, "\"\xff\x1b[2J");
 	made_thread(made, 9, 0, "kworker/0:1")->of_kernel = true;

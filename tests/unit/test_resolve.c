@@ -358,7 +358,7 @@ TEST(damaged)
 }
 
 /* What two processes have in common is taken out; here both are this one. */
-TEST(several)
+TEST(multiple)
 {
 	struct sites *both = find("up:resolve_me_[ot]*", 0), *one = find("up:resolve_me_one", 0);
 	struct sites *again = find("up:resolve_me_one", 0);

@@ -40,18 +40,18 @@ static int no_open(void *context, uint32_t object, const char *path)
 static struct {
 	char paths[1024];
 	const char *have;
-	unsigned int asked;
-} asked;
+	unsigned int wanted;
+} wanted;
 
 static int ask_open(void *context, uint32_t object, const char *path)
 {
-	if (context != &asked || object != 0)
+	if (context != &wanted || object != 0)
 		abort();
-	asked.asked++;
-	strncat(asked.paths, path, sizeof(asked.paths) - strlen(asked.paths) - 2);
-	strcat(asked.paths, " ");
-	return asked.have && !strcmp(path, asked.have) ? bytes_fd(inner.bytes, inner.size)
-						       : -ENOENT;
+	wanted.wanted++;
+	strncat(wanted.paths, path, sizeof(wanted.paths) - strlen(wanted.paths) - 2);
+	strcat(wanted.paths, " ");
+	return wanted.have && !strcmp(path, wanted.have) ? bytes_fd(inner.bytes, inner.size)
+							 : -ENOENT;
 }
 
 #define MAPPED 0x70000000UL
@@ -61,7 +61,7 @@ static int ask_open(void *context, uint32_t object, const char *path)
 static struct resolver *resolver_of(resolver_open *open_debug, int fd, const char *path)
 {
 	const struct mapping mapping = { MAPPED, MAPPED + (1UL << 32), 0, 0 };
-	struct resolver *resolver = resolver_new(open_debug, &asked);
+	struct resolver *resolver = resolver_new(open_debug, &wanted);
 
 	if (!resolver || resolver_add_object(resolver, 0, fd, path) ||
 	    resolver_set_mappings(resolver, 0, &mapping, 1))
@@ -242,7 +242,7 @@ static void is_at(struct resolver *resolver, uint64_t at, const char *want, cons
 	is_str(name_at(resolver, at, &offset), want, "%s", what);
 }
 
-TEST(places)
+TEST(locations)
 {
 	static const struct {
 		uint64_t at;
@@ -333,7 +333,7 @@ TEST(aliases)
 }
 
 /* All that both tables have must find room; what both have is kept once, and names are not. */
-TEST(room)
+TEST(capacity)
 {
 	const size_t needed = 7 * 16;
 	struct function_table *functions = NULL;
@@ -445,14 +445,14 @@ static void file_is(const char *path, const char *have, const char *function, ui
 	struct resolver *resolver = resolver_of_image(path);
 	struct resolved_frame frame;
 
-	asked.have = have;
-	asked.asked = 0;
-	*asked.paths = '\0';
+	wanted.have = have;
+	wanted.wanted = 0;
+	*wanted.paths = '\0';
 	for (int i = 0; i < 2; i++) /* the second time from memory */
 		resolver_name(resolver, 0, CODE + 12, false, &frame);
 	is_str(frame.function, function, "%s", what);
 	is_u64(frame.offset, offset, "%s: offset", what);
-	is_str(asked.paths, paths, "%s: where was looked", what);
+	is_str(wanted.paths, paths, "%s: where was looked", what);
 	is_str(frame.build_id, function ? NULL : "abcdef01", "%s: build ID", what);
 	resolver_free(resolver);
 }

@@ -377,17 +377,18 @@ TEST(locks)
 /* A holder that was looked at after the wait's end. */
 TEST(holders)
 {
-	struct kd_doing doing = { 60, 5, 35 };
+	struct kd_activity activity = { 60, 5, 35 };
 
-	doing_limit(&doing, 100);
-	ok(doing.running == 60 && doing.ready == 5 && doing.asleep == 35, "no more than the wait");
-	doing_limit(&doing, 80);
-	ok(doing.running == 40 && doing.ready == 5 && doing.asleep == 35, "it mostly ran");
-	doing_limit(&doing, 3);
-	is_u64(doing.running + doing.ready + doing.asleep, 3, "as long as the wait");
-	doing = (struct kd_doing){ UINT64_MAX, UINT64_MAX, 0 };
-	doing_limit(&doing, 0);
-	ok(doing.running < UINT64_MAX, "figures that make no sense have an end, too");
+	activity_limit(&activity, 100);
+	ok(activity.running == 60 && activity.ready == 5 && activity.asleep == 35,
+	   "no more than the wait");
+	activity_limit(&activity, 80);
+	ok(activity.running == 40 && activity.ready == 5 && activity.asleep == 35, "it mostly ran");
+	activity_limit(&activity, 3);
+	is_u64(activity.running + activity.ready + activity.asleep, 3, "as long as the wait");
+	activity = (struct kd_activity){ UINT64_MAX, UINT64_MAX, 0 };
+	activity_limit(&activity, 0);
+	ok(activity.running < UINT64_MAX, "figures that make no sense have an end, too");
 }
 
 static const char *caller_text(const struct frame *frames, size_t n)

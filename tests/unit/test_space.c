@@ -266,7 +266,7 @@ TEST(numbers)
 #define LONGEST 20U
 #define CODE_PIECES 9000 /* more than are kept apart as recent */
 
-static size_t room;
+static size_t capacity;
 static int file_make(const void *bytes, size_t size)
 {
 	int fd = memfd_create("jit", MFD_CLOEXEC);
@@ -287,8 +287,8 @@ static struct jit_map *map_of(enum jit_file kind, int fd, size_t bytes)
 {
 	struct jit_map *map;
 
-	room = bytes;
-	map = jit_map_new(&room);
+	capacity = bytes;
+	map = jit_map_new(&capacity);
 	jit_map_add(map, kind, fd);
 	return map;
 }
@@ -354,7 +354,7 @@ TEST(pieces)
 	}
 	is_u64(wrong, 0, "later lines take the place of earlier ones, in a file that grows");
 	jit_map_free(map);
-	is_u64(room, 64 << 20, "all room is given back");
+	is_u64(capacity, 64 << 20, "all room is given back");
 }
 
 TEST(lines)
@@ -397,7 +397,7 @@ TEST(lines)
 	free(text);
 }
 
-TEST(room)
+TEST(capacity)
 {
 	struct jit_map *map;
 	char line[64];
@@ -411,7 +411,7 @@ TEST(room)
 	jit_map_read(map);
 	ok(name_at(map, 1) && !name_at(map, 1999), "what finds no room is left out");
 	jit_map_free(map);
-	is_u64(room, 10000, "and the room is given back");
+	is_u64(capacity, 10000, "and the room is given back");
 }
 
 /* Files of any bytes, and of some that lead further into their reader. */
@@ -439,10 +439,10 @@ TEST(any)
 		for (uint64_t address = 0; address < 256; address++)
 			name_at(map, address);
 		jit_map_free(map);
-		if (room != 1 << 20)
+		if (capacity != 1 << 20)
 			break;
 	}
-	is_u64(room, 1 << 20, "any bytes");
+	is_u64(capacity, 1 << 20, "any bytes");
 }
 
 /* Lines that each take the place of all that was said before, which is not looked at again and
@@ -526,7 +526,7 @@ TEST(damaged)
 	jit_map_read(map);
 	ok(!name_at(map, 0x10) && name_at(map, 0x20), "another file, from its beginning");
 	jit_map_free(map);
-	is_u64(room, 1 << 20, "all room is given back");
+	is_u64(capacity, 1 << 20, "all room is given back");
 }
 
 void tests_end(void)

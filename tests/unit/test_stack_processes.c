@@ -110,7 +110,7 @@ TEST(replaced)
 }
 
 /* More than there is room for. */
-TEST(room)
+TEST(capacity)
 {
 	struct stack_processes *all = stack_processes_new();
 	struct stack_process *parent = process_read(all, 1), *child;
@@ -422,7 +422,7 @@ TEST(refused)
 	ok(!known_finish(&known, &copy), "a stack in two parts");
 }
 
-TEST(known_room)
+TEST(known_capacity)
 {
 	struct stack_copy copy = copy_make();
 	struct known known;

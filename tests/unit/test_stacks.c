@@ -118,7 +118,7 @@ static void test_chain(void)
 
 /* More different stacks than there is room for: made by copies that end at
  * different addresses of no object. */
-static void test_room(void)
+static void test_capacity(void)
 {
 	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack[20], *again = NULL;
@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(directory))
 		return 1;
 	test_chain();
-	test_room();
+	test_capacity();
 	test_failures();
 	test_told();
 	test_several();

@@ -369,9 +369,9 @@ TEST(normal)
 }
 
 /* Samples of three threads, one kept by so many ms in each, and the spread of that. */
-static struct course *captured(size_t samples, uint64_t kept, uint64_t spread, bool hog)
+static struct series *captured(size_t samples, uint64_t kept, uint64_t spread, bool hog)
 {
-	struct course *course = course_new();
+	struct series *series = series_new();
 
 	for (size_t i = 0; i < samples; i++) {
 		struct thread_row rows[3] = { runner(1, "worker"), runner(2, "worker"),
@@ -388,13 +388,13 @@ static struct course *captured(size_t samples, uint64_t kept, uint64_t spread, b
 			rows[0].culprits = &culprit;
 			rows[0].n_culprits = 1;
 		}
-		if (course_add(course, judged(&sample)))
+		if (series_add(series, judged(&sample)))
 			abort();
 	}
-	return course;
+	return series;
 }
 
-static void check(const char *what, struct course *before, struct course *now, size_t least,
+static void check(const char *what, struct series *before, struct series *now, size_t least,
 		  const char *cause)
 {
 	struct comparison comparison = { 0 };
@@ -416,8 +416,8 @@ static void check(const char *what, struct course *before, struct course *now, s
 		   "%s: the change is that of both workers", what);
 	}
 	comparison_clear(&comparison);
-	course_free(before);
-	course_free(now);
+	series_free(before);
+	series_free(now);
 }
 
 /* A figure whose spread differs from one to the next: as for most, a few are much larger. */
@@ -431,7 +431,7 @@ static uint64_t skewed(unsigned int spread)
 }
 
 /* One of many samples of a process whose threads do what they always do. */
-static void steady_add(struct course *course, const char names[][KD_COMM_LEN], size_t n)
+static void steady_add(struct series *series, const char names[][KD_COMM_LEN], size_t n)
 {
 	struct thread_row rows[16];
 	struct sample sample;
@@ -454,7 +454,7 @@ static void steady_add(struct course *course, const char names[][KD_COMM_LEN], s
 			       sizeof(uint64_t));
 	}
 	sample = verdict_sample(rows, n);
-	if (course_add(course, judged(&sample)))
+	if (series_add(series, judged(&sample)))
 		abort();
 }
 
@@ -469,7 +469,7 @@ TEST(halves)
 	for (size_t i = 0; i < COUNT(names); i++)
 		snprintf(names[i], sizeof(names[i]), "thread%zu", i);
 	for (unsigned int i = 0; i < tries; i++) {
-		struct course *half[2] = { course_new(), course_new() };
+		struct series *half[2] = { series_new(), series_new() };
 		struct comparison comparison = { 0 };
 
 		for (unsigned int j = 0; j < 2 * (8 + i % 5); j++)
@@ -478,8 +478,8 @@ TEST(halves)
 		differ += comparison.n > 0;
 		tested = comparison.tested;
 		comparison_clear(&comparison);
-		course_free(half[0]);
-		course_free(half[1]);
+		series_free(half[0]);
+		series_free(half[1]);
 	}
 	ok(tested > 300, "%zu measures are tested", tested);
 	ok(differ <= tries / 100, "in %u of %u tries halves differ", differ, tries);
@@ -490,39 +490,39 @@ TEST(unlike)
 {
 	struct thread_row row = runner(1, "worker");
 	struct sample sample = verdict_sample(&row, 1), longer = sample, other = sample;
-	struct course *one = course_new(), *two = course_new();
+	struct series *one = series_new(), *two = series_new();
 
 	longer.end += (sample.end - sample.start) / 2;
 	other.start_triggered = true;
-	course_add(one, judged(&sample));
-	course_add(two, judged(&longer));
-	course_add(two, judged(&other));
+	series_add(one, judged(&sample));
+	series_add(two, judged(&longer));
+	series_add(two, judged(&other));
 	other = (struct sample){ .start = sample.start, .end = sample.start + 5, .expired = true };
-	course_add(two, judged(&other));
+	series_add(two, judged(&other));
 	is_u64(two->samples, 1, "windows of triggers and cut ones are left out");
 	is_u64(two->unusable, 2, "and counted");
 	ok(!comparison_is_fair(one, two), "half as long again is something else");
 	ok(comparison_is_fair(one, one), "the same is not");
-	course_add(two, judged(&sample));
+	series_add(two, judged(&sample));
 	ok(comparison_is_fair(one, two), "unless only some took longer");
 	sample.resources_known = true;
-	course_add(one, judged(&sample));
-	ok(!course_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
-	ok(course_is_held(one, two, "ready.max_ns"), "all have waits");
-	course_free(one);
-	course_free(two);
+	series_add(one, judged(&sample));
+	ok(!series_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
+	ok(series_is_held(one, two, "ready.max_ns"), "all have waits");
+	series_free(one);
+	series_free(two);
 }
 
 TEST(comparison)
 {
 	struct comparison comparison = { 0 };
-	struct course *same = captured(8, 100, 30, false);
+	struct series *same = captured(8, 100, 30, false);
 
 	comparison_find(&comparison, same, same);
 	is_u64(comparison.n, 0, "a capture does not differ from itself");
 	ok(comparison.tested > 5, "but there was something to test");
 	comparison_clear(&comparison);
-	course_free(same);
+	series_free(same);
 	check("alike", captured(8, 100, 30, false), captured(9, 100, 30, false), 0, NULL);
 	check("many alike", captured(40, 100, 30, false), captured(40, 100, 30, false), 0, NULL);
 	check("more", captured(8, 100, 30, false), captured(8, 300, 30, false), 2, NULL);

@@ -34,7 +34,7 @@ static struct sample calls_begin(void)
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 9719, "ovs-vswitchd", "sendmmsg");
 
-	sample.traces.calls_asked = true;
+	sample.traces.calls_wanted = true;
 	row.result = 3, row.cpu = 1;
 	row.kernel = &kernel_module, row.user = &user_main;
 	trace_add(&sample, row);
@@ -94,8 +94,8 @@ TEST(paths)
 	struct sample sample = traces_begin();
 	struct trace_row row;
 
-	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
-	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	sample.traces.kernel_stacks_wanted = sample.traces.user_stacks_wanted = false;
+	sample.traces.calls_wanted = sample.traces.waits_wanted = true;
 	for (size_t i = 0; i <= COUNT(paths); i++) {
 		row = trace(TRACE_CALL, 11, "paths", "openat");
 		row.path = i < COUNT(paths) ? paths[i] : NULL;
@@ -141,8 +141,8 @@ TEST(blockers)
 	struct sample sample = traces_begin();
 	struct trace_row row;
 
-	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
-	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	sample.traces.kernel_stacks_wanted = sample.traces.user_stacks_wanted = false;
+	sample.traces.calls_wanted = sample.traces.waits_wanted = true;
 	for (size_t i = 0; i < COUNT(blockers); i++) {
 		row = trace(TRACE_CALL, 11, "blocked", "fsync");
 		row.blocker = blockers[i];
@@ -168,7 +168,7 @@ TEST(waits)
 	struct sample sample = traces_begin();
 	struct trace_row row;
 
-	sample.traces.waits_asked = true;
+	sample.traces.waits_wanted = true;
 	for (unsigned int i = 0; i < 3; i++) {
 		row = wait_row(11, KD_BLOCKED, i * 1000000, 1234567 + i);
 		row.call = syscall_number("futex");
@@ -226,7 +226,7 @@ TEST(wakers)
 	};
 	struct sample sample = traces_begin();
 
-	sample.traces.waits_asked = true;
+	sample.traces.waits_wanted = true;
 	for (size_t i = 0; i < COUNT(sums); i++) {
 		for (size_t j = 0; j < 4 && (!j || trace_wakers(&(struct trace_row){
 							   .wakers = { sums[i].wakers[j][0] } }));
@@ -270,12 +270,12 @@ TEST(samples)
 
 /* Waits of ten processes at one place, and at an address that is of one each; one that has no
  * title any more, and one that had ended before it was read. */
-TEST(several)
+TEST(multiple)
 {
 	struct sample sample = traces_begin();
 
 	trace_processes(&sample, 10);
-	sample.traces.waits_asked = sample.traces.calls_asked = true;
+	sample.traces.waits_wanted = sample.traces.calls_wanted = true;
 	for (int i = 0; i < 11; i++) {
 		struct trace_row row = trace(TRACE_WAIT, 812 + i, "postgres", "futex");
 
@@ -309,11 +309,11 @@ TEST(bare)
 	struct sample sample = traces_begin();
 	struct trace_row row = trace(TRACE_CALL, 1, "x", NULL);
 
-	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	sample.traces.calls_wanted = sample.traces.waits_wanted = true;
 	sample.traces.profile_hz = 997;
 	is_finished_golden(&sample, "traces_none",
 			   PARTS("# SYSCALL EVENTS", "# OFF-CPU", "# ON-CPU", ".traces"));
-	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
+	sample.traces.kernel_stacks_wanted = sample.traces.user_stacks_wanted = false;
 	sample.foreign_calls = true;
 	row.call = 168;
 	trace_add(&sample, row);
@@ -378,8 +378,8 @@ TEST(threads)
 		      { "traces_in_names", { .threads = "od?" } } };
 	struct sample sample = traces_begin();
 
-	sample.traces.waits_asked = true;
-	sample.traces.kernel_stacks_asked = sample.traces.user_stacks_asked = false;
+	sample.traces.waits_wanted = true;
+	sample.traces.kernel_stacks_wanted = sample.traces.user_stacks_wanted = false;
 	for (unsigned int i = 1; i <= 80; i++) {
 		struct trace_row row = wait_row((pid_t)i, KD_BLOCKED, i, i);
 
@@ -405,7 +405,7 @@ TEST(hostile)
 	char *text;
 
 	memset(name, '\x1b', sizeof(name) - 1);
-	sample.traces.calls_asked = true;
+	sample.traces.calls_wanted = true;
 	row.user = &user_hostile;
 	trace_add(&sample, row);
 	row.user = row.kernel = &stack;
@@ -479,7 +479,7 @@ TEST(folded_several)
 	char *text;
 
 	trace_processes(&sample, 2);
-	sample.traces.waits_asked = true;
+	sample.traces.waits_wanted = true;
 	for (int i = 0; i < 6; i++) {
 		struct trace_row row = trace(TRACE_WAIT, 812 + i, "postgres", NULL);
 
@@ -507,7 +507,7 @@ TEST(frames)
 	struct trace_row row = trace(TRACE_WAIT, 1, "pmd-c01/id:8", NULL);
 	char *text;
 
-	sample.traces.waits_asked = true;
+	sample.traces.waits_wanted = true;
 	row.kernel = &kernel_module, row.user = &user_main;
 	row.end = row.start + 10000;
 	trace_add(&sample, row);
@@ -537,7 +537,7 @@ TEST(frames)
 	text = folded(&sample);
 	is_str(text, "pmd-c01/id:8;[no_user_stack] 10000\n", "none");
 	free(text);
-	sample.traces.user_stacks_asked = false;
+	sample.traces.user_stacks_wanted = false;
 	text = folded(&sample);
 	is_str(text, "pmd-c01/id:8 10000\n", "none, and none was asked for");
 	free(text);
@@ -550,7 +550,7 @@ TEST(names)
 	struct trace_row row = trace(TRACE_WAIT, 1, "worker 1;2", NULL);
 	char *text;
 
-	sample.traces.waits_asked = true;
+	sample.traces.waits_wanted = true;
 	row.end = row.start + 5;
 	row.user = &user_cpp;
 	trace_add(&sample, row);
@@ -591,7 +591,7 @@ TEST(kinds)
 		row.end = row.start + i;
 		trace_add(&sample, row);
 	}
-	sample.traces.calls_asked = sample.traces.waits_asked = true;
+	sample.traces.calls_wanted = sample.traces.waits_wanted = true;
 	sample.traces.profile_hz = 100;
 	text = folded(&sample);
 	ok(strstr(text, "t;syscall;_start;main;") && strstr(text, "t;off-cpu;_start;main;") &&
@@ -608,7 +608,7 @@ TEST(kinds)
 	       100 * 10000000ULL + 299 * 300 / 2 - (2 + 299) * 100 / 2, "per thread: total");
 	free(text);
 
-	sample.traces.calls_asked = sample.traces.waits_asked = false;
+	sample.traces.calls_wanted = sample.traces.waits_wanted = false;
 	text = folded(&sample);
 	ok(!strstr(text, "on-cpu"), "one kind needs no name");
 	free(text);
@@ -623,7 +623,7 @@ TEST(append)
 	FILE *out = tmpfile();
 	char *text;
 
-	sample.traces.calls_asked = true;
+	sample.traces.calls_wanted = true;
 	row.user = &user_main;
 	row.end = 0; /* unfinished: up to the end of the sample */
 	row.start = sample.end - 4000;

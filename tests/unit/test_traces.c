@@ -254,7 +254,7 @@ TEST(lines)
 	ok(!frame_set_has(&sums[0].user_varies, 0) && frame_set_has(&sums[0].user_varies, 1),
 	   "the outer one of its frames varies");
 	ok(!frame_set_has(&sums[0].kernel_varies, 0), "and none of the kernel's");
-	ok(!frame_set_has(&sums[0].user_varies, FRAME_SET_ROOM), "nor one beyond");
+	ok(!frame_set_has(&sums[0].user_varies, FRAME_SET_SIZE), "nor one beyond");
 	free(sums);
 	traces_clear(&list);
 }
@@ -272,26 +272,26 @@ TEST(processes)
 	static const struct frame address[] = {
 		{ .function = "leaf", .object = "/bin/a", .file = 1 }, { .offset = 0x7000 }
 	};
-	static const struct stack places[] = { { .frames = file, .n = 1 },
-					       { .frames = another, .n = 1 },
-					       { .frames = address, .n = 2 } };
+	static const struct stack locations[] = { { .frames = file, .n = 1 },
+						  { .frames = another, .n = 1 },
+						  { .frames = address, .n = 2 } };
 	static const size_t rows[] = { 1, 1, 20 };
 	struct traces_merging merging = { .threads = MERGE_IN_ALL };
 	struct trace_list list = { 0 };
 	struct trace_sum *sums;
 	size_t n, total = 0;
 
-	for (size_t place = 0; place < 3; place++) {
+	for (size_t location = 0; location < 3; location++) {
 		for (int i = 0; i < 40; i++) {
 			struct trace_row what = row(TRACE_WAIT, 100 + i % 20, 0, 10);
 
 			what.pid = what.tid;
 			what.name[0] = 'a';
-			what.user = &places[place];
+			what.user = &locations[location];
 			what.blocker.lock = what.user_ip = 0x5000;
 			add(&list, what);
 		}
-		total += rows[place];
+		total += rows[location];
 	}
 	is_i64(traces_merge(&list, TRACE_WAIT, 1000, merging, &sums, &n), 0, "merged");
 	is_u64(n, total, "an address is of one process, another file is another place");

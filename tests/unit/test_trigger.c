@@ -254,10 +254,10 @@ static void condition_describe(char *out, size_t size, const struct predicate *p
 
 		for (unsigned int j = 0; j < value->loads; j++)
 			fputc('[', to);
-		if (value->place == PREDICATE_ARG)
+		if (value->location == PREDICATE_ARG)
 			fprintf(to, "arg%u", value->argument);
 		else
-			fprintf(to, "%s%s", before[value->place], value->name);
+			fprintf(to, "%s%s", before[value->location], value->name);
 		for (unsigned int j = 0; j < value->loads; j++)
 			fprintf(to, "%+ld]", value->offsets[j]);
 		if (value->type.size)

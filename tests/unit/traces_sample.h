@@ -76,7 +76,7 @@ __attribute__((unused)) static struct sample traces_begin(void)
 		.start = 3650 * SECOND,
 		.end = 3651 * SECOND,
 		.wall_dump = { .tv_sec = 1795218874, .tv_nsec = 981958999 },
-		.traces = { .kernel_stacks_asked = true, .user_stacks_asked = true },
+		.traces = { .kernel_stacks_wanted = true, .user_stacks_wanted = true },
 	};
 }
 

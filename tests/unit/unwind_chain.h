@@ -83,39 +83,39 @@ FUNCTION int plain(body *inner)
 
 FUNCTION int with_alloca(body *inner, size_t size)
 {
-	char *room = alloca(size);
+	char *capacity = alloca(size);
 
 	NOTE_CALLER();
-	memset(room, 1, size);
-	KEEP(room);
+	memset(capacity, 1, size);
+	KEEP(capacity);
 	plain(inner);
-	return room[size / 2];
+	return capacity[size / 2];
 }
 
 FUNCTION int realigned(body *inner, size_t size)
 {
-	alignas(64) char room[192];
+	alignas(64) char capacity[192];
 
 	NOTE_CALLER();
 	slot_correct(64);
-	memset(room, 2, sizeof(room));
-	KEEP(room);
+	memset(capacity, 2, sizeof(capacity));
+	KEEP(capacity);
 	with_alloca(inner, size);
-	return room[7];
+	return capacity[7];
 }
 
 FUNCTION int both(body *inner, size_t size)
 {
-	alignas(128) char room[256];
+	alignas(128) char capacity[256];
 	char *more = alloca(size);
 
 	NOTE_CALLER();
 	slot_correct(128);
-	memset(room, 3, sizeof(room));
-	KEEP(room);
+	memset(capacity, 3, sizeof(capacity));
+	KEEP(capacity);
 	KEEP(more);
 	realigned(inner, size + 13);
-	return room[9] + more[1];
+	return capacity[9] + more[1];
 }
 
 FUNCTION int many_registers(body *inner, int a, int b, int c)
@@ -250,8 +250,8 @@ FUNCTION void handle(int number)
 
 FUNCTION int trapped(body *inner, bool elsewhere)
 {
-	static char room[65536];
-	stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+	static char capacity[65536];
+	stack_t stack = { .ss_sp = capacity, .ss_size = sizeof(capacity) };
 	struct sigaction action = { .sa_handler = handle };
 
 	NOTE_CALLER();
@@ -329,11 +329,11 @@ FUNCTION int step_compare(const void *left, const void *right)
 
 FUNCTION int step_body(int depth)
 {
-	char *room = alloca((size_t)depth * 17 + 1);
+	char *capacity = alloca((size_t)depth * 17 + 1);
 	int numbers[8] = { 5, 3, 8, 1 };
 	char text[64];
 
-	KEEP(room);
+	KEEP(capacity);
 	if (depth)
 		return step_body(depth - 1) + numbers[0];
 	qsort(numbers, 4, sizeof(*numbers), step_compare);
