@@ -248,6 +248,7 @@ def case_duration(test):
 # --- The longest of many windows, and the distribution of all of them ---
 
 WORST = 3
+TRIES = 3
 
 
 def longest_are_reported(test, run, calls):
@@ -280,11 +281,15 @@ def distribution(test, durations, calls):
 
 
 def case_over_a_duration(test):
-    load = test.workload("caller", "varies:800:1000:1:20")
-    run = Triggered(test, load.pid, *BOTH, f"--trigger-delta=worst={WORST}", "--duration", "2min",
-                    *NO_LIMIT, urgent=True)
-    log = Log(load, load.go())
-    run = run.stop(test)
+    """Again where another task of real time had the program's CPU until all banks were full."""
+    for _ in range(TRIES):
+        load = test.workload("caller", "varies:800:1000:1:20")
+        run = Triggered(test, load.pid, *BOTH, f"--trigger-delta=worst={WORST}", "--duration", "2min",
+                        *NO_LIMIT, urgent=True)
+        log = Log(load, load.go())
+        run = run.stop(test)
+        if not run.triggers.roles["start"].missed:
+            break
     calls = log.calls()
     test.eq(len(calls), log.made, "the workload logged all calls")
     longest_are_reported(test, run, calls)

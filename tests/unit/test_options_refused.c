@@ -207,6 +207,15 @@ static const char refused[] =
 	"|--trigger-delta=worst=3 --start-trigger=a --stop-trigger=b = worst ~ needs an end"
 	"|-s-1 = --syscall-events ~ not a duration|vpp -s futex = 'futex' ~ unexpected argument"
 	"|-e futex --profile = --syscall-filter ~ needs --syscall-events"
+	/* What an attribute needs, where it is given the old way. */
+	"|--wakers -p 1 = attribute wakers needs --off-cpu ~ 1ms,wakers"
+	"|--per-cpu -p 1 = attribute per-cpu needs --counters ~ default,per-cpu"
+	"|--exe=/a -p 1 = attribute exe needs --comm ~ exe=FILE"
+	"|--uid=0 -p 1 = attribute uid needs --comm ~ uid=redis"
+	"|--pid-ns=4 x = attribute ns needs --pid or --pidfile ~ in its namespace"
+	"|--trigger-any -p 1 = attribute any needs a trigger ~ or both"
+	"|--trigger-target-only -p 1 = attribute target-only needs a trigger ~ or both"
+	"|--allow-host=x -p 1 = attribute allow-host needs --listen ~ give the port"
 	"|--wait-filter=lock = --wait-filter ~ needs --off-cpu"
 	"|--off-cpu=1s --wait-filter= = --wait-filter ~ there are blocked, "
 	"|--off-cpu=1s --wait-filter=lock,, = --wait-filter ~ 'lock,,' has a word"
@@ -238,10 +247,10 @@ static const char refused[] =
 	"|--long-poll --start-trigger=a"
 	"|--stop-trigger=b --long-poll = --long-poll ~ cannot be combined";
 
-/* One or two lines of ours, without control characters. */
+/* One or two lines of ours, without control characters, and what is said of an old spelling. */
 static bool is_message(const char *err)
 {
-	unsigned int lines = count_lines(err);
+	unsigned int lines = count_lines(err) - !!strstr(err, " is now an attribute: ");
 
 	return (lines == 1 || lines == 2) && !strncmp(err, "kernel_delay: ", 14) &&
 	       !strpbrk(err, "\x1b\t\r\xff");
