@@ -208,15 +208,15 @@ static int own_code_found(void *symbols, uint64_t address, uint64_t size)
 }
 
 int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t left)
+			size_t capacity)
 {
 	int error;
 
 	if (*symbols)
 		return 0;
-	error = kernel_symbols_open(symbols, NULL, left);
+	error = kernel_symbols_open(symbols, NULL, capacity);
 	if (error && error != -ENOMEM)
-		error = kernel_symbols_open(symbols, "/dev/null", left);
+		error = kernel_symbols_open(symbols, "/dev/null", capacity);
 	return error ? error : programs_code(programs, own_code_found, *symbols);
 }
 

@@ -32,7 +32,7 @@ struct stack;
  * while, so is not done before there is a stack. Unreadable symbols count as hidden. Returns 0
  * or a negative errno. */
 int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t left);
+			size_t capacity);
 
 /* The stack of n frames, with what the kernel left out of it: that is among the n_words, see
  * struct kd_trace. NULL: there is no room for another. */

@@ -17,8 +17,9 @@ enum jit_file {
 
 struct jit_map;
 
-/* All maps allocate from *left, in bytes, and return memory to it. Returns NULL without memory. */
-struct jit_map *jit_map_new(size_t *left);
+/* All maps allocate from *capacity, in bytes, and return memory to it. Returns NULL without memory.
+ */
+struct jit_map *jit_map_new(size_t *capacity);
 
 /* NULL is allowed. */
 void jit_map_free(struct jit_map *map);
