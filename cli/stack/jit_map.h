@@ -17,8 +17,7 @@ enum jit_file {
 
 struct jit_map;
 
-/* All maps allocate from *capacity, in bytes, and return memory to it. Returns NULL without memory.
- */
+/* Maps allocate from *capacity, in bytes, and return memory to it. NULL without memory. */
 struct jit_map *jit_map_new(size_t *capacity);
 
 /* NULL is allowed. */
