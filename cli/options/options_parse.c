@@ -296,6 +296,7 @@ static exit_status attributes_cut(struct reading *reading, const struct option_r
 static exit_status option_read(struct reading *reading, const struct option_row *row, char *value)
 {
 	struct options *options = reading->options;
+	bool again = reading->given[option_row_index(row)];
 	int status = attributes_cut(reading, row, &value, &options->attributes);
 
 	reading->given[option_row_index(row)] = true;
@@ -305,8 +306,8 @@ static exit_status option_read(struct reading *reading, const struct option_row 
 	if (value && *value && row->read == read_flag && row->takes != TAKES_NONE)
 		return options_refuse_value(row, value, "is not what it takes", "give --%s=%s",
 					    row->name, row->value);
-	/* Without a value it may have what is preset. */
-	if (value || row->takes != TAKES_VALUE)
+	/* Without a value: the preset one, but attributes alone keep one that was given. */
+	if (value || (row->takes != TAKES_VALUE && !(again && options->attributes)))
 		status = row->read(row, value ? value : row->implied, options);
 	return status ?: attributes_read(reading, row, options->attributes, NULL);
 }
