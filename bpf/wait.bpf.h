@@ -63,8 +63,9 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 					struct kd_thread *thread, u64 t)
 {
 	struct kd_wakers *wakers = bpf_map_lookup_elem(&kd_wakers, &slot);
-	u64 woken = thread->woken_at ?: thread->out_since;
-	bool slept = thread->out_state != KD_READY_PREEMPTED;
+	bool slept = !kd_is_ready(thread->out_state);
+	/* If no wakeup was reported it slept to the end, as in its time by state. */
+	u64 woken = thread->woken_at ?: slept ? t : thread->out_since;
 
 	if (slept && elapsed(thread->out_since, woken) >= kd_wait_ns) {
 		trace->awaited = thread->awaited;
@@ -81,8 +82,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 		trace->file.kind = 0;
 		trace->wakers[0].from = KD_FROM_UNKNOWN;
 		blocker_clear(&trace->blocker);
-		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : KD_READY_PREEMPTED, woken,
-			  t);
+		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : thread->out_state, woken, t);
 		thread->noted = thread->call != KD_CALL_NONE;
 	}
 }
