@@ -61,8 +61,14 @@ exit_status screen_check(void)
 	return EX_USAGE;
 }
 
+static void nothing(int number)
+{
+	(void)number;
+}
+
 /* newterm() installs handlers for signals with default actions. This program handles signals in
- * other ways. */
+ * other ways. Where it has one for SIGTSTP, it would also ignore that in each refresh(), and so
+ * discard a pending one (lib_tstp.c). */
 static SCREEN *newterm_without_handlers(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
@@ -70,7 +76,7 @@ static SCREEN *newterm_without_handlers(void)
 	SCREEN *terminal;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		sigaction(numbers[i], NULL, &before[i]);
+		sigaction(numbers[i], &(struct sigaction){ .sa_handler = nothing }, &before[i]);
 	terminal = newterm(NULL, stdout, stdin);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		sigaction(numbers[i], &before[i], NULL);

@@ -15,12 +15,12 @@ STATE = ("alternate_on", "cursor_flag", "keypad_flag", "keypad_cursor_flag", "wr
 class View(Tmux):
     """kernel_delay --live in a shell."""
 
-    def __init__(self, test, target, *args, **how):
+    def __init__(self, test, target, *args, before="", **how):
         super().__init__(test, **how)
         self.test, self.pid = test, None
         self.settings = self.command("stty -a")
         self.before = self.state(*STATE)
-        self.type(f"clear; echo {BEFORE}; {PROGRAM} --live -p {target} "
+        self.type(f"clear; echo {BEFORE}; {before} {PROGRAM} --live -p {target} "
                   f"{' '.join(map(str, args))}; echo status=$?", "Enter")
 
     def begun(self):

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 
 import kdneeds
 import kdtest
@@ -81,6 +82,39 @@ def case_suspended(test):
         view.next_window()
     view.press("C-c")
     view.check_gone("Ctrl-C")
+
+
+# Stands before ncurses: Ctrl-Z is pressed when a screen is about to be drawn, the third one.
+PRESS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+int refresh(void)
+{
+	static int screens;
+	int (*next)(void) = (int (*)(void))dlsym(RTLD_NEXT, "refresh");
+
+	if (++screens == 3)
+		kill(getpid(), SIGTSTP);
+	return next();
+}
+"""
+
+
+def case_suspended_while_drawing(test):
+    """Which ncurses would have ignored."""
+    folder = test.directory()
+    (folder / "press.c").write_text(PRESS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "press.so", folder / "press.c"],
+                   check=True)
+    load = test.workload("roles", "poll", "spin:-1")
+    view = View(test, load.pid, QUICK, before=f"LD_PRELOAD={folder}/press.so")
+    test.ok(view.until_shown(r"Stopped"), "it stops, and the shell says so", view.screen())
+    view.type("fg; echo status=$?", "Enter")
+    view.begun()
+    view.press("q")
+    view.check_gone("q")
 
 
 def case_signals(test):
@@ -250,5 +284,5 @@ def check_opened(test, view, fifo):
     test.ok(view.until(lambda: view.row("spin")), "Esc goes back", view.screen())
 
 
-kdtest.main(case_sizes, case_suspended, case_signals, case_background, case_stuck, case_ends,
-            case_refused, case_figures)
+kdtest.main(case_sizes, case_suspended, case_suspended_while_drawing, case_signals, case_background,
+            case_stuck, case_ends, case_refused, case_figures)
