@@ -10,15 +10,10 @@
 #include <linux/types.h>
 #endif
 
-#include "condition.h"
-#include "culprit.h"
-#include "descriptor.h"
-#include "interruption.h"
-#include "lock.h"
-#include "mover.h"
-#include "stop.h"
+#include "others.h"
+#include "records.h"
+#include "rows.h"
 #include "target.h"
-#include "window.h"
 
 /* THREAD_SIZE, bytes: arch/x86/include/asm/page_64_types.h; arch/arm64/include/asm/memory.h,
  * where a stack has at least a page. */
@@ -126,38 +121,6 @@ enum kd_class {
 	KD_CLASS_TRACED = 32, /* slow ones leave traces */
 };
 
-/* Outcomes of trigger hits. Start and stop both count, the start once it is decided. */
-enum kd_outcome {
-	KD_HIT_USED,       /* an edge of a window that was kept */
-	KD_HIT_SKIPPED,    /* of a window shorter than the delta */
-	KD_HIT_MISSED,     /* of a longer one, without a free bank */
-	KD_HIT_OVERLAPPED, /* start: another window was open; stop: its start was such */
-	KD_HIT_IDLE,       /* not wanted: pause between samples, or all are taken */
-	KD_HIT_ENDED,      /* start: its thread or program ended before the stop */
-	KD_HIT_UNMATCHED,  /* stop without start */
-	KD_OUTCOMES,
-};
-
-enum kd_role { KD_START, KD_STOP, KD_ROLES };
-
-/* A trigger of this role is at the entry or exit of a system call. */
-#define KD_AT(role, exit) (1U << ((role)*2 + (exit)))
-
-/* Log-linear histograms of durations: values below 1 << bits have a bucket each, larger ones 1
- * << bits buckets per power of two. For windows: */
-#define KD_WINDOW_BITS 5
-#define KD_WINDOW_BUCKETS (64U << KD_WINDOW_BITS) /* a power of two */
-
-/* For --histogram; the last bucket has all longer durations. */
-#define KD_HISTOGRAM_BITS 4
-#define KD_HISTOGRAM_BUCKETS 640 /* up to 2.4 hours */
-
-/* Durations of a kind of a thread in a window. */
-struct kd_histogram {
-	__u64 gen;
-	__u32 count[KD_HISTOGRAM_BUCKETS];
-};
-
 /* Histograms of a thread in a bank: its system calls, by index in the thread's table, and these: */
 #define KD_HISTOGRAM_RUN KD_CALLS
 #define KD_HISTOGRAM_READY (KD_CALLS + 1)
@@ -167,48 +130,6 @@ struct kd_histogram {
 struct kd_histogram_set {
 	__u32 of[KD_HISTOGRAMS];
 };
-
-/* Counted per CPU, over the entire run. */
-struct kd_tally {
-	__u64 hits[KD_ROLES];
-	__u64 foreign; /* of hits, unmet and unread, by other processes, both roles */
-	__u64 outside; /* by other processes, at probes that only count for the target: they cost
-			* time, too */
-	/* Not among the hits: the condition was false, or memory for it was unreadable. */
-	__u64 unmet[KD_ROLES], unread[KD_ROLES];
-	__u64 outcome[KD_ROLES][KD_OUTCOMES];
-	__u64 nested;   /* pairs not shorter than the delta that overlapped another's window */
-	__u64 unlisted; /* records that did not fit the ring */
-	__u64 min;      /* complement, so that 0 is "none" */
-	__u64 max;
-	__u64 total;
-	__u64 durations[KD_WINDOW_BUCKETS];
-};
-
-/* Events for user space; start and end are also edges. */
-enum kd_event_type {
-	KD_EVENT_OPENED, /* a window that user space must close */
-	KD_EVENT_CLOSED, /* a window waits in its bank */
-	KD_EVENT_SKIPPED,
-	KD_EVENT_NESTED,
-	KD_EVENT_EXEC, /* the target executed a new program */
-};
-
-struct kd_event {
-	__u32 type; /* enum kd_event_type */
-	__u32 tid;
-	__u64 start, end;
-	char comm[KD_COMM_LEN];
-};
-
-/* --- Traces: records of slow calls, long waits and samples in kd_traces, a separate ring --- */
-
-/* Length of no call or wait: none are wanted. */
-#define KD_UNWANTED (~0ULL)
-
-#include "blocker.h"
-#include "trace_records.h"
-#include "caller.h"
 
 /* Interrupts other than irq_handler_*: their tracepoints pass no name. They have the first
  * entries in a thread's table of hardirqs. */
@@ -234,12 +155,6 @@ enum kd_vector {
 
 struct kd_irq_name {
 	char text[KD_IRQ_NAME_LEN];
-};
-
-struct kd_count {
-	__u64 count;
-	__u64 total;
-	__u64 max;
 };
 
 /* Sleeps of a thread up to their timeout, in a window. */
@@ -466,67 +381,12 @@ struct kd_steal_cpu {
 	__u64 pad[5];
 };
 
-/* System calls without an entry in their thread's table. */
-struct kd_overflow_key {
-	__u64 gen;
-	__u32 slot;
-	__u32 number;
-};
-
-/* Common start of hash keys with data of a thread in a window: gen and slot at these offsets. */
-struct kd_row_key {
-	__u64 gen;
-	__u32 slot;
-	__u32 rest;
-};
-
-/* Waits of a thread for a lock with the same holder at the start, ended in a window. */
-struct kd_lock_key {
-	__u64 gen;
-	__u32 slot;   /* of the waiting thread */
-	__u32 holder; /* TID; 0: unknown */
-	__u64 address;
-	__u32 kind;        /* enum kd_lock */
-	__u32 in_progress; /* the wait open at the window's end, which has ended since */
-};
-
-struct kd_lock_waits {
-	struct kd_count waits;
-	struct kd_activity meanwhile; /* states of the holder during the waits */
-	__u64 others;                 /* ended by a thread other than the holder */
-	__s32 slept_in;               /* the holder's last call in which it slept; KD_CALL_NONE:
-				       * none */
-	__u32 released_by;            /* TID that ended the last one; 0: none */
-	char released_comm[KD_COMM_LEN];
-	__u32 holder_tgid, pad; /* of a holder in another process, else 0 */
-	char holder_comm[KD_COMM_LEN];
-};
-#define KD_LOCKS 4096 /* in all threads and unread windows */
-
-/* Stops of a thread by one other, as far as they lie in a window. */
-struct kd_stop_key {
-	__u64 gen;
-	__u32 slot;
-	__u32 tid; /* tid and the others as in struct kd_stopper */
-	__u32 kind, signal;
-};
-
-struct kd_stop_times {
-	struct kd_count count;
-	struct kd_stopper by;
-};
-#define KD_STOPS 512 /* as KD_LOCKS */
-
 /* Open vSwitch upcalls that ended on a CPU in a window, by errno; 0: success. */
 #define KD_ERRNOS 136
 struct kd_upcalls {
 	__u64 gen;
 	__u64 count[KD_ERRNOS]; /* the last one is for all others */
 };
-
-#include "counter.h"
-#include "recording.h"
-#include "resource.h"
 
 /* All reasons why the report may lack data. */
 enum kd_loss {
@@ -557,12 +417,6 @@ _Static_assert(KD_STATES <= KD_STATES_PADDED, "room for each state");
 _Static_assert(KD_AWAITED_KINDS <= KD_AWAITED_PADDED, "room for each kind of sleep");
 _Static_assert(KD_USER + KD_RUNNING == KD_READY_WOKEN, "the running states are the first");
 _Static_assert(KD_HISTOGRAM_READY < KD_HISTOGRAMS, "room for each histogram");
-_Static_assert(sizeof(struct kd_histogram) % 8 == 0, "array elements are 8-byte aligned");
-_Static_assert(sizeof(struct kd_lock_key) == 32, "no padding in a key");
-_Static_assert(sizeof(struct kd_caller_key) == 24, "no padding in a key");
-_Static_assert(sizeof(struct kd_stop_key) == 24, "no padding in a key");
-_Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
-_Static_assert(sizeof(struct kd_trace) % 8 == 0, "no padding in a trace");
 _Static_assert(sizeof(struct kd_record) % 8 == 0, "array elements are 8-byte aligned");
 _Static_assert(sizeof(struct kd_thread) % 8 == 0, "array elements are 8-byte aligned");
 

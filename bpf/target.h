@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Included by kernel_delay.h: tasks of the target, and which of them are followed. */
-#ifndef KD_TARGET_H
-#define KD_TARGET_H
+/* Included by kernel_delay.h: what is wanted. Which tasks are the target's, in which windows, and
+ * which hits of triggers open and close these. */
+#ifndef KERNEL_DELAY_TARGET_H
+#define KERNEL_DELAY_TARGET_H
 
-#include "stop.h"
+#include "others.h"
+
+/* --- Tasks of the target, and which of them are followed --- */
 
 #define KD_SLOT_FREE 0
 #define KD_SLOT_REFUSED 0xffff  /* the thread got no slot, which was counted */
@@ -60,5 +63,149 @@ struct kd_process {
 #define KD_REPLACED 1024   /* of those, with a reused TGID */
 
 #define KD_GROUP_LEVELS 32 /* the target's cgroup, and levels below it */
+
+/* --- Windows of time, their banks, and the window word --- */
+
+/* A window of time. The window word has all that a program needs on its fast path: when the last
+ * edge was and whether it opened a window. The word of an open window is also its generation: it
+ * is never reused. */
+#define KD_BANKS 8 /* array size; a power of two */
+#define KD_MAX_BANKS 7
+#define KD_NO_BANK 7ULL /* the window is timed, not recorded: no bank is free */
+#define KD_WORD_OPEN 1ULL
+#define KD_WORD_BANK_SHIFT 1
+#define KD_WORD_BANK_MASK 7ULL
+/* The time has the other bits: 4.5 years since the epoch. */
+#define KD_WORD_SHIFT 7
+#define KD_FAR (~0ULL >> KD_WORD_SHIFT) /* never comes: an edge is being set */
+/* Word of a run with pairs per thread: several windows may be open, look at the banks. */
+#define KD_WORD_PAIRS (KD_FAR << KD_WORD_SHIFT | 1ULL << 4)
+
+/* Word after an edge. open: KD_WORD_OPEN, or 0. */
+static inline __attribute__((always_inline, unused)) __u64 kd_word_compose(__u64 edge, __u64 bank,
+									   __u64 open)
+{
+	return edge << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | open;
+}
+
+static inline __attribute__((always_inline, unused)) __u32 kd_word_bank(__u64 word)
+{
+	return word >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK;
+}
+
+/* Trigger edges are this much later than their hit, so that no program reads a later time before
+ * it can see the edge. */
+#define KD_LEAD_NS 300
+
+enum kd_bank {
+	KD_BANK_FREE,
+	KD_BANK_TAKEN,   /* its window is opening, open, or ending */
+	KD_BANK_CLOSING, /* about to be ended (pairs per thread only) */
+	KD_BANK_CLOSED,  /* not read yet */
+};
+
+#define KD_BY_CLOCK (-1)  /* user space */
+#define KD_BY_SIGNAL (-3) /* user space, requested by the operator */
+#define KD_BY_EXIT (-2)   /* end of the process that opened it, one of several */
+
+struct kd_window {
+	__u64 start;
+	__u64 end;                  /* KD_NEVER while the window is open */
+	__u64 gen;                  /* 0: nothing to record */
+	__u64 bank;                 /* enum kd_bank */
+	__s32 opened_by, closed_by; /* TIDs; or one of those */
+	__u32 opened_in, pad;       /* process of opened_by, if that is a TID */
+	__u64 traces_lost;          /* records in it that did not fit their ring */
+};
+#define KD_NEVER (~0ULL)
+
+/* --- Conditions of triggers on values --- */
+
+#define KD_TERMS 8       /* comparisons per condition, one bit each */
+#define KD_TERM_LOADS 5  /* memory loads to get at a value */
+#define KD_CONDITIONS 64 /* per trigger: one for each location of arguments at its sites */
+#define KD_NO_REGISTER 0xffff
+
+/* A comparison: true if a value is in a range. The value starts as base + (index << shift), from
+ * registers. Then each offset is added, followed by a load from there, as often as loads says.
+ * The range starts at `first`, has length `span` and may wrap around, so it covers == != < <= >
+ * >= for signed and unsigned numbers. */
+struct kd_term {
+	__s64 offsets[KD_TERM_LOADS + 1];
+	__u64 mask;        /* of the value's bits */
+	__u64 first, span; /* value - first <= span */
+	__u16 base, index; /* offsets in the program's context, or KD_NO_REGISTER */
+	__u8 shift;
+	__u8 loads;
+	__u8 size; /* bytes of the last load; earlier loads are addresses */
+	__u8 is_signed;
+};
+
+/* True if all terms of any group are true. */
+struct kd_condition {
+	__u8 groups[KD_TERMS]; /* bits of terms; 0: no more groups */
+	__u32 n;               /* terms */
+	__u32 in_kernel;       /* loads from kernel memory */
+	struct kd_term terms[KD_TERMS];
+};
+_Static_assert(sizeof(struct kd_term) == 80 && sizeof(struct kd_condition) == 16 + 8 * 80,
+	       "no holes");
+
+/* --- Hits of triggers, and what became of them --- */
+
+/* Outcomes of trigger hits. Start and stop both count, the start once it is decided. */
+enum kd_outcome {
+	KD_HIT_USED,       /* an edge of a window that was kept */
+	KD_HIT_SKIPPED,    /* of a window shorter than the delta */
+	KD_HIT_MISSED,     /* of a longer one, without a free bank */
+	KD_HIT_OVERLAPPED, /* start: another window was open; stop: its start was such */
+	KD_HIT_IDLE,       /* not wanted: pause between samples, or all are taken */
+	KD_HIT_ENDED,      /* start: its thread or program ended before the stop */
+	KD_HIT_UNMATCHED,  /* stop without start */
+	KD_OUTCOMES,
+};
+
+enum kd_role { KD_START, KD_STOP, KD_ROLES };
+
+/* A trigger of this role is at the entry or exit of a system call. */
+#define KD_AT(role, exit) (1U << ((role)*2 + (exit)))
+
+/* Log-linear histograms of durations: values below 1 << bits have a bucket each, larger ones 1
+ * << bits buckets per power of two. For windows: */
+#define KD_WINDOW_BITS 5
+#define KD_WINDOW_BUCKETS (64U << KD_WINDOW_BITS) /* a power of two */
+
+/* Counted per CPU, over the entire run. */
+struct kd_tally {
+	__u64 hits[KD_ROLES];
+	__u64 foreign; /* of hits, unmet and unread, by other processes, both roles */
+	__u64 outside; /* by other processes, at probes that only count for the target: they cost
+			* time, too */
+	/* Not among the hits: the condition was false, or memory for it was unreadable. */
+	__u64 unmet[KD_ROLES], unread[KD_ROLES];
+	__u64 outcome[KD_ROLES][KD_OUTCOMES];
+	__u64 nested;   /* pairs not shorter than the delta that overlapped another's window */
+	__u64 unlisted; /* records that did not fit the ring */
+	__u64 min;      /* complement, so that 0 is "none" */
+	__u64 max;
+	__u64 total;
+	__u64 durations[KD_WINDOW_BUCKETS];
+};
+
+/* Events for user space; start and end are also edges. */
+enum kd_event_type {
+	KD_EVENT_OPENED, /* a window that user space must close */
+	KD_EVENT_CLOSED, /* a window waits in its bank */
+	KD_EVENT_SKIPPED,
+	KD_EVENT_NESTED,
+	KD_EVENT_EXEC, /* the target executed a new program */
+};
+
+struct kd_event {
+	__u32 type; /* enum kd_event_type */
+	__u32 tid;
+	__u64 start, end;
+	char comm[KD_COMM_LEN];
+};
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "bpf/resource.h"
 #include "culprit_race.h"
 #include "culprit_race.skel.h"
 #include "tests/unit/tap.h"

@@ -28,7 +28,7 @@ from kdtest import MS
 RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
 CELLS = 24  # of a thread, in the program
 LISTED = 16  # who wait for a CPU
-RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/culprit.h), and before the count
+RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/others.h), and before the count
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 

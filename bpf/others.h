@@ -1,9 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Included by kernel_delay.h: what had the CPU while a thread waited for it. */
-#ifndef KERNEL_DELAY_CULPRIT_H
-#define KERNEL_DELAY_CULPRIT_H
+/* Included by kernel_delay.h: who acts on a thread. Its wakers, what had its CPU, what kept it from
+ * its code, who stopped it and who moved it. */
+#ifndef KERNEL_DELAY_OTHERS_H
+#define KERNEL_DELAY_OTHERS_H
 
-#include "waker.h"
+#define KD_COMM_LEN 16
+
+/* --- Wakers --- */
+
+/* Context of the CPU that woke a task. */
+enum kd_from {
+	KD_FROM_UNKNOWN,
+	KD_FROM_TASK,
+	KD_FROM_TIMER,     /* a high-resolution timer, or a timer softirq */
+	KD_FROM_NETWORK,   /* a network softirq, nearly always NET_RX */
+	KD_FROM_DISK,      /* a block softirq, or an interrupt that completed a request */
+	KD_FROM_INTERRUPT, /* another one */
+	KD_FROM_CONTEXTS,
+};
+
+struct kd_waker {
+	__u64 at;   /* time of the wakeup */
+	__u32 tid;  /* of the task, or of the packet's sender; 0: none */
+	__u32 from; /* enum kd_from */
+	char comm[KD_COMM_LEN];
+};
+
+/* Last waker of a task, that one's waker by then, and so on; ended by one of KD_FROM_UNKNOWN. */
+#define KD_WAKERS 3
+struct kd_wakers {
+	__u64 start; /* start time of that task, its identity; 0: being written */
+	struct kd_waker by[KD_WAKERS];
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct kd_wakers) == 128, "whole cache lines");
+
+/* Tasks of other processes have an entry by TID, which may be lost to another task. */
+#define KD_WAKERS_OF_OTHERS 8192 /* a power of two */
+
+/* Interrupt context of a CPU: complements hard_since and soft_since of struct kd_runqueue, which
+ * tell if it is in one. */
+struct kd_context {
+	__u32 soft_tid; /* of the task with the softirq on top */
+	__u32 sender;   /* TID of the task that queued a packet on this CPU; 0: none */
+	__u8 hard;      /* enum kd_vector, or KD_HARDIRQ_OTHER */
+	__u8 soft;      /* vector */
+	__u8 marks;     /* since the last interrupt began */
+	__u8 pad;
+};
+enum kd_mark {
+	KD_MARK_TIMER = 1, /* a high-resolution timer expired */
+	KD_MARK_DISK = 2,  /* a request to a block device was completed */
+};
+
+/* --- What had the CPU while a thread waited for it --- */
 
 /* Culprits other than tasks. */
 enum kd_who {
@@ -175,5 +225,102 @@ struct kd_waiting {
 };
 
 _Static_assert(sizeof(struct kd_blame) % 8 == 0, "array elements are 8-byte aligned");
+
+/* --- What keeps a running or runnable thread from its code (--interruptions) --- */
+
+enum kd_interrupted_by {
+	KD_BY_HARDIRQ,
+	KD_BY_SOFTIRQ,
+	KD_BY_TASK,       /* another task got its CPU, or none */
+	KD_BY_FAULT,      /* a page fault from user mode, including sleeps in it */
+	KD_BY_HYPERVISOR, /* some time between two looks at steal time, see steal.bpf.h */
+	KD_INTERRUPTED_BY,
+};
+
+/* Excludes interrupts, which are pieces of their own, and limits, which are in taken. */
+static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 key)
+{
+	return key >= KD_WHO_TASK ? !(key & KD_WHO_LIMIT)
+				  : key != KD_WHO_HARDIRQ && key != KD_WHO_SOFTIRQ &&
+					    key != KD_WHO_THROTTLED && key != KD_WHO_HYPERVISOR;
+}
+
+/* Key of the culprit with the most CPU time; *others: number of other tasks. */
+static inline __attribute__((always_inline, unused)) __u32
+kd_taker_longest(const struct kd_takers *takers, __u32 *others)
+{
+	__u32 key = KD_WHO_UNKNOWN, tasks = takers->gone;
+	__u64 ns = 0;
+
+	for (__u32 i = 0; i < KD_TAKERS && i < takers->n; i++) {
+		const struct kd_taker *taker = &takers->of[i];
+
+		if (!kd_taker_counts(taker->key))
+			continue;
+		tasks += taker->key >= KD_WHO_TASK;
+		if (taker->ns > ns) {
+			ns = taker->ns;
+			key = taker->key;
+		}
+	}
+	*others = tasks - (key >= KD_WHO_TASK);
+	return key;
+}
+
+/* A piece of an interruption, sent when it ends. Nested ones, such as a hardirq in a softirq,
+ * were sent before. */
+struct kd_interruption {
+	__u64 since, until;
+	__u64 taken; /* KD_BY_TASK: by the quota; KD_BY_HYPERVISOR: stolen time */
+	__u32 slot, tid;
+	__u32 from, cpu; /* the thread's CPU before and after */
+	__u32 by;
+	/* Interrupt, by its index in struct kd_record; key of the task with the most CPU time;
+	 * 1: a major fault. */
+	__u32 who;
+	__u32 others; /* KD_BY_TASK: number of other tasks that had the CPU */
+	__u32 lost;   /* 1: the thread was off its CPU, from since to until */
+	/* Local timer interrupt: since when the thread had been in user mode on this CPU,
+	 * without such an interrupt; KD_NEVER: it was not. */
+	__u64 unticked;
+};
+
+/* --- Who stops a thread --- */
+
+/* What stopped a thread. */
+enum kd_stop {
+	KD_STOP_UNKNOWN,
+	KD_STOP_SIGNAL, /* job control: SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU */
+	KD_STOP_TRACER, /* ptrace(2): a debugger, strace */
+	KD_STOP_KINDS,
+};
+#define KD_STOP_SIGNALS 4 /* exactly these numbers */
+#define KD_SIGSTOP 19
+
+/* Sender of the signal, or tracer of the thread. */
+struct kd_stopper {
+	__u32 kind;   /* enum kd_stop */
+	__u32 signal; /* KD_STOP_SIGNAL: number */
+	__u32 tid;    /* 0: unknown, or a terminal */
+	__u32 tgid;
+	char comm[KD_COMM_LEN];
+};
+
+/* --- Why threads change CPUs, and who moves them --- */
+
+/* Why a thread changed CPUs. */
+enum kd_move {
+	KD_MOVE_OTHER,    /* no event reported it, as at its birth */
+	KD_MOVE_WAKEUP,   /* decided at its wakeup */
+	KD_MOVE_BALANCE,  /* moved between run queues, or in an execve */
+	KD_MOVE_AFFINITY, /* it was no longer allowed where it was */
+};
+
+/* Last caller of sched_setaffinity(2) for a thread, and when. */
+struct kd_mover {
+	__u64 at;
+	__u32 tid, tgid; /* 0: none */
+	char comm[KD_COMM_LEN];
+};
 
 #endif
