@@ -12,9 +12,9 @@
 #include "irq.bpf.h"
 #include "process.bpf.h"
 #include "resource.bpf.h"
-#include "sample.bpf.h"
 #include "sched.bpf.h"
 #include "seed.bpf.h"
+#include "trace.bpf.h"
 #include "trigger.bpf.h"
 #include "upcall.bpf.h"
 

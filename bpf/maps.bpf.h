@@ -83,14 +83,14 @@ const volatile struct kd_names kd_names = {};
 /* Triggers. */
 const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes do not count, */
 const volatile __u8 kd_everywhere[KD_ROLES] = {};  /* but cost them as much as the target */
-const volatile __u8 kd_conditional[KD_ROLES] = {}; /* only some hits count, see condition.bpf.h */
+const volatile __u8 kd_conditional[KD_ROLES] = {}; /* only some hits count, see trigger.bpf.h */
 const volatile __u8 kd_same_thread = 0;            /* a stop counts on the thread that started */
 const volatile __u8 kd_stop_in_program = 0;        /* the stop is in the target's own code */
 const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what a trigger opened */
 const volatile __u8 kd_list_skipped = 0;
 /* System calls with triggers at their entry or exit, see KD_AT(). */
 const volatile __u8 kd_trigger_calls[KD_CLASSES] = {};
-const volatile __u64 kd_delta = 0;        /* shorter windows are skipped, see delta.bpf.h */
+const volatile __u64 kd_delta = 0;        /* shorter windows are skipped, see hit.bpf.h */
 const volatile __u64 kd_delta_others = 0; /* for threads without a pattern */
 const volatile __u32 kd_named_deltas = 0; /* number of deltas by name */
 const volatile __u64 kd_interval = 0;     /* after each window kept */
@@ -164,7 +164,7 @@ __u32 kd_exec_slot = 0;          /* last thread that entered execve */
 bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was followed at some time */
 __u32 kd_frozen_seen = 0;                         /* a thread was frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
-__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see exec.bpf.h; ~0: unknown */
+__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bpf.h; ~0: unknown */
 
 /* See target.bpf.h. */
 struct {

@@ -120,7 +120,7 @@ _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");
 /* --- Locks that threads wait for --- */
 
 /* Locks that threads wait for: futexes, as far as the C library's locks can be recognized in
- * memory, see lock.bpf.h; and kernel locks, see contention.bpf.h. */
+ * memory; and kernel locks; see lock.bpf.h. */
 enum kd_lock {
 	KD_LOCK_NO_OWNER, /* a condition variable, or a lock that does not store its holder */
 	KD_LOCK_MUTEX,

@@ -3,16 +3,15 @@
 #ifndef SCHED_BPF_H
 #define SCHED_BPF_H
 
-#include "contention.bpf.h"
 #include "descriptor.bpf.h"
-#include "exec.bpf.h"
 #include "followed.bpf.h"
 #include "interruption.bpf.h"
-#include "mover.bpf.h"
+#include "lock.bpf.h"
 #include "runqueue.bpf.h"
 #include "slow_call.bpf.h"
 #include "steal.bpf.h"
 #include "stop.bpf.h"
+#include "thread.bpf.h"
 #include "timer.bpf.h"
 #include "wait.bpf.h"
 #include "window.bpf.h"

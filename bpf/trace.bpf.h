@@ -1,12 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Shared by the records of slow system calls, long waits and running code. */
+/* Shared by the records of slow system calls, long waits and running code; and the latter. */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
 
-#include "blocker.bpf.h"
 #include "descriptor.bpf.h"
-#include "known.bpf.h"
+#include "stack.bpf.h"
+#include "thread.bpf.h"
 #include "window.bpf.h"
+
+/* --- What a long wait was for --- */
+
+/* The lock is noted when the thread goes to sleep (lock.bpf.h), the disk's request at wakeup. Both
+ * are combined at switch-in, when the wait turns out to be long. */
+
+static __always_inline void blocker_clear(struct kd_blocker *blocker)
+{
+	__builtin_memset(blocker, 0, sizeof(*blocker));
+}
+
+static __always_inline bool awaits_disk(u32 awaited)
+{
+	return awaited == KD_AWAITED_DISK || awaited == KD_AWAITED_PAGE;
+}
+
+/* A thread that waits for a disk is woken at t. Global, to be verified once. */
+TRACES_GLOBAL int blocker_wake(u32 slot, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	const struct kd_completion *last = request_at(t);
+
+	if (!wait)
+		return 0;
+	wait->request_ns = last ? last->ns : 0;
+	wait->request_disk = last ? last->disk : 0;
+	return 0;
+}
+
+/* Reads the current name of a target thread. */
+static __always_inline void holder_name(char comm[KD_COMM_LEN], const struct kd_thread *holder)
+{
+	if (holder->died)
+		__builtin_memcpy(comm, holder->comm, KD_COMM_LEN);
+	else
+		bpf_probe_read_kernel(comm, KD_COMM_LEN,
+				      (char *)holder->task +
+					      bpf_core_field_offset(struct task_struct, comm));
+}
+
+/* Lock of a thread's last sleep, if any. */
+static __always_inline void blocker_take_lock(struct kd_blocker *blocker,
+					      const struct kd_thread *thread)
+{
+	const struct kd_locked *locked = &thread->locked;
+	struct kd_thread *holder;
+
+	if (!locked->address)
+		return;
+	blocker->lock = locked->address;
+	blocker->lock_kind = locked->kind;
+	blocker->holder = locked->holder;
+	blocker->holder_tgid = locked->holder_tgid;
+	if (!locked->holder)
+		return;
+	holder = slot_thread(locked->slot);
+	if (locked->holder_tgid)
+		__builtin_memcpy(blocker->holder_comm, locked->holder_comm, KD_COMM_LEN);
+	else if (locked->slot && holder && holder->tid == locked->holder)
+		holder_name(blocker->holder_comm, holder);
+}
+
+/* Blocker of a thread's last sleep, which has ended. */
+static __always_inline void blocker_take(struct kd_blocker *blocker, const struct kd_thread *thread,
+					 const struct kd_wait *wait)
+{
+	blocker_take_lock(blocker, thread);
+	if (!awaits_disk(thread->awaited) || !wait->request_ns)
+		return;
+	blocker->request_ns = wait->request_ns;
+	if (bpf_core_type_exists(struct gendisk) && wait->request_disk)
+		bpf_probe_read_kernel_str(blocker->disk, KD_DISK_NAME,
+					  (char *)wait->request_disk +
+						  bpf_core_field_offset(struct gendisk, disk_name));
+}
+
+/* --- Records --- */
 
 /* Describes a descriptor. */
 TRACES_GLOBAL int trace_file(u32 key, s32 fd, u64 file)
@@ -134,6 +211,35 @@ static __always_inline void trace_user(struct kd_trace *trace, u32 key, const vo
 	} else {
 		trace->flags |= KD_TRACE_LIMITED;
 	}
+}
+
+/* --- Records of running code --- */
+
+/* Samples what runs on this CPU. */
+static __always_inline void sample_trace(void *ctx)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), t = clock_now();
+	u32 key = scratch_key(SCRATCH_INTERRUPT);
+	struct kd_trace *trace;
+	long bytes = 0;
+
+	if (!current_is_ours(pid_tgid) || !window_is_open())
+		return;
+	trace = trace_begin(key, KD_TRACE_SAMPLE, pid_tgid >> 32, (u32)pid_tgid, t, t);
+	if (!trace)
+		return;
+	bpf_get_current_comm(trace->comm, sizeof(trace->comm));
+	bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
+	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+	trace->state = bytes > 0 ? KD_KERNEL : KD_USER;
+	/* Not from the thread's record, which may not know of the call yet. */
+	trace->call = bytes > 0 ? regs_call(current_user_regs()) : KD_CALL_NONE;
+	if (trace->call < 0)
+		trace->call = KD_CALL_NONE;
+	else if (current_call_is_compat(NULL))
+		trace->call |= KD_CALL_COMPAT;
+	trace_user(trace, key, current_user_regs(), FOR_RECORD);
+	trace_send(key, false);
 }
 
 #endif

@@ -29,7 +29,7 @@ static uint64_t context_load(uint16_t offset, size_t size)
 	return offset == KD_NO_REGISTER ? 0 : load(context + offset, size);
 }
 
-/* As bpf/condition.bpf.h. */
+/* As bpf/trigger.bpf.h. */
 static bool term_holds(const struct kd_term *term)
 {
 	uint64_t value = context_load(term->base, term->loads ? 8 : term->size);
