@@ -212,7 +212,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 				awaited_add(ledger, record->before_awaited, record->first - from,
 					    0);
 		}
-		if (record->upto == to && !thread->died && is_blocked(record->last))
+		if (record->upto == window->end && is_blocked(record->last))
 			asleep_note(ledger, record->last_awaited,
 				    u64_sub(to, record->asleep_since));
 		/* A program that began before the edge may have added time beyond it. */

@@ -194,6 +194,9 @@ TEST(awaited)
 	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 2, END - START, 5000000 };
 	IS("blocked 1000000; socket 2 1000000 5000000+70",
 	   "the longest began before the window; the last one ended behind it");
+	thread.state = KD_DEAD;
+	thread.died = END + 300;
+	IS("blocked 1000000; socket 2 1000000 5000000+70", "and so did the thread");
 }
 
 TEST(life)
