@@ -14,8 +14,8 @@
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/model/losses.h"
+#include "cli/model/trigger_stats.h"
 #include "cli/model/verdict.h"
-#include "cli/model/worst.h"
 #include "run_newcomers.h"
 #include "run_sampling.h"
 

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "cli/model/descriptor.h"
+#include "cli/model/awaited.h"
 
 struct file_names;
 

@@ -9,8 +9,8 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
+#include "cli/model/interruption.h"
 #include "cli/model/ledger.h"
-#include "cli/model/tick.h"
 #include "cli/model/words.h"
 #include "collect_row.h"
 

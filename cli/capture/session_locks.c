@@ -16,7 +16,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/syscall_set.h"
-#include "cli/model/lock.h"
+#include "cli/model/awaited.h"
 #include "cli/model/rows.h"
 #include "cli/process/processes.h"
 #include "cli/stack/stacks.h"

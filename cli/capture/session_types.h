@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/model/deltas.h"
+#include "cli/model/trigger_stats.h"
 #include "probes/sites.h"
 
 struct bpf_map;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/model/thread_fields.h"
+#include "cli/model/field.h"
 #include "cli/model/words.h"
 #include "json_names.h"
 #include "json_parts.h"

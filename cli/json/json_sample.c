@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
+#include "cli/model/field.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
-#include "cli/model/thread_fields.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 #include "json.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/model/field.h"
 #include "cli/model/rows.h"
-#include "cli/model/thread_fields.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 #include "cli/text/text_words.h"

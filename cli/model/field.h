@@ -152,4 +152,11 @@ void fields_free(const struct field *fields, void *row);
 /* The distribution in a member, NULL if it has none. */
 struct distribution *field_times(const struct field *field, void *structure);
 
+/* --- Tables of threads --- */
+
+/* For merging threads, and for their JSON. Defined in thread_row.c. */
+extern const struct field thread_fields[];  /* of struct thread_row */
+extern const struct field culprit_fields[]; /* of struct culprit */
+extern const struct field io_fields[];      /* of struct io_row[KD_IO_KINDS] */
+
 #endif

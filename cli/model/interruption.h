@@ -110,4 +110,29 @@ void interruption_stolen(const struct kd_interruption *part, struct interruption
 /* Adds an interruption to a thread's sums; *sums NULL: allocates them. Returns 0 or -ENOMEM. */
 int interruption_count(struct interruption_sum **sums, const struct interruption *interruption);
 
+/* --- When ticks are due --- */
+
+/* Predicts when a CPU's tick is due. The period is known; the phase is learned: ticks of the
+ * local timer always come at the same phase, other timer interrupts at any. Times are ns. */
+
+/* A tick this far past its usual time is late. */
+#define TICK_LATE_NS 100000
+
+#define TICK_PHASES 8
+struct tick_phase {
+	uint64_t offset; /* in the period; running mean */
+	uint32_t seen;
+};
+
+/* One CPU. Starts zeroed. */
+struct tick {
+	struct tick_phase phases[TICK_PHASES];
+	uint32_t seen;
+};
+
+/* Notes a local timer interrupt at t. If the CPU could take a tick from before to t and one was
+ * due in between, returns how late that tick was: nothing in user mode holds it off. 0: on time,
+ * or unknown. before KD_NEVER: only notes t. */
+uint64_t tick_note(struct tick *tick, uint64_t period, uint64_t before, uint64_t t);
+
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Keys of fields, and words, are a promise to readers of JSON: they are added to, never changed.
  * man/kernel_delay.schema.json explains them. */
-#include "lists.h"
+#include "thread_row.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/base/array.h"
-#include "thread_fields.h"
+#include "field.h"
 
 #define UNIT "_ns"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of rows, such as the stops of a thread by other threads. A struct row_list and its
  * fields describe a list once. They drive lookup, merging, sorting and freeing, and also JSON,
- * text sections, metrics and conditions. See lists.h. */
+ * text sections, metrics and conditions. See thread_row.h. */
 #ifndef ROWS_H
 #define ROWS_H
 

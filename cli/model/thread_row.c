@@ -11,8 +11,8 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "field.h"
 #include "rows.h"
-#include "thread_fields.h"
 
 /* --- Field tables --- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trigger statistics of a run, for the reports. */
+/* Triggers of a run: how long its windows must be, which of them are kept, and statistics for the
+ * reports. */
 #ifndef TRIGGER_STATS_H
 #define TRIGGER_STATS_H
 
@@ -10,6 +11,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "distribution.h"
+#include "sample.h"
 
 /* A start and stop at least the delta apart that could not be recorded, because another window
  * was open at the start. */
@@ -73,5 +75,54 @@ unsigned int trigger_stats_seen(const struct trigger_stats *stats);
 uint64_t tally_looked_at(const struct kd_tally *tally, enum kd_role role);
 
 void trigger_stats_clear(struct trigger_stats *stats);
+
+/* --- Deltas --- */
+
+/* Shortest window to keep, by name of the thread that ends it (--trigger-delta). */
+#define DELTA_NAMES 64 /* bytes of a pattern, with its NUL */
+
+struct deltas {
+	uint64_t others; /* ns; for threads that match no pattern */
+	bool has_others; /* others was given */
+	size_t n;
+	struct {
+		char names[DELTA_NAMES]; /* a pattern (names.h); the first match counts */
+		uint64_t ns;
+	} named[KD_NAMED_DELTAS];
+};
+
+/* Error in a text, and its position. */
+struct deltas_error {
+	size_t at;       /* byte offset; the length of the text: at its end */
+	const char *why; /* a string constant */
+};
+
+/* Reads "1ms,pmd*:50us,revalidator*:20ms". Durations without a unit are ns; max is the longest.
+ * Returns 0, or -EINVAL with *error filled. */
+int deltas_parse(struct deltas *deltas, const char *text, uint64_t max, struct deltas_error *error);
+
+/* Delta of a thread's name. */
+uint64_t deltas_of(const struct deltas *deltas, const char *name);
+
+/* Smallest delta. */
+uint64_t deltas_least(const struct deltas *deltas);
+
+/* --- The longest of many samples (--trigger-worst) --- */
+
+struct worst {
+	struct sample *samples; /* longest first */
+	size_t n, capacity;
+};
+
+/* Allocates space for this many. Returns 0 or -ENOMEM. */
+int worst_init(struct worst *worst, size_t capacity);
+
+/* Takes over the sample if it is among the longest; else leaves it unchanged. */
+void worst_offer(struct worst *worst, struct sample *sample);
+
+/* Length a sample must exceed to be taken, ns; 0 while there is space. */
+uint64_t worst_bar(const struct worst *worst);
+
+void worst_clear(struct worst *worst);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verdict_claims.h"
+#include "verdict.h"
 
 #include <string.h>
 

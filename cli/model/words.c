@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "disk_limit.h"
+#include "culprit.h"
 
 #define LEDGER_ROW(state, key_, title_, of_, ...)                                                  \
 	[state] = { .key = (key_), .title = (title_), .of = (of_), __VA_ARGS__ },

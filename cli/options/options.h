@@ -11,8 +11,8 @@
 #include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/counter.h"
-#include "cli/model/deltas.h"
 #include "cli/model/traces.h"
+#include "cli/model/trigger_stats.h"
 #include "cli/output/outputs.h"
 
 #define FAIL_IF_MAX 16

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/model/excess.h"
 #include "cli/model/sample.h"
 #include "fail_if_condition.h"
 

@@ -9,7 +9,6 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
-#include "cli/model/excess.h"
 #include "cli/model/sample.h"
 
 /* --- Metrics of conditions: figures of threads and of samples --- */

@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "cli/model/culprit.h"
-#include "cli/model/disk_limit.h"
 
 /* Sets *path to the process's cgroup, from the hierarchy's root; or to its end, after "...", if
  * it does not fit. Returns false and "" if unknown. */

@@ -10,7 +10,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
-#include "cli/model/deltas.h"
+#include "cli/model/trigger_stats.h"
 #include "cli/options/options.h"
 #include "probes/resolve.h"
 #include "processes.h"

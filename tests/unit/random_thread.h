@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/model/field.h"
 #include "cli/model/rows.h"
-#include "cli/model/thread_fields.h"
 #include "random_values.h"
 
 static void random_fields(const struct field *fields, char *structure);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/model/worst.h"
+#include "cli/model/trigger_stats.h"
 #include "random.h"
 #include "tap.h"
 

@@ -6,7 +6,6 @@
 #include "bpf/kernel_delay.h"
 #include "cli/model/interruption.h"
 #include "cli/model/sample.h"
-#include "cli/model/tick.h"
 #include "random.h"
 #include "tap.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cli/base/syscall_set.h"
-#include "cli/model/lock.h"
+#include "cli/model/awaited.h"
+#include "cli/model/field.h"
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
-#include "cli/model/thread_fields.h"
 #include "random_thread.h"
 #include "say.h"
 #include "tap.h"

@@ -13,7 +13,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
-#include "cli/model/deltas.h"
+#include "cli/model/trigger_stats.h"
 #include "cli/output/terminal.h"
 #include "captured.h"
 #include "cases.h"

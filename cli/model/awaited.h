@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and sockets behind the descriptors that threads waited at. */
-#ifndef DESCRIPTOR_H
-#define DESCRIPTOR_H
+/* What threads waited for: descriptors, with the files and sockets behind them, and locks, with the
+ * functions that waited for one, and what its holder did meanwhile. */
+#ifndef AWAITED_H
+#define AWAITED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +10,9 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/stack/stack_copy.h"
+
+/* --- Descriptors --- */
 
 struct columns;
 
@@ -36,5 +40,18 @@ const char *descriptor_text(const struct descriptor *is, char text[static DESCRI
 
 /* Writes the description, escaped; "-" if unknown. */
 void descriptor_write(struct columns *columns, const struct descriptor *is);
+
+/* --- Locks --- */
+
+#define LOCK_CALLER_LEN 256
+
+/* Innermost functions of a stack, without those of the C library and the like that only pass the
+ * wait on: "mutex_take+0x1b < serve+0x58 [server]". Not escaped; "" without such functions or
+ * without a stack (NULL). */
+void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LEN]);
+
+/* Cuts the times down to a wait of ns. The holder went on after the wait; since it is unknown
+ * what that time was, the largest states lose it. */
+void activity_limit(struct kd_activity *activity, uint64_t ns);
 
 #endif
