@@ -12,7 +12,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
-#include "cli/capture/ipi_count.h"
+#include "cli/capture/cpus.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"

@@ -14,7 +14,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
-#include "cli/capture/recording_take.h"
+#include "cli/capture/collect.h"
 #include "cli/capture/session_locks.h"
 #include "cli/capture/session_processes.h"
 #include "cli/model/losses.h"

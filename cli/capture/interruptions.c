@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interruptions.h"
+#include "collect.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,8 +12,7 @@
 
 #include "cli/base/log.h"
 #include "cli/model/rows.h"
-#include "counter_events.h"
-#include "session_hash.h"
+#include "cpus.h"
 #include "session_memory.h"
 #include "session_parts.h"
 #include "session_windows.h"

@@ -10,7 +10,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
-#include "online_cpus.h"
+#include "cpus.h"
 #include "session_btf.h"
 #include "session_programs.h"
 #include "session_types.h"

@@ -112,4 +112,23 @@ uint64_t tracing_maps_lost(struct tracing *tracing);
 void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
 		   uint64_t stack, uint64_t mapped_at);
 
+/* --- Resident memory of the target's processes, at the edges of windows --- */
+
+/* Zeroed: nothing read. */
+struct memory_log {
+	struct memory_reading *all; /* at the last edge, by PID */
+	size_t n;
+};
+
+/* Reads the memory of all processes that have a thread; call it before a window opens. Returns 0
+ * or -ENOMEM. */
+int memory_begin(struct memory_log *log, const struct session *session);
+
+/* Completes the sample's process rows at a window's end; the processes may have ended. The next
+ * window begins with this reading. Returns 0 or -ENOMEM. */
+int memory_end(struct memory_log *log, const struct session *session, struct sample *sample);
+
+/* Drops readings that belong to no later window. */
+void memory_forget(struct memory_log *log);
+
 #endif

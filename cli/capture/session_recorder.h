@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rings of the flight recorder. Part of the session. */
+/* Rings of single events: of the flight recorder, and of interruptions. Part of the session. */
 #ifndef SESSION_RECORDER_H
 #define SESSION_RECORDER_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/kernel_delay.h"
-#include "recorder_rings.h"
+#include "cli/model/recording_make.h"
 
 /* Name of an ended thread, whose slot may belong to another one by now. */
 struct ended_name {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "tracer.h"
+#include "collect.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,10 +14,8 @@
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/capture/counter_events.h"
+#include "cli/capture/cpus.h"
 #include "cli/capture/file_names.h"
-#include "cli/capture/ipi_count.h"
-#include "cli/capture/online_cpus.h"
 #include "cli/capture/session_parts.h"
 #include "cli/model/counter.h"
 #include "tap.h"

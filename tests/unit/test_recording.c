@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/capture/recorder_rings.h"
 #include "cli/model/recording_make.h"
 #include "tap.h"
 
