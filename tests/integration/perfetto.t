@@ -373,7 +373,8 @@ def case_ended(test):
     themselves."""
     load = test.workload("churn", "40")
     folder = test.directory()
-    capture = test.capture(load.pid, "-s", "0", "-o", "text", "-o", f"perfetto:{folder}/pftrace")
+    capture = test.capture(load.pid, "-s", "0", "--buffer-page-count=4096", "-o", "text", "-o",
+                           f"perfetto:{folder}/pftrace")
     load.go()
     capture.interrupt(test, "status 0")
     trace = Trace((folder / "pftrace").read_bytes())
