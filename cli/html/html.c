@@ -14,8 +14,6 @@
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 #include "cli/text/text.h"
-#include "cli/text/text_summary.h"
-#include "cli/text/text_triggers.h"
 #include "html_part.h"
 
 /* --- Text streams --- */

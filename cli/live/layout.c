@@ -11,9 +11,6 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/text/text_parts.h"
-#include "cli/text/text_processes.h"
-#include "cli/text/text_screen.h"
-#include "cli/text/text_short.h"
 
 /* --- Lines cut at the edges of the screen --- */
 

@@ -16,7 +16,7 @@
 #include "cli/base/log.h"
 #include "cli/options/options_table.h"
 #include "cli/text/text.h"
-#include "cli/text/text_short.h"
+#include "cli/text/text_parts.h"
 #include "layout.h"
 #include "screen.h"
 #include "view.h"

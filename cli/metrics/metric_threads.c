@@ -11,7 +11,7 @@
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
-#include "cli/text/text_words.h"
+#include "cli/text/text_parts.h"
 #include "metric_processes.h"
 #include "metric_values.h"
 

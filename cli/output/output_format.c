@@ -7,10 +7,7 @@
 #include "cli/json/json.h"
 #include "cli/metrics/metric_text.h"
 #include "cli/perfetto/perfetto.h"
-#include "cli/text/folded.h"
 #include "cli/text/text.h"
-#include "cli/text/text_summary.h"
-#include "cli/text/text_triggers.h"
 
 static const struct output_format formats[] = {
 	{

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "folded.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>

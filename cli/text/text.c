@@ -10,9 +10,6 @@
 #include "cli/base/columns.h"
 #include "cli/model/sample.h"
 #include "text_parts.h"
-#include "text_processes.h"
-#include "text_screen.h"
-#include "text_short.h"
 
 /* --- Report --- */
 

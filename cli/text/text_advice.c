@@ -8,8 +8,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
-#include "text_screen.h"
-#include "text_words.h"
+#include "text_parts.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 

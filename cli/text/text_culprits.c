@@ -6,7 +6,6 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
-#include "text_words.h"
 
 #define NAME_WIDTH TEXT_NAME_WIDTH
 #define CLASS_WIDTH 10

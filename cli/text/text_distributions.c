@@ -7,7 +7,6 @@
 #include "cli/base/parse.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
-#include "text_words.h"
 
 #define SHARE_WIDTH 14
 #define LIMIT_WIDTH 17 /* enough for hours */

@@ -8,7 +8,6 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "text_parts.h"
-#include "text_words.h"
 
 /* The longest ones are listed. */
 #define LISTED 100

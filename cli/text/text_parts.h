@@ -10,6 +10,30 @@
 #include "cli/model/report_options.h"
 #include "cli/model/sample.h"
 #include "cli/model/traces.h"
+#include "cli/model/verdict.h"
+
+/* --- Words --- */
+
+#define TEXT_INDENT "                            " /* 28: below <RESOURCE SPECIFIC> */
+#define TEXT_NAME_WIDTH 20
+
+/* Name of a system call with its mode. Returns buffer. */
+#define TEXT_CALL 64
+const char *text_call(const struct sample *sample, uint32_t call, char buffer[static TEXT_CALL]);
+
+/* Adds the call in a column of TEXT_NAME_WIDTH, cut to fit the mode, and its number in a column
+ * of 6. */
+void text_call_columns(struct columns *columns, const struct sample *sample, uint32_t call);
+
+/* Adds a thread's name in a column of 16; without a name, a stand-in for tid. tid 0: several
+ * threads. */
+void text_thread_name(struct columns *columns, const struct sample *sample,
+		      const char name[static KD_COMM_LEN], pid_t tid);
+
+/* Formats a bitmap of CPUs: "0-1,3", "1024+" for those beyond it, "-" for none. What does not
+ * fit becomes "...". */
+#define TEXT_CPUS (5 * KD_CPU_WORDS * 64 + 8) /* everything fits */
+void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS], bool beyond);
 
 /* The sample being written. */
 struct text {
@@ -137,5 +161,77 @@ void text_upcalls(struct columns *columns, const struct sample *sample);
 /* Writes warnings and notes, one line each. A "# WARNING" line appears exactly if sample_lost()
  * is not 0. */
 void text_footer(struct text *text);
+
+/* --- First screen --- */
+
+/* First screen of a report: what kept the process from running, and who did. At most
+ * SCREEN_LINES lines of SCREEN_WIDTH columns, for any names and figures. */
+
+/* Writes the screen. order: the n threads of the verdict as listed; several processes are listed
+ * instead. Returns 0 or -ENOMEM. */
+int text_screen(struct text *text, const struct verdict_thread *const *order, size_t n);
+
+/* Writes the upper part if window and verdict fit in so many lines, then as many states and
+ * causes as fit. */
+void text_screen_top(struct text *text, size_t lines);
+
+/* Adds a thread's figures, below this header. */
+#define TEXT_SCREEN_THREADS "    TID THREAD             KEPT OF BUSY"
+void text_screen_thread(struct columns *columns, const struct verdict_thread *thread);
+
+/* Sentences of a screen: VERDICT, and as its last lines the advice on what comes first, on the
+ * largest other culprit (text_has_second()), and on moved threads. text_verdict() returns its
+ * lines, VERDICT_LINES at most. */
+#define VERDICT_LINES 4
+unsigned int text_verdict(struct text *text);
+void text_advice(struct text *text);
+bool text_has_second(const struct verdict *verdict);
+
+/* Writes the verdict's sentences, one per line of any length, for all blamed culprits. */
+void text_sentences(struct text *text);
+
+/* Culprit, escaped: "backup-agent[812]"; "" if unknown. Several culprits: "16 threads (worker)",
+ * "" if not threads. */
+#define WHO_LEN 128
+const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row);
+
+/* --- Threads of a report without all sections of all threads --- */
+
+/* Writes the first screen. Unless only that is asked for, adds sections of the first threads in
+ * the requested order, and a line for each other. Returns 0 or -ENOMEM. */
+int text_short(struct text *text, const struct report_options *options);
+
+/* Matching threads of the verdict in the requested order, *n of them. The caller frees the
+ * array. NULL: no memory. */
+const struct verdict_thread **text_threads_order(const struct sample *sample,
+						 const struct report_options *options, size_t *n);
+
+/* Adds the three longest states of a thread, with their shares of its life. */
+void text_thread_states(struct columns *columns, const struct ledger *ledger);
+
+/* --- Processes, if the target has more than one --- */
+
+/* First screen: lines of the processes kept from running longest. Returns 0 or -ENOMEM. */
+int text_screen_processes(struct text *text);
+
+/* Section with sums per process: the first top ones, and the rest in one line; nothing for a
+ * single process. Returns as above. */
+int text_processes(struct text *text, size_t top);
+
+/* Adds the line above the threads of a process. */
+void text_process_heading(struct text *text, const struct thread_row *thread);
+
+/* Adds a thread's process: ", of 812 postgres: alice db SELECT"; nothing for a single process. */
+void text_process_of(struct text *text, const struct thread_row *thread);
+
+/* Adds "812 postgres: alice db SELECT"; no title if the sample lacks this PID. */
+void text_process(struct columns *columns, const struct sample *sample, pid_t pid, uint64_t at);
+
+/* Common name of all processes, escaped: "container db", "postgres", "postgres and others". */
+#define PROCESSES_LEN 48
+void text_processes_name(char name[static PROCESSES_LEN], const struct sample *sample);
+
+/* Adds a line with the container of a single process, if known. */
+void text_target_labels(struct columns *columns, const struct capture *capture);
 
 #endif

@@ -11,7 +11,6 @@
 #include "cli/model/critical_path.h"
 #include "cli/model/words.h"
 #include "text_parts.h"
-#include "text_screen.h"
 
 #define LINES_MOST 12
 #define ROWS_MOST (LINES_MOST - 3) /* without headers and the line of the others */

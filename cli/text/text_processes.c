@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "text_processes.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/model/verdict.h"
-#include "text_words.h"
+#include "text_parts.h"
 
 #define TITLE_SCREEN 45 /* columns of a title on the first screen, */
 #define TITLE_SHORT 60  /* in lines of short reports, */

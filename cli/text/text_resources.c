@@ -7,7 +7,6 @@
 #include "cli/base/clock.h"
 #include "cli/model/resource.h"
 #include "text_parts.h"
-#include "text_words.h"
 
 /* --- I/O of threads, and resources of processes --- */
 

@@ -8,7 +8,6 @@
 #include "cli/base/parse.h"
 #include "cli/model/rows.h"
 #include "text_parts.h"
-#include "text_words.h"
 
 void text_section(struct text *text, const char *title, const char *header)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "text_screen.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +9,7 @@
 #include "cli/base/parse.h"
 #include "cli/model/losses.h"
 #include "cli/model/words.h"
-#include "text_processes.h"
-#include "text_words.h"
+#include "text_parts.h"
 
 /* Lines of tables without headers. With headers, verdict, window and advice they are
  * SCREEN_LINES at most. */

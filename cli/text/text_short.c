@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "text_short.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +11,7 @@
 #include "cli/base/parse.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
-#include "text_processes.h"
-#include "text_screen.h"
-#include "text_words.h"
+#include "text_parts.h"
 
 /* --- Order --- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "text_summary.h"
+#include "text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,6 +11,7 @@
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
 #include "cli/base/names.h"
+#include "cli/model/comparison.h"
 #include "cli/model/summary.h"
 
 /* --- Statistics over samples --- */

@@ -8,7 +8,6 @@
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/words.h"
-#include "text_words.h"
 
 #define INDENT TEXT_INDENT
 #define NAME_WIDTH TEXT_NAME_WIDTH

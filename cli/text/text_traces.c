@@ -12,8 +12,6 @@
 #include "cli/base/parse.h"
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
-#include "text_processes.h"
-#include "text_words.h"
 
 /* --- Stacks --- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "text_triggers.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

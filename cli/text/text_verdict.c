@@ -9,8 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
-#include "text_screen.h"
-#include "text_words.h"
+#include "text_parts.h"
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text_words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "cli/json/replay.h"
 #include "cli/output/baseline.h"
 #include "cli/output/fail_if.h"
-#include "cli/text/text_summary.h"
+#include "cli/text/text.h"
 #include "input.h"
 
 #define MEMORY_MAX (1 << 26)

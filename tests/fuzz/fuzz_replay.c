@@ -9,14 +9,11 @@
 #include "cli/html/html.h"
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
-#include "cli/metrics/metrics.h"
 #include "cli/metrics/metric_text.h"
+#include "cli/metrics/metrics.h"
 #include "cli/model/summary.h"
 #include "cli/perfetto/perfetto.h"
-#include "cli/text/folded.h"
 #include "cli/text/text.h"
-#include "cli/text/text_summary.h"
-#include "cli/text/text_triggers.h"
 #include "input.h"
 
 #define MEMORY_MAX (1 << 26)

@@ -10,7 +10,6 @@
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
 #include "cli/text/text.h"
-#include "cli/text/text_triggers.h"
 #include "golden.h"
 #include "judged.h"
 #include "tap.h"

@@ -9,7 +9,6 @@
 #include "cli/live/layout.h"
 #include "cli/live/view.h"
 #include "cli/text/text_parts.h"
-#include "cli/text/text_short.h"
 #include "cases.h"
 #include "golden.h"
 #include "say.h"

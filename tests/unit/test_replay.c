@@ -10,7 +10,7 @@
 
 #include "cli/json/json_writer.h"
 #include "cli/perfetto/perfetto.h"
-#include "cli/text/folded.h"
+#include "cli/text/text.h"
 #include "captured.h"
 #include "everything.h"
 #include "metrics_report.h"

@@ -7,8 +7,8 @@
 #include "cli/base/escape.h"
 #include "cli/model/resource.h"
 #include "cli/model/summary.h"
-#include "cli/text/text_screen.h"
-#include "cli/text/text_summary.h"
+#include "cli/text/text.h"
+#include "cli/text/text_parts.h"
 #include "path_recording.h"
 #include "verdict_sample.h"
 

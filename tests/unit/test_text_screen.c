@@ -4,7 +4,7 @@
 #include "report.h"
 
 #include "cli/base/escape.h"
-#include "cli/text/text_screen.h"
+#include "cli/text/text_parts.h"
 #include "verdict_sample.h"
 
 /* The title is one of the lines. */

@@ -8,7 +8,7 @@
 
 #include "cli/model/fold.h"
 #include "cli/model/losses.h"
-#include "cli/text/folded.h"
+#include "cli/text/text.h"
 #include "traces_sample.h"
 
 static void is_finished_golden(struct sample *sample, const char *name, const char *const *parts)
