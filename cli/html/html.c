@@ -9,7 +9,6 @@
 #include <zlib.h>
 
 #include "cli/json/json.h"
-#include "cli/json/json_names.h"
 #include "cli/json/json_writer.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"

@@ -9,7 +9,6 @@
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
-#include "json_parts.h"
 
 #define CPUS (KD_CPU_WORDS * 64U)
 

@@ -7,8 +7,8 @@
 
 #include "cli/model/field.h"
 #include "cli/model/words.h"
-#include "json_names.h"
-#include "json_parts.h"
+#include "json.h"
+#include "json_fields.h"
 
 /* --- Rows of a recording as columns of JSON --- */
 

@@ -15,8 +15,6 @@
 #include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
-#include "json_names.h"
-#include "json_parts.h"
 
 /* --- RFC 3339 times, in UTC --- */
 

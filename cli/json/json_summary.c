@@ -4,7 +4,6 @@
 #include "cli/model/comparison.h"
 #include "cli/model/summary.h"
 #include "json.h"
-#include "json_names.h"
 #include "json_writer.h"
 
 /* --- Statistics --- */

@@ -6,9 +6,8 @@
 
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
+#include "json.h"
 #include "json_fields.h"
-#include "json_names.h"
-#include "json_parts.h"
 
 const char *const json_trace_keys[TRACE_KINDS] = {
 	[TRACE_CALL] = "syscalls",

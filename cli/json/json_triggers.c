@@ -6,8 +6,6 @@
 #include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
-#include "json_names.h"
-#include "json_parts.h"
 
 /* Keys are a promise: they are added to, never changed. */
 

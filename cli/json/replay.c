@@ -11,8 +11,8 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/model/verdict.h"
-#include "json_names.h"
-#include "json_parts.h"
+#include "json.h"
+#include "json_fields.h"
 #include "json_recorded.h"
 #include "replay_reader.h"
 

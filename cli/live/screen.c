@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
-#include "screen.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -20,7 +19,6 @@
 
 #include "cli/base/log.h"
 #include "cli/text/text_parts.h"
-#include "layout.h"
 #include "view.h"
 
 #include <term.h> /* last, because its macros would clash */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "cli/base/exit_status.h"
 #include "cli/model/report_options.h"
 #include "cli/model/sample.h"
 #include "cli/model/verdict.h"
@@ -142,5 +143,65 @@ void keys_follow(struct view *view, const struct shown *shown);
 
 /* Help on keys, line by line; NULL after the last one. */
 const char *keys_help(size_t line);
+
+/* --- Lines of the window --- */
+
+/* The live view as lines of text. Pure: draws words and figures of the text report. */
+
+/* Begins reverse video; TEXT_PLAIN ends it. */
+#define LAYOUT_REVERSE "\033[7m"
+
+/* Writes view->lines lines of at most view->columns columns. They are escaped: the only control
+ * sequences are TEXT_BOLD, LAYOUT_REVERSE and TEXT_PLAIN. Updates what depends on the size in
+ * the view. Returns 0 or a negative errno. */
+int layout_write(struct view *view, const struct shown *shown, FILE *out);
+
+/* --- Lines cut at the edges of the screen --- */
+
+/* Pure. */
+
+/* Writes the columns from skip on of escaped text, width of them at most. Escape sequences
+ * (TEXT_BOLD and the like) take no columns and are always kept. ascii: replaces other characters
+ * by question marks. Returns the columns written. */
+size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool ascii, FILE *out);
+
+/* --- The terminal --- */
+
+/* Terminal of the live view. Only this uses ncurses. */
+
+struct screen;
+
+/* Checks that standard input and output are a suitable terminal. Returns 0, or an exit status
+ * after printing what is missing. */
+exit_status screen_check(void);
+
+/* Takes the terminal until screen_close(). Installs no signal handlers. Returns 0, or an exit
+ * status after printing what failed. */
+exit_status screen_open(struct screen **screen);
+
+/* Restores the terminal; may be called repeatedly, even if the terminal is gone. */
+void screen_restore(struct screen *screen);
+
+/* Takes the terminal again, after others may have used it. */
+void screen_resume(struct screen *screen);
+
+/* Current size of the terminal. */
+void screen_size(struct screen *screen, size_t *lines, size_t *columns);
+
+/* True if it only shows ASCII characters. */
+bool screen_is_ascii(const struct screen *screen);
+
+/* Draws lines from layout_write(). all: redraws unchanged ones too. Skips drawing while the
+ * terminal is blocked. Returns true if they were drawn. */
+bool screen_draw(struct screen *screen, const char *text, bool all);
+
+/* Checks for pressed keys. False: the terminal is gone. */
+bool screen_look(struct screen *screen);
+
+/* Next pressed key, as in view.h. False: none. */
+bool screen_key(struct screen *screen, uint32_t *key);
+
+/* NULL is allowed. */
+void screen_close(struct screen *screen);
 
 #endif

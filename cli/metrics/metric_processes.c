@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metric_processes.h"
+#include "metric_values.h"
 #include "cli/model/resource.h"
 
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #include "cli/model/summary.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
-#include "metric_processes.h"
 #include "metric_values.h"
 
 /* --- One sample --- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metric_text.h"
+#include "metrics.h"
 
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
 #include "cli/text/text_parts.h"
-#include "metric_processes.h"
 #include "metric_values.h"
 
 #define THREAD_LABELS (96 + METRIC_PROCESS_LABELS)

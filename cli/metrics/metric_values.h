@@ -10,9 +10,33 @@
 #include <time.h>
 
 #include "cli/model/distribution.h"
+#include "cli/model/verdict.h"
 #include "metric_family.h"
-#include "metric_labels.h"
 #include "metrics.h"
+
+/* --- Labels --- */
+
+/* Labels of a series in both text formats: a="b",c="d". */
+
+#define METRIC_LABELS_LEN 4096
+
+struct metric_labels {
+	size_t length;
+	bool with_tid; /* of a single thread */
+	char text[METRIC_LABELS_LEN];
+};
+
+/* Adds a label with a constant value: letters, digits, blanks, brackets. */
+void metric_labels_add(struct metric_labels *labels, const char *name, const char *value);
+
+/* Adds a label with any bytes as value, up to length (512 at most) or a NUL. Backslash, quote
+ * and line feed are escaped. Each byte that escape_text() would show as \r or \xNN becomes
+ * U+FFFD: invalid UTF-8, which readers refuse, and bytes that could affect a terminal or a
+ * reader's lines. mark: a constant suffix. */
+void metric_labels_foreign(struct metric_labels *labels, const char *name, const char *value,
+			   size_t length, const char *mark);
+
+void metric_labels_number(struct metric_labels *labels, const char *name, unsigned long value);
 
 struct metric_row {
 	struct metric_row *parent; /* row of its thread; NULL: is one itself, or has none */
@@ -79,5 +103,32 @@ uint64_t metric_row_value(const struct metrics *metrics, const struct metric_row
 
 /* Adds the metrics of threads. Failures are noted in metrics. */
 void metric_take_threads(struct metrics *metrics, const struct sample *sample);
+
+/* --- Processes --- */
+
+/* Metrics of processes, for targets with more than one. */
+
+/* True if the target may have several processes: thread series then have process labels. */
+bool metric_is_multiprocess(const struct sample *sample);
+
+/* Most bytes of a process's labels: name, container and pod, each byte of which may become 3,
+ * and a PID. */
+#define METRIC_PROCESS_LABEL 64
+#define METRIC_PROCESS_LABELS                                                                      \
+	(sizeof(",process=\"\",container=\"\",pod=\"\",pid=\"2147483647\"") + 3 * KD_COMM_LEN +    \
+	 2 * 3 * METRIC_PROCESS_LABEL)
+
+/* Adds process, and container, pod and PID where present. process NULL: unknown. */
+void metric_process_labels(struct metric_labels *labels, const struct process_row *process,
+			   bool with_pid);
+
+/* Adds the labels of a single target process: only its container's. */
+void metric_target_labels(struct metric_labels *labels, const struct capture *capture);
+
+/* Adds the metrics of processes. Failures are noted in metrics. */
+void metric_take_processes(struct metrics *metrics, const struct sample *sample);
+
+/* Adds their resources; nothing if unknown. */
+void metric_take_usages(struct metrics *metrics, const struct sample *sample);
 
 #endif

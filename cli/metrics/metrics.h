@@ -48,4 +48,14 @@ size_t metrics_series(const struct metrics *metrics);
  * indented help line each. Returns 0 or a negative errno. */
 int metrics_list(FILE *out);
 
+/* --- Text --- */
+
+/* OpenMetrics 1.0, application/openmetrics-text, which Prometheus prefers. Writes all values so
+ * far and flushes. Returns 0 or a negative errno. */
+int metrics_write_openmetrics(const struct metrics *metrics, FILE *out);
+
+/* Older text format, text/plain; version=0.0.4, which node_exporter's textfile collector reads.
+ * Has no infos, which become gauges, and no units. */
+int metrics_write_prometheus(const struct metrics *metrics, FILE *out);
+
 #endif

@@ -13,7 +13,6 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "options_read.h"
-#include "options_rules.h"
 #include "options_table.h"
 
 /* --- Options files, one option per line: @FILE --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "options_rules.h"
+#include "options_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -20,11 +20,9 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/metrics/metric_text.h"
 #include "cli/metrics/metrics.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
-#include "exporter_host.h"
 #include "exporter_server.h"
 
 /* --- Listening socket --- */

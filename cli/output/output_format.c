@@ -5,7 +5,7 @@
 
 #include "cli/html/html.h"
 #include "cli/json/json.h"
-#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metrics.h"
 #include "cli/perfetto/perfetto.h"
 #include "cli/text/text.h"
 

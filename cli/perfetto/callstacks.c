@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "callstacks.h"
+#include "timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>

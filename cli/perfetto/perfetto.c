@@ -8,14 +8,12 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
-#include "cli/model/recording.h"
 #include "cli/model/losses.h"
+#include "cli/model/recording.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
-#include "callstacks.h"
 #include "perfetto_fields.h"
 #include "pftrace.h"
-#include "slices.h"
 #include "timeline.h"
 
 /* --- CPUs of a recording: what ran there, and interrupts --- */

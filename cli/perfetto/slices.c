@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slices.h"
+#include "timeline.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "cli/html/html.h"
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
-#include "cli/metrics/metric_text.h"
 #include "cli/metrics/metrics.h"
 #include "cli/model/summary.h"
 #include "cli/perfetto/perfetto.h"

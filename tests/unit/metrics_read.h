@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metrics.h"
 #include "golden.h"
 #include "judged.h"
 #include "tap.h"

@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 #include "cli/metrics/metrics.h"
-#include "cli/metrics/metric_text.h"
-#include "cli/output/exporter_host.h"
+#include "cli/output/exporter_server.h"
 #include "cases.h"
 #include "golden.h"
 #include "judged.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "cli/base/escape.h"
-#include "cli/live/layout.h"
 #include "cli/live/view.h"
 #include "cli/text/text_parts.h"
 #include "cases.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/metrics/metric_text.h"
 #include "cli/model/fold.h"
 #include "cli/model/losses.h"
 #include "cli/model/rows.h"

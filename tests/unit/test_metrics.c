@@ -9,7 +9,7 @@
 
 #include "cli/base/escape.h"
 #include "cli/metrics/metric_family.h"
-#include "cli/metrics/metric_labels.h"
+#include "cli/metrics/metric_values.h"
 #include "everything.h"
 #include "golden.h"
 #include "judged.h"
