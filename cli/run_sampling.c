@@ -14,6 +14,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
+#include "cli/base/wall_clock.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/session_locks.h"
 #include "cli/capture/session_processes.h"

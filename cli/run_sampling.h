@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "cli/base/exit_status.h"
-#include "cli/base/schedule.h"
 #include "cli/base/signals.h"
+#include "cli/base/wall_clock.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/overhead.h"

@@ -11,6 +11,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/wall_clock.h"
 #include "cli/capture/overhead.h"
 #include "cli/capture/session_triggers.h"
 #include "cli/model/losses.h"

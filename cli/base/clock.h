@@ -69,18 +69,4 @@ static inline void clock_wait_until(uint64_t when)
 		;
 }
 
-/* --- Wall clock times in reports --- */
-
-#define TIMESTAMP_LEN 96
-
-/* Writes local time (TZ) with microseconds, and UTC: "2026-11-20T23:54:33.980769 (23:54:33
- * UTC)". A time beyond any calendar is written as seconds. */
-void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *when);
-
-/* Parse a leading date, 2026-11-21, or time of day, 15:04:05 or 15:04:05.25, into members of
- * *tm, and the fraction into *ns. Advance *text, or return false without one. The day is not
- * checked against the month. */
-bool timestamp_date(const char **text, struct tm *tm);
-bool timestamp_clock(const char **text, struct tm *tm, long *ns);
-
 #endif

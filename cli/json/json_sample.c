@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/wall_clock.h"
 #include "cli/model/field.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State of the live view, which layout.h draws; keys that change it; and the bars of past
- * windows. Pure. */
+/* State of the live view; keys that change it; the bars of past windows; and what draws all that:
+ * lines of the window, and the terminal. */
 #ifndef VIEW_H
 #define VIEW_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples as metrics: families of time series, listed once (metrics.c), accumulated over the
- * samples of a run. metric_text.h writes them. */
+ * samples of a run. metric_text.c writes them. */
 #ifndef METRICS_H
 #define METRICS_H
 

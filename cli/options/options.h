@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/schedule.h"
 #include "cli/base/syscall_set.h"
+#include "cli/base/wall_clock.h"
 #include "cli/model/counter.h"
 #include "cli/model/traces.h"
 #include "cli/model/trigger_stats.h"

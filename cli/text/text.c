@@ -8,6 +8,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
+#include "cli/base/wall_clock.h"
 #include "cli/model/sample.h"
 #include "text_parts.h"
 

@@ -9,6 +9,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
+#include "cli/base/wall_clock.h"
 #include "cli/model/distribution.h"
 #include "cli/model/words.h"
 #include "text_parts.h"

@@ -1,13 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When to begin: at a wall clock time, or at multiples of a period, which are the same on all
- * machines with synchronized clocks. */
-#ifndef SCHEDULE_H
-#define SCHEDULE_H
+/* Wall clock times: in reports, and when to begin. */
+#ifndef WALL_CLOCK_H
+#define WALL_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
-/* Zeroed: at once. */
+/* --- In reports --- */
+
+#define TIMESTAMP_LEN 96
+
+/* Writes local time (TZ) with microseconds, and UTC: "2026-11-20T23:54:33.980769 (23:54:33
+ * UTC)". A time beyond any calendar is written as seconds. */
+void timestamp_format(char text[static TIMESTAMP_LEN], const struct timespec *when);
+
+/* Parse a leading date, 2026-11-21, or time of day, 15:04:05 or 15:04:05.25, into members of
+ * *tm, and the fraction into *ns. Advance *text, or return false without one. The day is not
+ * checked against the month. */
+bool timestamp_date(const char **text, struct tm *tm);
+bool timestamp_clock(const char **text, struct tm *tm, long *ns);
+
+/* --- When to begin --- */
+
+/* At a wall clock time, or at multiples of a period, which are the same on all machines with
+ * synchronized clocks. Zeroed: at once. */
 struct schedule {
 	uint64_t ns;   /* since 1970; or the period */
 	bool periodic; /* at each multiple since 1970 */
