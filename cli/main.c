@@ -19,7 +19,6 @@
 #include "cli/output/fail_if.h"
 #include "cli/process/command.h"
 #include "cli/process/group.h"
-#include "cli/process/kernelfs.h"
 #include "cli/process/preflight.h"
 #include "cli/process/processes.h"
 #include "cli/process/target.h"

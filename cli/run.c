@@ -22,7 +22,7 @@
 #include "cli/options/options_table.h"
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
-#include "cli/process/kernelfs.h"
+#include "cli/process/preflight.h"
 #include "cli/process/processes.h"
 #include "cli/sandbox/confine.h"
 #include "cli/stack/stacks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_newcomers.h"
+#include "run_sampling.h"
 
 #include <errno.h>
 #include <stdlib.h>

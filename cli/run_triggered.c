@@ -17,7 +17,6 @@
 #include "cli/model/losses.h"
 #include "cli/model/trigger_stats.h"
 #include "cli/model/verdict.h"
-#include "run_newcomers.h"
 #include "run_sampling.h"
 
 #define NEVER UINT64_MAX

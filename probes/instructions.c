@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "instructions.h"
+#include "return_sites.h"
 
 #include <capstone/capstone.h>
 #include <dlfcn.h>

@@ -16,7 +16,6 @@
 #include "probes/elf/functions.h"
 #include "probes/elf/objects.h"
 #include "probes/elf/usdt.h"
-#include "instructions.h"
 #include "kernel.h"
 #include "reader.h"
 #include "return_sites.h"

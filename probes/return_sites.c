@@ -12,7 +12,6 @@
 #include "cli/sandbox/helper.h"
 #include "probes/elf/cfi.h"
 #include "probes/elf/symbols.h"
-#include "instructions.h"
 
 /* --- Return instructions of a function, and whether they are all of its exits --- */
 

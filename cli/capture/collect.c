@@ -13,7 +13,6 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/model/ledger.h"
-#include "cli/model/fold.h"
 #include "cli/model/sample.h"
 #include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"

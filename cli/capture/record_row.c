@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "record_row.h"
+#include "collect_row.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/process/kernelfs.h"
+#include "cli/process/preflight.h"
 #include "file_names.h"
 #include "session_memory.h"
 #include "session_parts.h"

@@ -19,7 +19,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/array.h"
 #include "cli/base/log.h"
-#include "cli/process/kernelfs.h"
+#include "cli/process/preflight.h"
 #include "kernel_delay.skel.h"
 #include "kernel_delay_traces.skel.h"
 

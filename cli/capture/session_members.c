@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_members.h"
+#include "session_processes.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -12,7 +12,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "cli/process/kernelfs.h"
+#include "cli/process/preflight.h"
 #include "session_btf.h"
 #include "kernel_delay.skel.h"
 

@@ -13,8 +13,8 @@
 #include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
+#include "collect_row.h"
 #include "file_names.h"
-#include "record_row.h"
 
 /* Most records kept until their window is read. */
 #define PENDING_MAX 500000

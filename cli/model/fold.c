@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fold.h"
+#include "sample.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/output/output_path.h"
+#include "cli/output/output_file.h"
 #include "options_read.h"
 
 /* --- Which options make sense in a run --- */

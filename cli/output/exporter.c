@@ -23,7 +23,6 @@
 #include "cli/metrics/metrics.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
-#include "exporter_server.h"
 
 /* --- Listening socket --- */
 

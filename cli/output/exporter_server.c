@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "exporter_server.h"
+#include "exporter.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cli/base/parse.h"
-#include "output_path.h"
 
 #define OLD ".old"
 

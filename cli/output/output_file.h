@@ -4,16 +4,48 @@
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
+
+/* --- Where it is: paths that are safe to write to as root --- */
+
+/* An open directory (O_PATH), and a name in it. */
+struct output_entry {
+	int directory; /* closed by the caller; -1: none */
+	bool shared;   /* others can write to the directory */
+	char name[NAME_MAX + 1];
+};
+
+/* True if users other than root and this program's can change the directory: by its mode, or as
+ * its owner. */
+bool output_path_is_shared(const struct stat *directory);
+
+/* Finds the directory and name of a path without creating anything. Follows symbolic links, the
+ * last name included (unless keep_last), but not in shared directories: the link's owner would
+ * choose what gets overwritten. The name need not exist. Returns 0, or a negative errno: -ELOOP
+ * for such a link. */
+int output_path_find(const char *path, bool keep_last, struct output_entry *entry);
+
+/* True if the last name of the path has %n or %t. */
+bool output_path_varies(const char *path);
+
+/* Expands the % sequences in the last name of a path: %n to the number, %t to the time in UTC
+ * (20261121T154400Z), %p to this process's PID, %% to %. Others stay. Returns 0 or
+ * -ENAMETOOLONG. */
+int output_path_expand(char out[static PATH_MAX], const char *path, uint64_t number,
+		       const struct timespec *when);
+
+/* --- Records --- */
 
 struct output_file;
 
 struct output_file_config {
-	const char *path; /* with % sequences, see output_path.h; NULL: standard output */
+	const char *path; /* with % sequences, see output_path_expand(); NULL: standard output */
 	bool gather;      /* append records of the same name; else replace */
 	mode_t mode;      /* of new files */
 	uint64_t limit;   /* bytes for all files of this run; 0: no limit */

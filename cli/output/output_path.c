@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "output_path.h"
+#include "output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,6 @@
 #include "baseline.h"
 #include "exporter.h"
 #include "output_file.h"
-#include "output_path.h"
 
 /* Destination of the text if a command owns standard output. */
 static const char TO_ERRORS[] = "/dev/stderr";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "kernelfs.h"
+#include "preflight.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client.h"
+#include "protocol.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "function_table.h"
+#include "resolver.h"
 
 #include <errno.h>
 #include <stdlib.h>

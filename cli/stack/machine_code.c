@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "machine_code.h"
+#include "unwind.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "mapped.h"
+#include "stack_processes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,6 @@
 #include "probes/elf/elf_file.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/go_table.h"
-#include "function_table.h"
 
 /* --- Mappings over time --- */
 

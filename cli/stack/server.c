@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server.h"
+#include "protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,10 +19,8 @@
 #include "cli/sandbox/confine.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
-#include "client.h"
 #include "opener.h"
 #include "protocol.h"
-#include "server.h"
 #include "stack_processes.h"
 
 /* --- Resolver process --- */

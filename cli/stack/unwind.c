@@ -15,7 +15,6 @@
 
 #include "probes/elf/cfi.h"
 #include "probes/elf/go_table.h"
-#include "machine_code.h"
 
 #if defined(__x86_64__)
 #define REG_RETURN UNW_X86_64_RIP

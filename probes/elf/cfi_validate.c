@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cfi_validate.h"
+#include "cfi.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "cli/json/json.h"
-#include "cli/model/fold.h"
 #include "cli/model/sample.h"
 #include "cli/text/text.h"
 #include "tests/unit/judged.h"

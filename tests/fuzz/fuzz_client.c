@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/client.h"
 #include "cli/stack/opener.h"
+#include "cli/stack/protocol.h"
 #include "input.h"
 
 #define COPIES 4

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cli/stack/function_table.h"
+#include "cli/stack/resolver.h"
 #include "probes/elf/functions.h"
 #include "probes/elf/symbols.h"
 #include "probes/elf/usdt.h"

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 
 #include "cli/output/exporter.h"
-#include "cli/output/exporter_server.h"
 #include "cli/sandbox/helper.h"
 #include "input.h"
 

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "cli/stack/server.h"
+#include "cli/stack/protocol.h"
 #include "input.h"
 
 #define FILES 2

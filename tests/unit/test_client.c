@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/client.h"
+#include "cli/stack/protocol.h"
 #include "tap.h"
 
 #define PATIENCE_NS (100 * NSEC_PER_MSEC) /* from when there is something to be answered */

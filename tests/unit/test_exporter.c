@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "cli/metrics/metrics.h"
-#include "cli/output/exporter_server.h"
 #include "cases.h"
 #include "golden.h"
 #include "judged.h"

@@ -6,7 +6,6 @@
 #include <zlib.h>
 
 #include "cli/html/html.h"
-#include "cli/html/html_part.h"
 #include "golden.h"
 #include "judged.h"
 #include "path_recording.h"

@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 
 #include "cli/base/clock.h"
-#include "cli/stack/mapped.h"
 #include "cli/stack/opener.h"
+#include "cli/stack/stack_processes.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"

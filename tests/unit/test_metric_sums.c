@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/model/fold.h"
 #include "cli/model/losses.h"
 #include "cli/model/rows.h"
+#include "cli/model/sample.h"
 #include "everything.h"
 #include "golden.h"
 #include "metrics_read.h"

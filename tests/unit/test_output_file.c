@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/output/output_path.h"
 #include "cases.h"
 
 static char folder[] = "/tmp/kdunit-XXXXXX";

@@ -2,7 +2,7 @@
 /* Processes of a sample: their order, folding of those that have ended, sums of their threads. */
 #include <stdlib.h>
 
-#include "cli/model/fold.h"
+#include "cli/model/sample.h"
 #include "cli/model/verdict.h"
 #include "tap.h"
 #include "verdict_sample.h"

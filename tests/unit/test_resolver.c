@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/stack/function_table.h"
 #include "cli/stack/resolver.h"
 #include "probes/elf/functions.h"
 #include "elf_image.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/model/culprit.h"
-#include "cli/model/fold.h"
 #include "cli/model/losses.h"
 #include "cli/model/sample.h"
 #include "cli/model/verdict.h"

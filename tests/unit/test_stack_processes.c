@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/stack/client.h"
 #include "cli/stack/protocol.h"
-#include "cli/stack/server.h"
 #include "cli/stack/stack_processes.h"
 #include "sanitized.h"
 #include "tap.h"

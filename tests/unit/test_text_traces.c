@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <regex.h>
 
-#include "cli/model/fold.h"
 #include "cli/model/losses.h"
+#include "cli/model/sample.h"
 #include "cli/text/text.h"
 #include "traces_sample.h"
 
