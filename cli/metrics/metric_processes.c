@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metric_values.h"
-#include "cli/model/resource.h"
-
 #include <stdlib.h>
+
+#include "cli/model/resource.h"
+#include "metric_values.h"
 
 bool metric_is_multiprocess(const struct sample *sample)
 {
