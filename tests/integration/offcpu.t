@@ -3,12 +3,10 @@
 """Waits: as many as the workload made, as long as it measured, what ended them, and the
 stacks of both sides."""
 
-import os
 import platform
-import subprocess
-import unittest.mock
 
 import kdtest
+import kdunseen
 from kdstacks import THREAD, Capture, Libc, Program, check_stacks, told
 
 ALL = ("--stack-trace-size=overhead=0", "--per-thread", "--wait-filter=*")
@@ -17,43 +15,6 @@ FUTEX = ("futex_wait", "__futex_wait", "futex_do_wait", "futex_wait_queue")
 
 
 TRIES = 4
-
-
-# Stands before the C library: the programs at wakeups are attached to nothing.
-UNSEEN = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <linux/bpf.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
-long syscall(long number, ...)
-{
-	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	struct bpf_prog_info info = { 0 };
-	union bpf_attr *attr, about = { 0 };
-	va_list list;
-	long a[6];
-
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	attr = (union bpf_attr *)a[1];
-	if (number == SYS_bpf && (a[0] == BPF_RAW_TRACEPOINT_OPEN || a[0] == BPF_LINK_CREATE)) {
-		about.info.bpf_fd = a[0] == BPF_LINK_CREATE ? attr->link_create.prog_fd
-							    : attr->raw_tracepoint.prog_fd;
-		about.info.info = (uintptr_t)&info;
-		about.info.info_len = sizeof(info);
-		if (!next(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &about, sizeof(about), 0, 0, 0) &&
-		    !strncmp(info.name, "kd_sched_wak", 12))
-			return open("/dev/null", O_RDONLY | O_CLOEXEC);
-	}
-	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-"""
 
 
 class Run:
@@ -310,11 +271,7 @@ def case_threshold(test):
 def case_unseen_wakeups(test):
     """Who was woken without that the kernel reported it, slept until it had a CPU: in the rows as in
     the time by state."""
-    folder = test.directory()
-    (folder / "unseen.c").write_text(UNSEEN)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "unseen.so", folder / "unseen.c"],
-                   check=True)
-    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "unseen.so")):
+    with kdunseen.unseen(test, *kdunseen.WAKEUPS):
         run = Run(test, ("sleeper:20:200:9000:2",), "--off-cpu=4ms", *ALL)
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
     logged = [us for us in run.lengths("sleeper") if us >= 9000]
