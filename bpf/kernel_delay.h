@@ -296,6 +296,7 @@ struct kd_thread {
 	__u64 seen;            /* when it got its slot: what it did then may have begun earlier, */
 	__u64 born;            /* if this is 0: it existed before tracing */
 	__u64 died;            /* 0: alive */
+	__u64 unseen_at;       /* last run after a sleep whose wakeup was not reported */
 	__u64 hits;            /* of trigger probes */
 	__u64 pair;            /* a start without stop yet, see pair.bpf.h; 0: none */
 	__u32 left;            /* no longer has a wanted name: left out of the report */

@@ -215,6 +215,7 @@ static __always_inline void switch_in(struct target target, u64 steal, u64 t, bo
 		thread->ready_ns += t - thread->since;
 	} else if (state_is_blocked(state)) {
 		thread->asleep_ns += t - thread->since;
+		thread->unseen_at = t;
 	}
 	if (unlikely(thread->softirq.since))
 		thread->softirq.stolen += t; /* see run_end() */

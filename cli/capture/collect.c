@@ -285,9 +285,12 @@ static int rows_complete(struct collector *collector, const struct session_view 
 					       collector->row_of, collector->callers);
 
 	cost.fault_mean_ns = fault_mean(collector, cost.fault_ns);
-	/* All calls are complete now. */
-	for (size_t i = 0; i < collector->n_rows && !result; i++)
+	/* All calls and lists are complete now. */
+	for (size_t i = 0; i < collector->n_rows && !result; i++) {
 		thread_move_entries(&collector->rows[i], &cost);
+		if (collector->rows[i].unseen)
+			result = collect_unlisted(&collector->rows[i]);
+	}
 	return result;
 }
 

@@ -53,6 +53,10 @@ void disk_limits_look(struct disk_limits *limits, const struct session_view *vie
 void disk_limits_take(struct disk_limits *limits, const struct session_view *view,
 		      struct sample *sample);
 
+/* Adds rows of others for waits for locks and at descriptors that the states have, but no list.
+ * Returns 0 or -ENOMEM. */
+int collect_unlisted(struct thread_row *thread);
+
 /* --- Rows of traces --- */
 
 /* Makes a row from a record, except for its stacks. */

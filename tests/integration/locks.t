@@ -15,6 +15,7 @@ import time
 import kdreport
 import kdstacks
 import kdtest
+import kdunseen
 from kdheld import Held
 from kdneeds import need
 from kdtest import MS
@@ -493,8 +494,24 @@ def case_many(test):
             "those are counted of which no function is known", sample["losses"])
 
 
+def case_unseen_wakeups(test):
+    """Waits whose ends the kernel did not report are in the lists, too, and nobody ended them."""
+    with kdunseen.unseen(test, *kdunseen.WAKEUPS):
+        run = Run(test, "asleep", "reading")
+    for role in ("asleep", "reading"):
+        locks = run.thread(role)["locks"]
+        lock = run.thread(role)["blocked"]["lock"]
+        others = [row for row in locks if "address" not in row and "shorter_than_ns" not in row]
+        test.between(sum(row["total_ns"] for row in locks), lock["total_ns"], lock["total_ns"] + 20 * MS,
+                     f"{role}: all waits have a row")
+        test.eq([row for row in others if "holder_tid" in row or "released_by_tid" in row], [],
+                f"{role}: nobody is blamed")
+        test.ok(others and max(row["max_ns"] for row in others) <= lock["max_ns"],
+                f"{role}: none is longer than the longest", lock, *locks)
+
+
 if __name__ == "__main__":
     kdtest.main(case_many, case_holder_asleep, case_holder_awake, case_variables, case_callers,
             case_memory, case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
             case_several_holders, case_no_holder, case_join, case_edges, case_traces,
-            case_ends_before_reading)
+            case_ends_before_reading, case_unseen_wakeups)
