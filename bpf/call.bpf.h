@@ -153,6 +153,22 @@ static __noinline void call_resync(u32 slot, u64 t)
 	switch_in_unreported(slot, exec_ns_now(task), t);
 }
 
+/* A call begins, and the thread was not in user mode. If the end of the last one was not reported,
+ * the thread counts as in the kernel until now, and what was noted for that end is dropped. Global,
+ * to be verified once. */
+__noinline int call_resync_enter(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	call_resync(slot, t);
+	if (!thread || thread->call == KD_CALL_NONE)
+		return 0;
+	state_across(slot, KD_KERNEL, thread->since, t);
+	thread->since += elapsed(thread->since, t);
+	thread->noted = thread->long_wait = 0;
+	return 0;
+}
+
 /* regs: of the current thread; NULL if the program did not get them. */
 static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 {
@@ -175,7 +191,7 @@ static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 	if (unlikely(class) && call_enter_special(thread, target.slot, class, t))
 		return;
 	if (unlikely(thread->state != KD_USER))
-		call_resync(target.slot, t);
+		call_resync_enter(target.slot, t);
 	event = event_at(target, t);
 	t = event.t;
 	state_book(event, KD_USER);

@@ -216,6 +216,8 @@ static __always_inline void switch_in(struct target target, u64 steal, u64 t, bo
 	} else if (state_is_blocked(state)) {
 		thread->asleep_ns += t - thread->since;
 		thread->unseen_at = t;
+		if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
+			wakers_forget(slot);
 	}
 	if (unlikely(thread->softirq.since))
 		thread->softirq.stolen += t; /* see run_end() */
@@ -396,6 +398,8 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 	} else if (unlikely(state == KD_FROZEN)) {
 		WRITE_ONCE(kd_frozen_seen, 1);
 		thread->timer.deadline = 0;
+		thread->awaited = KD_AWAITED_OTHER;
+		thread->at.file = 0;
 		by = KD_RECORDED_SLEEP;
 		awaited = KD_AWAITED_OTHER;
 	} else if (!runnable) {

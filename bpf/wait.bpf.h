@@ -109,6 +109,8 @@ static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 	} else {
 		bpf_get_current_comm(trace->comm, sizeof(trace->comm));
 	}
+	if (!thread->woken_at) /* of an earlier sleep: this one's wakeup was not reported */
+		wait->request_ns = 0;
 	if (state_is_blocked(thread->out_state))
 		blocker_take(&trace->blocker, thread, wait);
 	wait->request_ns = 0;

@@ -187,6 +187,16 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	return 0;
 }
 
+/* A thread was woken, but this was not reported: it is not known by whom. */
+TRACES_GLOBAL int wakers_forget(u32 slot)
+{
+	struct kd_wakers *wakers = wakers_at(slot);
+
+	if (wakers)
+		wakers->by[0].from = KD_FROM_UNKNOWN;
+	return 0;
+}
+
 /* Waker of a task on this CPU. pid_tgid: from bpf_get_current_pid_tgid(). */
 struct waking {
 	u32 tid;  /* of a task; 0: none */

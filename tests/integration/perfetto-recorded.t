@@ -14,6 +14,7 @@ import sys
 import kdneeds
 import kdstacks
 import kdtest
+import kdunseen
 from kdperfetto import Trace, samples_in
 from kdrecorded import RUNNING, TITLES, Books, states_of
 from kdtrigger import ENTRY, RETURN, Triggered
@@ -234,6 +235,14 @@ def case_plain(test):
     test.ok(run.log and not missing, "each logged call is a slice inside its log", *missing[:3])
 
 
+def case_unseen_returns(test):
+    """Where the kernel did not report that a call returned, the thread is in it until its next one:
+    in the ledger and in the recording."""
+    with kdunseen.unseen(test, "kd_sys_exit", "kd_sys_exit_classic"):
+        run = Run(test)
+    check_ledger(test, run)
+
+
 def case_traces(test):
     """With waits and calls that have stacks, in one file: these say more of the same slices."""
     run = Run(test, *TRACES, several=True)
@@ -300,4 +309,4 @@ def case_others(test):
             [kdtest.thread_name(other.pid, other.pid)], "who wrote what the target read")
 
 
-kdtest.main(case_plain, case_traces, case_hits, case_others)
+kdtest.main(case_plain, case_unseen_returns, case_traces, case_hits, case_others)

@@ -327,5 +327,22 @@ def case_wait(test):
         test.between(sum(row["duration_ns"] for row in waits), *bounds, f"{name}: as long")
 
 
+def case_wait_after_call(test):
+    """Of a thread that is frozen out of a call on a descriptor, that descriptor is not what it waits for."""
+    load = test.child([sys.executable, "-c", "import os; os.read(os.pipe()[0], 1)"])
+    kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe"))
+    for name, freeze in each_freezer(test, load.pid):
+        if name != "cgroup.freeze":  # the others leave it in its call
+            continue
+        path = test.directory() / "sample.json"
+        capture = test.capture(load.pid, "-o", f"json:{path}", "-o", "text", "--off-cpu=1ms",
+                               "--wait-filter=frozen")
+        freeze_once(load.pid, load.pid, freeze)
+        kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe"))
+        capture.interrupt(test, f"{name}: a sample")
+        waits = json.loads(path.read_text())["traces"]["waits"]
+        test.eq([(row["state"], row.get("at")) for row in waits], [("frozen", None)], f"{name}: one wait")
+
+
 kdtest.main(case_signals, case_before, case_tracer, case_terminal, case_inside, case_sleeper,
-            case_throughout, case_wait)
+            case_throughout, case_wait, case_wait_after_call)
