@@ -385,6 +385,16 @@ static void state_begin(struct event_walk *walk, const struct recorded_event *ev
 	walk->holder = 0;
 }
 
+/* True for an event of another process's thread before which a switch was not reported: since when
+ * it ran, or did not, is unknown. Of the target's threads the kernel side makes up for it. */
+static bool state_is_doubtful(const struct event_walk *walk, const struct recorded_event *event)
+{
+	uint32_t before = recorded_event_before(event);
+
+	return !walk->now.of_target && before != KD_UNSEEN && walk->now.state != KD_UNSEEN &&
+	       kd_is_running(before) != kd_is_running(walk->now.state);
+}
+
 /* Ends the previous state. */
 static int state_end(struct event_walk *walk, const struct recorded_event *events, size_t n)
 {
@@ -401,6 +411,8 @@ static int state_end(struct event_walk *walk, const struct recorded_event *event
 	if (events->kind == KD_RECORDED_RUN && walk->now.state == KD_READY_WOKEN)
 		walk->now.cpu = events->cpu;
 	walk->first = false;
+	if (state_is_doubtful(walk, events))
+		walk->now.state = KD_UNSEEN;
 	if (events->kind == KD_RECORDED_RUN && (lead || *owed_of(walk)))
 		return lead_add(walk, events->at, lead);
 	walk->now.end = events->at;

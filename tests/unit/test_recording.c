@@ -228,6 +228,27 @@ TEST(others)
 	recording_clear(&recording);
 }
 
+/* Its switches to a CPU and from it were not reported: between the events around them it is not
+ * known what it did. */
+TEST(others_unreported)
+{
+	struct recorded_event events[] = {
+		event(2000000, 50, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 7),
+		event(4000000, 50, KD_RECORDED_SLEEP, KD_USER, KD_BLOCKED, KD_AWAITED_OTHER),
+		event(5000000, 50, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 7),
+		event(5100000, 50, KD_RECORDED_RUN, KD_READY_WOKEN, KD_USER, 0),
+		event(8000000, 50, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 7),
+	};
+	struct recording recording = made(events, 5, NULL, 0);
+
+	is_u64(recording.n_states, 4, "states that are known");
+	is_state(&recording, 0, FROM, 2000000, KD_BLOCKED, "asleep until it was woken");
+	is_state(&recording, 1, 4000000, 5000000, KD_BLOCKED, "asleep after an unknown run");
+	is_state(&recording, 2, 5000000, 5100000, KD_READY_WOKEN, "it waited");
+	is_state(&recording, 3, 8000000, TO, KD_READY_WOKEN, "woken from an unknown sleep");
+	recording_clear(&recording);
+}
+
 /* A walk: states of a thread, one after the other, with events on any CPU, of which some are
  * noticed late. */
 TEST(walk)
