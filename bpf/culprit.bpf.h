@@ -311,24 +311,36 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 	return index;
 }
 
+/* Index of a task's cell, or of the first free one, among some; KD_BLAMED: it has none there.
+ * Global, like blame_least(). */
+__noinline u32 blame_index_of(u32 slot, u32 bank, u32 key, u32 first)
+{
+	struct kd_blame *blame = blame_raw(slot, bank);
+	u64 from = first;
+
+	barrier_var(from);
+	if (!blame || from > KD_BLAMED - BLAME_STEP)
+		return KD_BLAMED;
+	for (u32 i = 0; i < BLAME_STEP; i++)
+		if (blame->keys[from + i] == key || !blame->keys[from + i])
+			return from + i;
+	return KD_BLAMED;
+}
+
 /* Index of a task among the charged ones. Global, so that the verifier continues with one
  * unknown number instead of each of them. */
 __noinline u32 blame_index(u32 slot, u32 bank, u32 key)
 {
 	struct kd_blame *blame = blame_raw(slot, bank);
-	u32 index;
+	u32 index = KD_BLAMED;
 
+	for (u32 first = 0; first < KD_BLAMED && index == KD_BLAMED; first += BLAME_STEP)
+		index = blame_index_of(slot, bank, key, first);
+	if (index == KD_BLAMED)
+		index = blame_evict(slot, bank);
 	if (!blame)
 		return KD_BLAMED;
-	for (u32 i = 0; i < KD_BLAMED; i++) {
-		if (blame->keys[i] == key)
-			return i;
-		if (!blame->keys[i]) {
-			blame->keys[i] = key;
-			return i;
-		}
-	}
-	index = BOUNDED(blame_evict(slot, bank), KD_BLAMED_PADDED);
+	index = BOUNDED(index, KD_BLAMED_PADDED);
 	if (index < KD_BLAMED)
 		blame->keys[index] = key;
 	return index;

@@ -97,11 +97,12 @@ static __always_inline u32 limit_name(struct kd_culprit *culprit, u32 index, u64
 __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 {
 	struct task_struct *task = (struct task_struct *)address;
-	bool of_deadline = (s32)BPF_CORE_READ(task, prio) < 0;
-	u32 tid = of_deadline ? BPF_CORE_READ(task, pid) : 0, index, key;
-	struct cfs_rq *queue = of_deadline ? NULL : (struct cfs_rq *)address_of_queue;
-	struct task_group *group = queue ? BPF_CORE_READ(queue, tg) : NULL;
-	u64 id = group ? BPF_CORE_READ(group, css.cgroup, kn, id) : 0;
+	u64 of_deadline = BPF_CORE_READ(task, prio) >> 31; /* negative */
+	u32 tid = BPF_CORE_READ(task, pid) * of_deadline, index, key;
+	/* What is read by way of NULL is 0. */
+	struct cfs_rq *queue = (struct cfs_rq *)(address_of_queue * (of_deadline ^ 1));
+	struct task_group *group = BPF_CORE_READ(queue, tg);
+	u64 id = BPF_CORE_READ(group, css.cgroup, kn, id);
 	struct kd_culprit *culprit;
 
 	index = limit_index(id, tid);

@@ -19,32 +19,46 @@ static __always_inline struct kd_mapped *trace_mapped(struct kd_trace *trace)
 	return (struct kd_mapped *)trace->kernel;
 }
 
-/* Reads the path of a file in its file system. Global, to be verified once. */
-TRACES_GLOBAL int mapped_path(u32 key, u64 file)
+/* Reads the name of a directory entry behind those of its path that are there. Returns the
+ * address of its parent; 0: the path ends here. Global, to be verified once and not for each. */
+TRACES_GLOBAL u64 mapped_name(u32 key, u64 address)
 {
-	struct dentry *dentry = BPF_CORE_READ((struct file *)file, f_path.dentry), *parent;
+	struct dentry *dentry = (struct dentry *)address, *parent = BPF_CORE_READ(dentry, d_parent);
 	struct kd_trace *trace = scratch_trace(key);
 	struct kd_mapped *mapped;
-	const unsigned char *name;
 	long size;
 	u32 n;
 
 	if (!trace)
 		return 0;
 	mapped = trace_mapped(trace);
-	for (n = 0; n < KD_PATH_NAMES; n++) {
-		parent = BPF_CORE_READ(dentry, d_parent);
-		if (!parent || parent == dentry) {
-			mapped->whole = !!parent;
-			break;
-		}
-		name = BPF_CORE_READ(dentry, d_name.name);
-		size = bpf_probe_read_kernel_str(mapped->names[n], KD_PATH_NAME, name);
-		if (size <= 1 || size == KD_PATH_NAME) /* it may have been truncated */
-			break;
-		dentry = parent;
+	if (!parent || parent == dentry) {
+		mapped->whole = !!parent;
+		return 0;
 	}
-	mapped->n = n;
+	n = mapped->n;
+	size = bpf_probe_read_kernel_str(mapped->names[BOUNDED(n, KD_PATH_NAMES)], KD_PATH_NAME,
+					 BPF_CORE_READ(dentry, d_name.name));
+	if (size <= 1 || size == KD_PATH_NAME) /* it may have been truncated */
+		return 0;
+	mapped->n = n + 1;
+	return (u64)parent;
+}
+
+/* Reads the path of a file in its file system. Global, to be verified once. */
+TRACES_GLOBAL int mapped_path(u32 key, u64 file)
+{
+	u64 dentry = (u64)BPF_CORE_READ((struct file *)file, f_path.dentry);
+	struct kd_trace *trace = scratch_trace(key);
+
+	if (!trace)
+		return 0;
+	trace_mapped(trace)->n = 0;
+	for (u32 n = 0; n < KD_PATH_NAMES; n++) {
+		dentry = mapped_name(key, dentry);
+		if (!dentry)
+			break;
+	}
 	return 0;
 }
 

@@ -242,19 +242,20 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	waiting->mark = t;
 	waiting->part_limited = lesser(waiting->part_limited, left);
 	left -= waiting->part_limited;
+	/* Branchless, and by way of memory: the verifier would follow each case. */
 	ns = steal_then(waiting->cpu);
-	waiting->part_steal = waiting->steal ? sum_part(waiting->steal, ns, left) : 0;
+	waiting->part_steal = sum_part(waiting->steal, ns, left) * is_set(waiting->steal);
 	if (ns > waiting->steal)
 		waiting->steal = ns;
-	left -= waiting->part_steal;
+	left -= READ_ONCE(waiting->part_steal);
 	ns = runqueue->hard_ns;
 	waiting->part_hard = sum_part(waiting->hard_ns, ns, left);
 	waiting->hard_ns = ns;
 	left -= waiting->part_hard;
 	ns = runqueue->soft_ns;
-	waiting->part_soft = key & KD_WHO_SOFTIRQD ? 0 : sum_part(waiting->soft_ns, ns, left);
+	waiting->part_soft = sum_part(waiting->soft_ns, ns, left) * is_zero(key & KD_WHO_SOFTIRQD);
 	waiting->soft_ns = ns;
-	left -= waiting->part_soft;
+	left -= READ_ONCE(waiting->part_soft);
 	waiting->part_own = waiting->part_idle = 0;
 	if (unlikely(waiting->index == KD_UNLISTED)) {
 		waiting->part_own = sum_part(waiting->own_ns, runqueue->own_ns, left);

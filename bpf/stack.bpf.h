@@ -319,21 +319,31 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	return cursor->offset;
 }
 
-/* For returns_copy(): copies the return_instance at this address to offset at of the scratch's
- * stack. Returns the address of the next one. Global, to be verified once. */
-TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
+#define RETURNS_PART 4
+_Static_assert(KD_RETURNS % RETURNS_PART == 0, "all of them, and no others");
+
+/* For returns_copy(): copies some return_instances, from the one at this address on, behind those
+ * that are there. Returns the address of the next one. Global, to be verified once. */
+TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
-	struct return_instance *instance = (struct return_instance *)address;
+	struct return_instance *instance;
 	struct kd_return *to;
+	u64 at;
 
-	barrier_var(at); /* this register must be in bounds */
-	if (!scratch || at > KD_STACK_MAX + KD_RETURNS * sizeof(*to))
-		return 0;
-	to = (struct kd_return *)&scratch->stack[at];
-	to->stack = BPF_CORE_READ(instance, stack);
-	to->address = BPF_CORE_READ(instance, orig_ret_vaddr);
-	return (u64)BPF_CORE_READ(instance, next);
+	for (u32 i = 0; scratch && i < RETURNS_PART && address; i++) {
+		/* Counted in memory, so that the verifier does not follow the number. */
+		at = offset + (u64)scratch->trace.n_returns++ * sizeof(*to);
+		barrier_var(at); /* this register must be in bounds */
+		if (at > KD_STACK_MAX + KD_RETURNS * sizeof(*to))
+			return 0;
+		instance = (struct return_instance *)address;
+		to = (struct kd_return *)&scratch->stack[at];
+		to->stack = BPF_CORE_READ(instance, stack);
+		to->address = BPF_CORE_READ(instance, orig_ret_vaddr);
+		address = (u64)BPF_CORE_READ(instance, next);
+	}
+	return address;
 }
 
 /* Copies the return targets of functions with return probes, after offset bytes of earlier data:
@@ -341,13 +351,12 @@ TRACES_GLOBAL u64 return_copy(u32 key, u64 at, u64 address)
 TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 {
 	struct kd_trace *trace = scratch_trace(key);
-	u32 n;
 
 	if (!trace || offset > KD_STACK_MAX)
 		return 0;
-	for (n = 0; n < KD_RETURNS && innermost; n++)
-		innermost = return_copy(key, offset + n * sizeof(struct kd_return), innermost);
-	trace->n_returns = n;
+	trace->n_returns = 0;
+	for (u32 n = 0; n < KD_RETURNS && innermost; n += RETURNS_PART)
+		innermost = returns_part(key, offset, innermost);
 	return 0;
 }
 

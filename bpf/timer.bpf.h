@@ -112,8 +112,11 @@ __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 arg
 	timer->deadline = 0;
 	if (thread->run_since > thread->call_since)
 		return 0;
-	origin = timeout_origin(timeout, first, second);
-	ns = timeout_ns(timeout, argument);
+	/* By way of memory: the verifier continues with one unknown number. */
+	WRITE_ONCE(timer->slack, timeout_origin(timeout, first, second));
+	origin = READ_ONCE(timer->slack);
+	WRITE_ONCE(timer->requested, timeout_ns(timeout, argument));
+	ns = READ_ONCE(timer->requested);
 	/* A timeout of 0 asks for no sleep: this one is for something else. */
 	if (origin == KD_NEVER || ns == KD_NEVER || ns < origin || !(origin | ns))
 		return 0;
