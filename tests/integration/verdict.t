@@ -16,6 +16,7 @@ from kdgroup import limited_group, throttled_ns
 from kdtest import MS
 
 LINES, WIDTH = 25, 80
+TRIES = 4
 
 
 class Screen:
@@ -242,11 +243,15 @@ def case_selection(test):
 
 
 def case_database(test):
-    """63 threads that wait for locks and for their CPU: a report that people can read."""
+    """63 threads that wait for locks and for their CPU: a report that people can read. Again where
+    another test's thread of real time had that CPU, so that they mostly waited for locks."""
     kdtest.only_on_host("a report's length")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", *[f"convoy:{cpu}:300:100"] * 62)
-    done = test.program("-p", load.pid, "--sample-time", "0.5", full=False)
+    for _ in range(TRIES):
+        done = test.program("-p", load.pid, "--sample-time", "0.5", full=False)
+        if "taken by others" not in done.stdout:
+            break
     blocks, lines = threads_of(done.stdout)
     test.eq(done.status, 0, "a report")
     test.between(len(blocks), 5, 10, "so many threads have sections")
