@@ -13,11 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
 #include "kernel_delay.skel.h"
@@ -54,187 +52,26 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 	return NULL;
 }
 
-/* --- The kernel's BTF --- */
+/* --- Kernel BTF that an object needs --- */
 
-/* libbpf would read and copy all of it, and scan its types, about 100,000, for each type and
- * tracepoint of an object. One pass here finds them all. */
-
-struct kernel_btf {
-	void *mapped; /* NULL: libbpf read it */
-	struct btf *read;
-	size_t size;
-	const char *names;
-	size_t names_size;
-	const struct btf_type **types; /* by id; 0: void */
-	uint32_t n;
-};
-
-static bool data_is_btf(const void *data, size_t size)
-{
-	return size >= sizeof(struct btf_header) &&
-	       ((const struct btf_header *)data)->magic == BTF_MAGIC;
-}
-
-/* The kernel maps its own since 6.16. A file in its place may be an ELF file. */
-static const void *kernel_map(struct kernel_btf *kernel)
-{
-	int fd = open(BTF_FILE, O_RDONLY | O_CLOEXEC);
-	struct stat file;
-	void *data = MAP_FAILED;
-
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &file))
-		data = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (data == MAP_FAILED)
-		return NULL;
-	kernel->mapped = data;
-	kernel->size = (size_t)file.st_size;
-	return data_is_btf(data, kernel->size) ? data : NULL;
-}
-
-/* Bytes behind a type's head; SIZE_MAX: of a kind that is not known here. */
-static size_t type_behind(const struct btf_type *type)
-{
-	static const struct {
-		uint8_t once, each;
-	} sizes[] = {
-		[BTF_KIND_INT] = { .once = sizeof(__u32) },
-		[BTF_KIND_ARRAY] = { .once = sizeof(struct btf_array) },
-		[BTF_KIND_STRUCT] = { .each = sizeof(struct btf_member) },
-		[BTF_KIND_UNION] = { .each = sizeof(struct btf_member) },
-		[BTF_KIND_ENUM] = { .each = sizeof(struct btf_enum) },
-		[BTF_KIND_FUNC_PROTO] = { .each = sizeof(struct btf_param) },
-		[BTF_KIND_VAR] = { .once = sizeof(struct btf_var) },
-		[BTF_KIND_DATASEC] = { .each = sizeof(struct btf_var_secinfo) },
-		[BTF_KIND_DECL_TAG] = { .once = sizeof(struct btf_decl_tag) },
-		[BTF_KIND_ENUM64] = { .each = sizeof(struct btf_enum64) },
-	};
-	const size_t kind = btf_kind(type);
-
-	if (kind >= sizeof(sizes) / sizeof(*sizes))
-		return SIZE_MAX;
-	return sizes[kind].once + btf_vlen(type) * sizes[kind].each;
-}
-
-/* Finds where each type begins: they have different sizes. */
-static int types_index(struct kernel_btf *kernel, const uint8_t *types, size_t size)
-{
-	size_t at = 0;
-
-	kernel->types = calloc(size / sizeof(struct btf_type) + 1, sizeof(struct btf_type *));
-	if (!kernel->types)
-		return -ENOMEM;
-	for (kernel->n = 1; size - at >= sizeof(struct btf_type); kernel->n++) {
-		const struct btf_type *type = (const struct btf_type *)(types + at);
-		size_t behind = type_behind(type);
-
-		at += sizeof(*type);
-		if (behind > size - at)
-			return -EINVAL;
-		kernel->types[kernel->n] = type;
-		at += behind;
-	}
-	return at == size ? 0 : -EINVAL;
-}
-
-static bool part_is_inside(uint32_t at, uint32_t length, size_t size)
-{
-	return at <= size && length <= size - at;
-}
-
-static int kernel_open(struct kernel_btf *kernel)
-{
-	const uint8_t *data = kernel_map(kernel);
-	const struct btf_header *head;
-	size_t size = kernel->size;
-	__u32 read_size;
-
-	if (!data) {
-		kernel->read = btf__parse(BTF_FILE, NULL);
-		if (!kernel->read)
-			return -errno;
-		data = btf__raw_data(kernel->read, &read_size);
-		if (!data)
-			return -ENOMEM;
-		size = read_size;
-	}
-	head = (const struct btf_header *)data;
-	if (head->hdr_len < sizeof(*head) || head->hdr_len > size)
-		return -EINVAL;
-	data += head->hdr_len;
-	size -= head->hdr_len;
-	if (!part_is_inside(head->type_off, head->type_len, size) ||
-	    !part_is_inside(head->str_off, head->str_len, size) || !head->str_len ||
-	    data[head->str_off + head->str_len - 1] ||
-	    (head->hdr_len + head->type_off) % _Alignof(struct btf_type))
-		return -EINVAL;
-	kernel->names = (const char *)data + head->str_off;
-	kernel->names_size = head->str_len;
-	return types_index(kernel, data + head->type_off, head->type_len);
-}
-
-static void kernel_close(struct kernel_btf *kernel)
-{
-	if (kernel->mapped)
-		munmap(kernel->mapped, kernel->size);
-	btf__free(kernel->read);
-	free(kernel->types);
-}
-
-static const char *kernel_name(const struct kernel_btf *kernel, uint32_t at)
-{
-	return at < kernel->names_size ? kernel->names + at : "";
-}
-
-#define RESOLVE_MOST 32
-
-/* Returns a type's id without typedefs and qualifiers; 0: void, or declared only. */
-static uint32_t kernel_plain(const struct kernel_btf *kernel, uint32_t id)
-{
-	for (int depth = 0; depth < RESOLVE_MOST && id && id < kernel->n; depth++) {
-		const struct btf_type *type = kernel->types[id];
-
-		if (!btf_is_mod(type) && !btf_is_typedef(type))
-			return btf_is_fwd(type) ? 0 : id;
-		id = type->type;
-	}
-	return 0;
-}
-
-/* --- What an object needs of it --- */
+/* libbpf scans all types, about 100,000, for each type and tracepoint of an object. One pass
+ * here finds them all. */
 
 #define TRACEPOINT "btf_trace_" /* prefix of the kernel's typedef for a tracepoint */
 #define ITERATOR "bpf_iter_"    /* prefix of its function for an iterator */
 #define PREEMPTED_CALLS "trace_call_bpf_faultable"
 #define NAME_MOST 256
 
-struct bytes {
-	uint8_t *data;
-	size_t size, capacity;
-};
-
 struct slicer {
-	struct kernel_btf kernel;
-	struct bytes types, strings; /* of the slice */
-	struct btf *names;           /* its strings are the names to find */
-	uint32_t *numbers;           /* by kernel type: its number in the slice; 0: not in it */
-	uint32_t *kernel_ids;        /* of the types in the slice */
+	struct btf *kernel, *slice;
+	struct btf *names;    /* its strings are the names to find */
+	uint32_t *numbers;    /* by kernel type: its number in the slice; 0: not in it */
+	uint32_t *kernel_ids; /* of the types in the slice */
 	uint32_t n;
 };
 
 /* First types of the slice: behind a pointer, relocations only look at the kind of type. */
 enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_PART };
-
-static int bytes_add(struct bytes *bytes, const void *from, size_t size)
-{
-	if (array_reserve(&bytes->data, bytes->size + size, &bytes->capacity, 1))
-		return -ENOMEM;
-	memcpy(bytes->data + bytes->size, from, size);
-	bytes->size += size;
-	return 0;
-}
 
 static bool program_iterates(const struct bpf_program *program)
 {
@@ -301,9 +138,9 @@ static bool may_be_wanted(const struct btf_type *type, const char *name)
 
 static void names_search(struct slicer *slicer)
 {
-	for (uint32_t id = 1; id < slicer->kernel.n; id++) {
-		const struct btf_type *type = slicer->kernel.types[id];
-		const char *name = kernel_name(&slicer->kernel, type->name_off);
+	for (uint32_t id = 1; id < btf__type_cnt(slicer->kernel); id++) {
+		const struct btf_type *type = btf__type_by_id(slicer->kernel, id);
+		const char *name = btf__name_by_offset(slicer->kernel, type->name_off);
 
 		if (may_be_wanted(type, name) && btf__find_str(slicer->names, name) > 0)
 			part_number(slicer, id);
@@ -313,112 +150,94 @@ static void names_search(struct slicer *slicer)
 /* Returns the number of a type mentioned by another, without typedefs and qualifiers. */
 static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to)
 {
+	int plain = btf__resolve_type(slicer->kernel, id);
 	const struct btf_type *type;
 
-	id = kernel_plain(&slicer->kernel, id);
-	if (!id) /* void */
+	if (plain <= 0) /* void */
 		return 0;
-	type = slicer->kernel.types[id];
+	type = btf__type_by_id(slicer->kernel, (uint32_t)plain);
 	if (is_pointed_to && btf_is_composite(type))
 		return btf_is_struct(type) ? EMPTY_STRUCT : EMPTY_UNION;
-	return part_number(slicer, id);
-}
-
-static int name_copy(struct slicer *slicer, __u32 *at)
-{
-	const char *name = kernel_name(&slicer->kernel, *at);
-
-	*at = *name ? (__u32)slicer->strings.size : 0;
-	return *name ? bytes_add(&slicer->strings, name, strlen(name) + 1) : 0;
-}
-
-/* Members, values or parameters: each begins with its name, and its type, if any, is next. */
-static int elements_copy(struct slicer *slicer, struct btf_type *type)
-{
-	const size_t n = btf_vlen(type), words = n ? type_behind(type) / sizeof(__u32) / n : 0;
-	__u32 *element = (__u32 *)(type + 1);
-	int error = 0;
-
-	for (size_t i = 0; i < n && !error; i++, element += words) {
-		error = name_copy(slicer, &element[0]);
-		if (!btf_is_any_enum(type))
-			element[1] = mentioned(slicer, element[1], false);
-	}
-	return error;
+	return part_number(slicer, (uint32_t)plain);
 }
 
 static int part_copy(struct slicer *slicer, uint32_t id)
 {
-	const struct btf_type *from = slicer->kernel.types[id];
-	const size_t at = slicer->types.size;
+	int number = btf__add_type(slicer->slice, slicer->kernel,
+				   btf__type_by_id(slicer->kernel, id));
 	struct btf_type *type;
-	int error = bytes_add(&slicer->types, from, sizeof(*from) + type_behind(from));
 
-	if (error)
-		return error;
-	type = (struct btf_type *)(slicer->types.data + at);
+	if (number < 0)
+		return number;
+	type = (struct btf_type *)btf__type_by_id(slicer->slice, (uint32_t)number);
 	if (btf_is_ptr(type) || btf_is_typedef(type) || btf_is_func(type) ||
 	    btf_is_func_proto(type))
 		type->type = mentioned(slicer, type->type, btf_is_ptr(type));
+	for (int i = 0; btf_is_composite(type) && i < btf_vlen(type); i++)
+		btf_members(type)[i].type = mentioned(slicer, btf_members(type)[i].type, false);
+	for (int i = 0; btf_is_func_proto(type) && i < btf_vlen(type); i++)
+		btf_params(type)[i].type = mentioned(slicer, btf_params(type)[i].type, false);
 	if (btf_is_array(type)) {
 		btf_array(type)->type = mentioned(slicer, btf_array(type)->type, false);
 		btf_array(type)->index_type = mentioned(slicer, btf_array(type)->index_type, false);
 	}
-	error = name_copy(slicer, &type->name_off);
-	if (!error && (btf_is_composite(type) || btf_is_any_enum(type) || btf_is_func_proto(type)))
-		error = elements_copy(slicer, type);
-	return error;
+	return 0;
 }
 
 static int parts_copy(struct slicer *slicer)
 {
-	static const struct btf_type first[] = { { .info = BTF_KIND_STRUCT << 24 },
-						 { .info = BTF_KIND_UNION << 24 } };
-	int error = bytes_add(&slicer->types, first, sizeof(first))
-			    ?: bytes_add(&slicer->strings, "", 1);
+	int error = btf__add_struct(slicer->slice, "", 0);
 
-	for (uint32_t part = FIRST_PART; part < slicer->n && !error; part++)
+	if (error >= 0)
+		error = btf__add_union(slicer->slice, "", 0);
+	for (uint32_t part = FIRST_PART; part < slicer->n && error >= 0; part++)
 		error = part_copy(slicer, slicer->kernel_ids[part]);
-	return error;
+	return error < 0 ? error : 0;
+}
+
+/* The kernel maps its BTF since 6.16; to read it takes a call for each page. A file in its place
+ * may be an ELF file. */
+static struct btf *kernel_parse(void)
+{
+	int fd = open(BTF_FILE, O_RDONLY | O_CLOEXEC);
+	struct stat file = { 0 };
+	struct btf *btf = NULL;
+	void *data = MAP_FAILED;
+
+	if (fd >= 0 && !fstat(fd, &file) && file.st_size >= (off_t)sizeof(struct btf_header))
+		data = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (data != MAP_FAILED) {
+		if (((const struct btf_header *)data)->magic == BTF_MAGIC)
+			btf = btf__new(data, (__u32)file.st_size);
+		munmap(data, (size_t)file.st_size);
+	}
+	return btf ? btf : btf__parse(BTF_FILE, NULL);
 }
 
 /* The arrays can hold each type of the kernel; unused space takes no memory. */
 static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 {
-	int error = kernel_open(&slicer->kernel);
+	size_t n;
+	int error;
 
-	if (error)
-		return error;
+	slicer->kernel = kernel_parse();
+	if (!slicer->kernel)
+		return -errno;
+	n = btf__type_cnt(slicer->kernel);
 	slicer->n = FIRST_PART;
+	slicer->slice = btf__new_empty();
 	slicer->names = btf__new_empty();
-	slicer->numbers = calloc(slicer->kernel.n, sizeof(*slicer->numbers));
-	slicer->kernel_ids = calloc(FIRST_PART + slicer->kernel.n, sizeof(*slicer->kernel_ids));
-	if (!slicer->names || !slicer->numbers || !slicer->kernel_ids)
+	slicer->numbers = calloc(n, sizeof(*slicer->numbers));
+	slicer->kernel_ids = calloc(FIRST_PART + n, sizeof(*slicer->kernel_ids));
+	if (!slicer->slice || !slicer->names || !slicer->numbers || !slicer->kernel_ids)
 		return -ENOMEM;
 	error = names_collect(slicer, object);
 	if (error)
 		return error;
 	names_search(slicer);
 	return parts_copy(slicer);
-}
-
-static int slice_write(const struct slicer *slicer, int fd)
-{
-	struct btf_header head = {
-		.magic = BTF_MAGIC,
-		.version = BTF_VERSION,
-		.hdr_len = sizeof(head),
-		.type_len = (__u32)slicer->types.size,
-		.str_off = (__u32)slicer->types.size,
-		.str_len = (__u32)slicer->strings.size,
-	};
-	const struct iovec parts[] = { { &head, sizeof(head) },
-				       { slicer->types.data, slicer->types.size },
-				       { slicer->strings.data, slicer->strings.size } };
-	const size_t size = sizeof(head) + slicer->types.size + slicer->strings.size;
-	ssize_t written = writev(fd, parts, sizeof(parts) / sizeof(*parts));
-
-	return written < 0 ? -errno : (size_t)written < size ? -EIO : 0;
 }
 
 /* --- Presents the slice to libbpf as the kernel's BTF --- */
@@ -469,19 +288,23 @@ int btf_open(struct session_btf *btf)
 
 int btf_search(struct session_btf *btf, const struct bpf_object *object)
 {
-	struct slicer slicer = { .n = 0 };
-	int error = slice_make(&slicer, object) ?: slice_write(&slicer, btf->fd);
+	struct slicer slicer = { 0 };
+	int error = slice_make(&slicer, object);
+	const void *data;
+	__u32 size;
 
+	btf->slice = slicer.slice;
 	btf->kernel_ids = slicer.kernel_ids;
 	if (!error) {
-		btf->slice = btf__parse_raw(btf->path);
-		error = btf->slice ? 0 : -errno;
+		data = btf__raw_data(btf->slice, &size);
+		if (!data)
+			error = -ENOMEM;
+		else if (write(btf->fd, data, size) != (ssize_t)size)
+			error = errno ? -errno : -EIO;
 	}
-	kernel_close(&slicer.kernel);
+	btf__free(slicer.kernel);
 	btf__free(slicer.names);
 	free(slicer.numbers);
-	free(slicer.types.data);
-	free(slicer.strings.data);
 	return error;
 }
 
