@@ -274,10 +274,12 @@ def case_unseen_wakeups(test):
     with kdunseen.unseen(test, *kdunseen.WAKEUPS):
         run = Run(test, ("sleeper:20:200:9000:2",), "--off-cpu=4ms", *ALL)
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
-    logged = [us for us in run.lengths("sleeper") if us >= 9000]
-    test.eq((sum(row.count for row in rows), {row.waker for row in rows}), (len(logged), {None}),
-            "each long sleep is one wait")
-    test.between(sum(row.total for row in rows), sum(logged) - run.awake("sleeper"), sum(logged) + 1,
+    # Beside load a short one may be as long, and the thread without its CPU at either end of one.
+    logged, awake = [us for us in run.lengths("sleeper") if us >= 4000], run.awake("sleeper")
+    test.between(sum(row.count for row in rows), 10 - awake / 5000, len(logged),
+                 "each long sleep is one wait")
+    test.eq({row.waker for row in rows}, {None}, "nobody is said to have ended it")
+    test.between(sum(row.total for row in rows), sum(logged) - awake, sum(logged) + 1,
                  "their total, in us")
     thread = run.report.thread(run.tid("sleeper"))
     test.eq((run.waits("sleeper", "ready after wakeup"), thread.ns["ready after wakeup"]), ([], 0),
