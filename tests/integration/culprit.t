@@ -684,9 +684,10 @@ def case_deadline(test):
     report = capture.close(test)
     test.books(report)
     rows = [row for row in report.thread(log["tid"]).culprits if row.name == "own deadline"]
-    test.between(sum(row.ns for row in rows), 0.8 * log["kept_ns"], log["kept_ns"] + 30 * MS,
-                 "as long as it logged")
-    test.between(max(row.longest for row in rows), log["kept_ns"] / 30 * 0.8, log["longest_ns"] + MS,
+    # What is longer than a period was something else, such as the hypervisor.
+    least = 0.8 * (log["kept_ns"] - max(0, log["longest_ns"] - 20 * MS))
+    test.between(sum(row.ns for row in rows), least, log["kept_ns"] + 30 * MS, "as long as it logged")
+    test.between(max(row.longest for row in rows), least / 30, log["longest_ns"] + MS,
                  "and its longest")
     test.ok("it may have 5 ms per 20 ms" in (rows[0].remarks or ""), "with what it may have", *rows)
 

@@ -146,7 +146,8 @@ def case_explained(test):
     seen = [(since, until) for since, until in kdtraced.stretches(events)
             if until - since >= 10 * US and start < since and until < end]
     total = sum(until - since for since, until in seen)
-    test.ok(len(seen) >= 30, f"{len(seen)} interrupts of 10 us")
+    # Beside load few are long, instead of many short.
+    test.ok(len(seen) >= 3 and total >= 30 * 10 * US, f"{len(seen)} interrupts of 10 us", total)
     softirqs = sum(row["softirq_ns"] for row in rows)
     test.ok(softirqs >= total / 10, f"{softirqs / MS:.1f} ms of softirqs are part of them")
     # The tracing's times are in us.

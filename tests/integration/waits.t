@@ -15,6 +15,7 @@ from kdreport import parse
 from kdtest import MS, PROGRAM
 
 STALLS, STALL_MS, PAUSE_MS = 7, 180, 40
+TRIES = 4
 LEAST = STALL_MS * MS * 97 // 100  # what a stall certainly is: edges are not where it begins
 UNSURE = MS  # by which a wait and the gap in the thread's own clock may differ
 
@@ -104,16 +105,15 @@ def check_stalls(test, samples, hog, gaps):
             "with their length so far, marked", *still)
 
 
-def case_stalls(test):
-    """A thread is kept from its CPU seven times for 180 ms, sampled for 0.2 s again and again."""
+def stalled(test, conditions):
+    """A thread is kept from its CPU seven times for 180 ms, sampled for 0.2 s again and again:
+    (sampler, (thread, its gaps), samples, what was served, when that began, ended, and was read)"""
     cpu, port = kdtest.last_cpu(), kdtest.free_port()
     load = test.workload("gaps", cpu, 0, 1 * MS)
-    hog = int(load.ready[0])
     stalls = test.workload("roles", f"stalls:{STALLS}:{STALL_MS}:{PAUSE_MS}:{cpu}")
     path = test.directory() / "samples"
     common = [PROGRAM, "-p", load.pid, "--sample-time", "0.2", "--sample-count", "0",
               "--histogram"]
-    conditions = [f"thread(gaps).ready.{what}>={LEAST}ns" for what in ("max", "p99_9")]
     sampler = test.child([*common, "-o", f"json:{path}", "-o", "text"] +
                          [part for text in conditions for part in ("--fail-if", text)])
     exporter = test.child([*common, "--quiet", "--listen", f"127.0.0.1:{port}"])
@@ -128,7 +128,18 @@ def case_stalls(test):
     text, read = metrics(port), time.monotonic_ns()
     exporter.signal(signal.SIGINT)
     test.eq((sampler.wait(), exporter.wait()), (4, 0), "statuses")
-    gaps, samples = Gaps(load), kdtest.samples_of(path)
+    thread, samples = (int(load.ready[0]), Gaps(load)), kdtest.samples_of(path)
+    load.end()
+    return sampler, thread, samples, text, (begun, done, read)
+
+
+def case_stalls(test):
+    """Again where others kept the thread from its CPU before, between and after them: they are one."""
+    conditions = [f"thread(gaps).ready.{what}>={LEAST}ns" for what in ("max", "p99_9")]
+    for _ in range(TRIES):
+        sampler, (hog, gaps), samples, text, (begun, done, read) = stalled(test, conditions)
+        if gaps.certain(samples):
+            break
     check_stalls(test, samples, hog, gaps)
     longest = max(kdtest.thread_of(sample, hog)["ready"]["longest_ns"] for sample in samples)
     most = max(until - since for since, until in gaps.all)
