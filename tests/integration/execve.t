@@ -43,16 +43,16 @@ def run(test, who, options=lambda tid: (), cpu=(), first=False, beside=()):
     return report, truth, before, successor
 
 
-def living(report, truth):
+def living(report, successor):
     """TIDs of the threads that have not ended. A last switch that the kernel has hidden ends no thread: then
     the old leader may go on, under the TID that it got from the other."""
     return [thread.tid for thread in report.threads if not thread.ended and
-            not (report.unreported and thread.tid == truth["tid"])]
+            not (report.unreported and thread.tid == successor)]
 
 
-def check_new_program(test, report, truth):
+def check_new_program(test, report, truth, successor):
     """The thread that executed the new program, now the only one."""
-    test.eq(living(report, truth), [truth["pid"]], "one thread lives on, as TID == PID")
+    test.eq(living(report, successor), [truth["pid"]], "one thread lives on, as TID == PID")
     thread = report.thread(truth["pid"])
     test.eq(thread.name, "execer", "it has the program's name")
     test.eq(thread.count("getppid"), GETPPIDS, "the new program's calls are its own")
@@ -70,7 +70,7 @@ def check_new_program(test, report, truth):
 
 def case_exec_by_another_thread(test):
     report, truth, before, successor = run(test, "thread")
-    check_new_program(test, report, truth)
+    check_new_program(test, report, truth, successor)
     ended = [thread for thread in report.threads if thread.ended]
     test.eq(sum(thread.members for thread in ended), len(before) - 1,
             "the old leader and the other threads ended")
@@ -90,7 +90,7 @@ def slow_exec(test, options, ended):
     leader's end to the event that tells of the exec. ended: names of those that ended."""
     cpu = kdtest.last_cpu()
     report, truth, before, successor = run(test, "thread", options, [cpu], beside=[f"spin:{cpu}"])
-    check_new_program(test, report, truth)
+    check_new_program(test, report, truth, successor)
     thread = report.thread(truth["pid"])
     waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]
     test.ok(waited > thread.running, "it waited for its CPU for long", waited, thread.running)
@@ -137,14 +137,14 @@ def urgent_exec(test, options, followed):
         os.sched_setaffinity(pid, cpus[-1:])
         return options(pid)
     with slow_ends():
-        report, truth, _, _ = run(test, "urgent", prepare, cpus[:1], first=True)
+        report, truth, _, successor = run(test, "urgent", prepare, cpus[:1], first=True)
     leaders = [thread for thread in report.threads if thread.ended and thread.name == "execer"]
     test.eq([thread.members for thread in leaders], [1], "the old leader is there, and has ended")
     test.ok(leaders and leaders[0].life < report.window, "before the window did")
-    alive = set(living(report, truth))
+    alive = set(living(report, successor))
     test.eq(alive, set() if followed is False else {truth["pid"]}, "who lives on")
     if followed:
-        check_new_program(test, report, truth)
+        check_new_program(test, report, truth, successor)
     test.books(report, late=alive if followed is None else ())
 
 
@@ -196,7 +196,7 @@ def case_name_lost_by_exec(test):
 
 def case_exec_by_the_leader(test):
     report, truth, before, _ = run(test, "leader")
-    check_new_program(test, report, truth)
+    check_new_program(test, report, truth, None)
     ended = [thread for thread in report.threads if thread.ended]
     test.eq(sum(thread.members for thread in ended), len(before) - 1, "the other threads ended")
     test.books(report)
