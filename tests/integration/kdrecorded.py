@@ -84,7 +84,8 @@ class Books:
             rest -= part
         move("kernel", "hardirq", rest)
         calls = sum(call["count"] for call in thread["syscalls"])
-        move("user", "kernel", calls * sample.get("entry_exit_ns", 0))
+        if calls:
+            move("user", "kernel", calls * sample["entry_exit_ns"])
         move("user", "page_fault", ledger["page_fault_ns"] - ns["page_fault"])
         return ns
 
