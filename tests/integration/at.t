@@ -6,7 +6,6 @@ them; and contiguous ones share that edge."""
 import datetime
 import json
 import signal
-import subprocess
 import time
 
 import kdtest
@@ -165,15 +164,13 @@ def case_held_up(test):
 def case_clock_set(test):
     """The clock is set while the program waits: a library in front of it says so."""
     folder = test.directory()
-    (folder / "shim.c").write_text(SHIM)
-    subprocess.run(["cc", "-shared", "-fPIC", f'-DSTEP="{folder}/step"', "-o", folder / "shim.so",
-                    folder / "shim.c"], check=True)
+    shim = test.preload(SHIM, f'-DSTEP="{folder}/step"')
     load = test.workload("roles", "poll")
     moments = []
 
     def attempt(_):
         moments.append(time.time_ns() + 9 * SECOND)
-        child = test.child(["env", f"LD_PRELOAD={folder}/shim.so", kdtest.PROGRAM, "-p", load.pid,
+        child = test.child(["env", f"LD_PRELOAD={shim}", kdtest.PROGRAM, "-p", load.pid,
                             "--at", "+9s", "--sample-time", "20ms", "-o", "json"])
         kdtest.wait_until(lambda: child.proc.poll() is not None or attached(child))
         (folder / "step").touch()

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import unittest.mock
 
 import kdneeds
@@ -257,10 +256,8 @@ def case_in_flight_by_mode(test):
 def case_after_four_years(test):
     """The same when the run began four years ago: one window, several in a row, pairs of threads."""
     folder = test.directory()
-    (folder / "late.c").write_text(LATE)
-    subprocess.run(["cc", "-shared", "-fPIC", f'-DDONE="{folder}/done"', "-o", folder / "late.so",
-                    folder / "late.c"], check=True)
-    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "late.so")):
+    late = test.preload(LATE, f'-DDONE="{folder}/done"')
+    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=late):
         case_exact_counts(test)
         load = test.workload("roles", "spin:-1", "pingpong:300:0")
         done = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count", 4)

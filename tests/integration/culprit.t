@@ -15,7 +15,6 @@ import pathlib
 import re
 import signal
 import struct
-import subprocess
 import time
 import unittest.mock
 
@@ -355,10 +354,7 @@ ssize_t read(int fd, void *into, size_t size)
 
 def case_late(test):
     """It is read a good while after the window's end: what happens until then is no part of it."""
-    folder = test.directory()
-    (folder / "late.c").write_text(LATE)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "late.so", folder / "late.c"], check=True)
-    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "late.so")):
+    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=test.preload(LATE)):
         report, target, _, ran = crowd(test, freeze=False)
     siblings_have_theirs(test, report, target, ran, slack=10 * MS)
 

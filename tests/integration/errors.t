@@ -132,15 +132,12 @@ long syscall(long number, ...)
 
 def case_no_memory_for_a_tracepoint(test):
     """That is not the same as a kernel that has no such tracepoint."""
-    folder = test.directory()
-    (folder / "shim.c").write_text(SHIM)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "shim.so", folder / "shim.c"],
-                   check=True)
+    library = test.preload(SHIM)
     load = test.workload("roles", "poll")
     arguments = ["-p", load.pid, "--sample-time", "0.1", "--off-cpu=1ms", "--resources", "-o", "json"]
 
     def shim(tracepoint, error):
-        return ("env", f"LD_PRELOAD={folder}/shim.so", f"TRACEPOINT={tracepoint}",
+        return ("env", f"LD_PRELOAD={library}", f"TRACEPOINT={tracepoint}",
                 f"ERROR={error}")
 
     for tracepoint in ("reschedule_entry", "mm_vmscan_direct_reclaim_end", "netif_rx",

@@ -437,6 +437,14 @@ class Test:
     def directory(self):
         return pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="kdtest")))
 
+    def preload(self, source, *flags):
+        """A library for LD_PRELOAD, made of C that stands before that of others: its path."""
+        folder = self.directory()
+        (folder / "preload.c").write_text(source)
+        subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", folder / "preload.so",
+                        folder / "preload.c"], check=True)
+        return str(folder / "preload.so")
+
     def run(self, case):
         self.case = case.__name__.replace("case_", "").replace("_", " ")
         try:

@@ -4,7 +4,6 @@ some of the programs are attached to nothing."""
 
 import contextlib
 import os
-import subprocess
 import unittest.mock
 
 WAKEUPS = ("kd_sched_waking", "kd_sched_wakeup")
@@ -56,10 +55,6 @@ long syscall(long number, ...)
 @contextlib.contextmanager
 def unseen(test, *programs):
     """Runs that begin meanwhile see nothing of what these programs would tell."""
-    folder = test.directory()
-    (folder / "unseen.c").write_text(SOURCE)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "unseen.so", folder / "unseen.c"],
-                   check=True)
     names = "".join(f",{name[:15]}" for name in programs) + ","
-    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "unseen.so"), UNSEEN=names):
+    with unittest.mock.patch.dict(os.environ, LD_PRELOAD=test.preload(SOURCE), UNSEEN=names):
         yield

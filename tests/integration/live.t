@@ -9,7 +9,6 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
 
 import kdneeds
 import kdtest
@@ -104,12 +103,8 @@ int refresh(void)
 
 def case_suspended_while_drawing(test):
     """Which ncurses would have ignored."""
-    folder = test.directory()
-    (folder / "press.c").write_text(PRESS)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "press.so", folder / "press.c"],
-                   check=True)
     load = test.workload("roles", "poll", "spin:-1")
-    view = View(test, load.pid, QUICK, before=f"LD_PRELOAD={folder}/press.so")
+    view = View(test, load.pid, QUICK, before=f"LD_PRELOAD={test.preload(PRESS)}")
     test.ok(view.until_shown(r"Stopped"), "it stops, and the shell says so", view.screen())
     view.type("fg; echo status=$?", "Enter")
     view.begun()

@@ -189,14 +189,10 @@ def loaded(test, load, *options):
 
 
 def case_slice(test):
-    folder = test.directory()
-    (folder / "shim.c").write_text(SHIM)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "shim.so", folder / "shim.c"],
-                   check=True)
-    load = test.workload("roles", "poll")
+    shim, load = test.preload(SHIM), test.workload("roles", "poll")
     for what, options in RUNS.items():
         sliced, _ = loaded(test, load, *options)
-        with unittest.mock.patch.dict(os.environ, LD_PRELOAD=str(folder / "shim.so")):
+        with unittest.mock.patch.dict(os.environ, LD_PRELOAD=shim):
             searched, said = loaded(test, load, *options)
         test.ok("libbpf was told of /proc/self/fd/" in said, f"{what}: by libbpf's own search", said)
         test.ok(len(sliced) > 10, f"{what}: {len(sliced)} programs")
