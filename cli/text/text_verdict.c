@@ -458,17 +458,24 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdi
 	return true;
 }
 
+static bool ends_in_digit(const char *word)
+{
+	return *word && strchr("0123456789", word[strlen(word) - 1]);
+}
+
 /* Breaks a sentence into lines of the screen's width. Returns their number; sets the first
  * VERDICT_LINES of them. */
 static unsigned int wrap(char *sentence, const char *lines[static VERDICT_LINES])
 {
 	unsigned int n = 0;
-	size_t column = 0, width;
+	size_t column = 0, width, unit;
 	char *word;
 
 	while ((word = strsep(&sentence, " "))) {
 		width = escape_width(word);
-		if (n && column + 1 + width <= SCREEN_WIDTH - PREFIX_WIDTH) {
+		/* A number stays with its unit. */
+		unit = sentence && ends_in_digit(word) ? 1 + strcspn(sentence, " ") : 0;
+		if (n && column + 1 + width + unit <= SCREEN_WIDTH - PREFIX_WIDTH) {
 			word[-1] = ' '; /* undo the break */
 			column += 1 + width;
 			continue;
