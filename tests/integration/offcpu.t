@@ -259,7 +259,9 @@ def case_threshold(test):
               "--wait-filter=*")
     test.eq([row for row in run.stacks.waits if row.max < 3000], [], "none is shorter")
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
-    test.eq(sum(row.count for row in rows), 10, "each long one is there")
+    # Beside others a short one may be as long.
+    test.between(sum(row.count for row in rows), 10,
+                 sum(us >= 3000 for us in run.lengths("sleeper")), "each long one is there")
     test.ok(any(row.stack.user for row in rows) or told(run.report, "overhead of --stack-trace-size"),
             "stacks, or the reason why not", *run.report.notices)
     test.eq(run.stacks.all["waits"][0], sum(row.count for row in run.stacks.waits), "All: count")
