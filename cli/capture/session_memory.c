@@ -18,10 +18,7 @@
 
 /* --- Memory of BPF maps --- */
 
-/* Not inherited by children: those that read what the target controls must not write where BPF
- * programs read. */
-
-#define MUCH (512ULL << 20) /* bytes; of about 17,000 threads with triggers, 55,000 without */
+#define MUCH (512ULL << 20) /* bytes: about 17,000 threads with triggers, 55,000 without */
 
 /* The kernel rounds array entries up to 64-bit words. */
 static size_t array_bytes(const struct bpf_map *map)
@@ -80,7 +77,7 @@ void session_memory_keep(struct bpf_object *object)
 	}
 }
 
-/* Arrays have no keys. A hash entry's overhead beside key and value is about this. */
+/* Approximate bytes of a hash entry beside its key and value. Arrays have no keys. */
 #define TABLE_ENTRY 64
 
 static uint64_t map_bytes(const struct bpf_map *map)
@@ -106,7 +103,7 @@ void session_memory_tell(const struct session *session)
 
 	bpf_object__for_each_map(map, skel->obj)
 	{
-		/* The recorder's size was asked for. */
+		/* The user chose the recorder's size. */
 		if (bpf_map__autocreate(map) && map != skel->maps.kd_recorded)
 			bytes += map_bytes(map);
 	}
@@ -206,14 +203,14 @@ void session_slot_free(struct session *session, uint32_t slot)
 
 /* --- Histograms of durations on the BPF side, if any --- */
 
-/* For a slot's thread: runs, waits, and some system calls. */
+/* Histograms of a slot's thread: runs, waits, and some system calls. */
 #define CAPACITY_PER_SLOT 8
 #define CAPACITY_MAX 32768 /* 84 MB per bank */
 
 struct histograms {
 	struct kd_histogram_set *sets; /* by slot */
-	struct kd_histogram *memory;   /* room of them per bank */
-	uint32_t capacity;             /* 0: none */
+	struct kd_histogram *memory;   /* capacity for each bank */
+	uint32_t capacity;             /* 0: no histograms */
 };
 
 static exit_status histograms_select(struct session *session)

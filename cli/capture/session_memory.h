@@ -19,14 +19,14 @@ struct session;
 void *session_map(struct session *session, const struct bpf_map *map);
 void session_unmap(struct session *session);
 
-/* Before loading: sets a map's size. Returns 0, or EX_OSERR after printing what failed. */
+/* Sets a map's size, before loading. Returns 0, or EX_OSERR after printing what failed. */
 exit_status session_map_resize(struct bpf_map *map, uint64_t entries);
 
-/* Keeps variables of a loaded object, which libbpf has mapped, from children too. */
+/* Keeps a loaded object's variables, which libbpf has mapped, from children too. */
 void session_memory_keep(struct bpf_object *object);
 
-/* Before loading: reports the memory that an object's maps will take for threads, if that is
- * much, and what takes less. */
+/* Reports the memory that an object's maps will take for threads, if that is much, and what would
+ * take less. Call it before loading. */
 void session_memory_tell(const struct session *session);
 
 /* --- Queues of numbers shared with BPF programs --- */
@@ -37,11 +37,11 @@ int queue_take(int fd, uint32_t *number);
 
 /* --- From TIDs to slots, see bpf/target.bpf.h --- */
 
-/* Before loading: sets the size for this many slots. Returns as session_map_resize() does. */
+/* Sets the size for this many slots, before loading. Returns as session_map_resize() does. */
 exit_status tids_select(struct kernel_delay *skel, uint32_t slots);
 
-/* Before the BPF side does so itself: makes a TID lead to this slot, or mark; KD_SLOT_FREE: to
- * none. Returns 0 or a negative errno. */
+/* Makes a TID lead to this slot, or mark; KD_SLOT_FREE: to none. Only before the BPF side does so.
+ * Returns 0 or a negative errno. */
 int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot);
 
 #endif

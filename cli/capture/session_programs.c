@@ -18,8 +18,6 @@
 
 /* --- BPF programs that visit the threads of a process on request --- */
 
-/* Part of the session. */
-
 struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid)
 {
 	union bpf_iter_link_info info = { .task.pid = (__u32)tgid };
@@ -63,7 +61,7 @@ void programs_absent(struct programs *programs, const char *section, const char 
 }
 
 /* What the report lacks without a tracepoint, by prefix of its name. NULL: the tool needs it.
- * Other interrupts do not exist on every machine. */
+ * Interrupts that are not listed do not exist on every machine. */
 static const struct {
 	const char *prefix, *section, *without;
 } uses[] = {
@@ -85,8 +83,8 @@ static const struct {
 };
 #define N_USES (sizeof(uses) / sizeof(*uses))
 
-/* Where kd_vector_entry and kd_vector_exit go, but for those interrupts that need something
- * which the machine has not (therm_throt_en in arch/x86/kernel/cpu/mce/therm_throt.c). */
+/* Tracepoints for kd_vector_entry and kd_vector_exit. needs: a file without which the machine lacks
+ * the interrupt (therm_throt_en in arch/x86/kernel/cpu/mce/therm_throt.c). */
 static const struct {
 	const char *ends[2], *needs;
 } vectors[VECTORS] = {
@@ -136,9 +134,9 @@ static const char *program_tracepoint(const struct bpf_program *program)
 	return slash ? slash + 1 : "";
 }
 
-/* Since trace_call_bpf_faultable() (7.x) raw tracepoints of system calls may be
- * preempted: meanwhile all runs of these programs by other threads on that CPU
- * are skipped. The classic tracepoints are never preempted. */
+/* True if raw tracepoints of system calls may be preempted, as since trace_call_bpf_faultable()
+ * (7.x). Runs of these programs by other threads on that CPU are skipped meanwhile. Classic
+ * tracepoints are never preempted. */
 static bool calls_are_classic(struct programs *programs)
 {
 	int error;
@@ -155,16 +153,16 @@ static bool calls_are_classic(struct programs *programs)
 	return !error;
 }
 
-/* Programs for triggers, upcalls and traces name no tracepoint: their users enable and attach
- * them. */
+/* True for programs of triggers, upcalls and traces: these name no tracepoint, and are enabled and
+ * attached elsewhere. */
 static bool program_is_optional(const struct programs *programs, const struct bpf_program *program)
 {
 	return bpf_program__type(program) == BPF_PROG_TYPE_KPROBE ||
 	       program == programs->skel->progs.kd_open_calls_iter || !*program_tracepoint(program);
 }
 
-/* Switches a program on if every run needs it. Whether the kernel has its tracepoint is
- * known now if it needs the BTF, else when it is attached. */
+/* Enables a program if every run needs it. If it needs the kernel's BTF, a missing tracepoint shows
+ * here, otherwise when it is attached. */
 static exit_status program_select(struct programs *programs, struct bpf_program *program)
 {
 	const char *tracepoint = program_tracepoint(program);
@@ -264,8 +262,8 @@ exit_status programs_load(struct programs *programs)
 	return error ? load_failed(error) : 0;
 }
 
-/* Errors other than lack of memory, descriptors or permission mean that the tracepoint, or what
- * it needs of the machine, is missing. */
+/* True if the tracepoint is missing, or what it needs of the machine: all errors but lack of
+ * memory, descriptors or permission. */
 static bool is_missing(int error)
 {
 	return error != ENOMEM && error != EMFILE && error != ENFILE && error != EPERM &&
@@ -294,7 +292,7 @@ exit_status programs_unattached(struct programs *programs, const char *tracepoin
 	return 0;
 }
 
-/* errno says why. Returns 0 if the report can do without it. */
+/* Judges errno. Returns 0 if the report can do without the tracepoint. */
 static exit_status attach_failed(struct programs *programs, const char *tracepoint)
 {
 	int error = errno;
@@ -323,14 +321,14 @@ static exit_status vectors_attach(struct programs *programs)
 	return status;
 }
 
-/* True if it attaches to the tracepoint that its section names. */
+/* True if programs_attach() attaches it to the tracepoint that its section names. */
 static bool program_is_attached(const struct programs *programs, const struct bpf_program *program)
 {
 	return bpf_program__autoload(program) && !program_is_optional(programs, program) &&
 	       program != programs->skel->progs.kd_task_iter;
 }
 
-/* Has programs at the other wakeup tracepoints continue in the one that does the work. */
+/* Makes programs at the other wakeup tracepoints continue in the one that does the work. */
 static exit_status wakeups_join(struct programs *programs)
 {
 	int array = bpf_map__fd(programs->skel->maps.kd_wakeups);
@@ -409,7 +407,7 @@ uint64_t programs_skipped(const struct programs *programs)
 /* The verifier's limit (BPF_MAX_SUBPROGS, include/linux/bpf_verifier.h). */
 #define FUNCTIONS_MAX 256
 
-/* A kernel that hides its addresses reports 0 for each. */
+/* Calls found() for a program's functions. A kernel that hides its addresses reports 0 for each. */
 static int program_code(const struct bpf_program *program, code_fn *found, void *context)
 {
 	__u64 addresses[FUNCTIONS_MAX] = { 0 };

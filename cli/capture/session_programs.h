@@ -26,12 +26,11 @@ struct programs {
 	bool classic; /* raw tracepoints of system calls may be preempted, so are not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; all different */
 	size_t n_absences;
-	struct bpf_link
-		*vectors[VECTORS][2]; /* of one program at their entries, and one at their exits */
+	struct bpf_link *vectors[VECTORS][2]; /* at entries and at exits */
 };
 
-/* Enables the programs that every run needs. Leaves out programs that need kernel BTF, if it
- * lacks their tracepoint. Call it before loading. Returns 0, or EX_OSERR after printing what is
+/* Enables the programs that every run needs. Leaves out a program whose tracepoint is missing in
+ * the kernel's BTF. Call it before loading. Returns 0, or EX_OSERR after printing what is
  * missing. */
 exit_status programs_select(struct programs *programs);
 
@@ -50,9 +49,9 @@ void programs_close(struct programs *programs);
  * the run. */
 void programs_absent(struct programs *programs, const char *section, const char *what);
 
-/* Judges by errno why a tracepoint could not be attached to. Where the kernel has none, notes what
- * the section lacks without, if section is not NULL, and returns 0; else, after printing why,
- * EX_NOPERM or EX_OSERR. */
+/* Judges by errno why a tracepoint could not be attached to. If the kernel lacks it, notes what the
+ * section lacks (NULL: nothing), and returns 0. Otherwise returns EX_NOPERM or EX_OSERR after
+ * printing why. */
 exit_status programs_unattached(struct programs *programs, const char *tracepoint,
 				const char *section, const char *without);
 
@@ -65,17 +64,14 @@ uint64_t program_skipped(const struct bpf_program *program);
 /* Returns how many runs of the programs the kernel has skipped since loading. */
 uint64_t programs_skipped(const struct programs *programs);
 
-/* Finds the machine code of each function of the loaded programs, unless the kernel hides its
- * address: size bytes from an address on. Returns 0, or the first result of found() other than
- * 0. */
+/* Calls found() with the address and size of each function of the loaded programs, unless the
+ * kernel hides its address. Returns 0, or the first result of found() other than 0. */
 typedef int code_fn(void *context, uint64_t address, uint64_t size);
 int programs_code(const struct programs *programs, code_fn *found, void *context);
 
 /* --- BPF programs that visit the threads of a process on request --- */
 
-/* Part of the session. */
-
-/* For one process if the kernel can filter (6.1), else for all. Returns NULL after printing what
+/* Visits one process if the kernel can filter (6.1), else all. Returns NULL after printing what
  * failed. The caller destroys the link. */
 struct bpf_link *iterator_attach(const struct bpf_program *program, pid_t tgid);
 

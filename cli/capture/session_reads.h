@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of parts of a session, each part in its own file. */
+/* Results of the parts of a session. Each part has its own file. */
 #ifndef SESSION_READS_H
 #define SESSION_READS_H
 
@@ -19,8 +19,7 @@ struct tracing;
  * CLOCK_MONOTONIC. */
 uint64_t session_faults_untimed(const struct session *session, uint64_t start, uint64_t end);
 
-/* Adds the upcalls of openvswitch in a window to the sample. Returns 0 or
- * -ENOMEM. */
+/* Adds the upcalls of openvswitch in a window to the sample. Returns 0 or -ENOMEM. */
 int session_upcalls(const struct session *session, const struct session_view *view,
 		    struct sample *sample);
 
@@ -28,8 +27,8 @@ int session_upcalls(const struct session *session, const struct session_view *vi
  * -ENOMEM. */
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample);
 
-/* Sets what a slot's thread read and wrote in a window in its row, if that is counted. Returns 0
- * or -ENOMEM. */
+/* Sets in a row what a slot's thread read and wrote in a window, if that is counted. Returns 0 or
+ * -ENOMEM. */
 int session_usage(const struct session *session, const struct session_view *view, uint32_t slot,
 		  struct thread_row *row);
 
@@ -94,21 +93,21 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
  * that ends the walk. */
 typedef int trace_fn(void *context, const struct kd_trace *trace, size_t size);
 
-/* Readable when traces should be read at once. -1: no traces. */
+/* Returns a descriptor that is readable when traces should be read at once. -1: no traces. */
 int tracing_fd(const struct tracing *tracing);
 
 /* Calls found() for each record since the last call; times are relative to the epoch. Returns 0
  * or a negative errno, which may be from found(). */
 int tracing_read(struct tracing *tracing, trace_fn *found, void *context);
 
-/* Leaves traces of system calls in progress. Returns 0 or a negative errno. */
+/* Records traces of system calls in progress. Returns 0 or a negative errno. */
 int tracing_visit(struct tracing *tracing);
 
 /* Returns how many code mappings did not fit into the ring since the last call. */
 uint64_t tracing_maps_lost(struct tracing *tracing);
 
-/* Makes a user stack known, by the hash of its shape and values: copies that would be the
- * same are not made. stack: what records will call it. */
+/* Makes a user stack known to the programs by the hash of its shape and values, so that they copy
+ * no equal one. stack: stands for it in records. */
 void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
 		   uint64_t stack, uint64_t mapped_at);
 

@@ -48,7 +48,7 @@ int session_overflow(struct session *session, session_overflow_fn *found, void *
 
 /* --- Moves of threads to other CPUs, as noted by the BPF side --- */
 
-/* Sets which call to look at. */
+/* Sets the number of sched_setaffinity. */
 static exit_status movers_select(struct session *session)
 {
 	int affinity = syscall_number("sched_setaffinity");
@@ -86,7 +86,7 @@ const struct session_part movers_part = { .select = movers_select, .read = mover
 
 /* --- Stops of threads, as noted by the BPF side --- */
 
-/* Returns the thread's stopped time that has no row yet, ns. */
+/* Returns the thread's stopped time that is in no row yet, ns. */
 static uint64_t left_of(const struct thread_row *row)
 {
 	uint64_t left = row->ledger.ns[LEDGER_STOPPED];
@@ -96,7 +96,7 @@ static uint64_t left_of(const struct thread_row *row)
 	return left;
 }
 
-/* Adds no more than is left: a stop in progress may have ended during the read. */
+/* Adds a stop, but no more time than is left: a stop in progress may have ended during the read. */
 static int stop_add(struct thread_row *row, const struct kd_stopper *by, struct kd_count stops)
 {
 	struct stop_row stop = {
@@ -214,7 +214,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 
-/* Adds waits that were not looked at. */
+/* Adds waits too short to be examined. */
 static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, struct thread_row *row)
 {
 	const struct descriptor_row descriptor = {
@@ -229,7 +229,6 @@ static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, str
 			    : 0;
 }
 
-/* Reads short waits. */
 static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 {
 	const struct kd_record *record;
@@ -255,7 +254,7 @@ static int files_read(struct session *session, struct session_hash hash)
 	hash.map = skel->maps.kd_files;
 	hash.context = session->file_names;
 	result = session_hash_read(&hash, file_found, &removed);
-	/* The BPF side adds to it meanwhile. */
+	/* The BPF side may add to this number meanwhile. */
 	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
 	return result;
 }

@@ -31,7 +31,7 @@ struct tracing {
 	unsigned int hz;
 	bool on;
 	uint64_t maps_lost; /* already reported */
-	trace_fn *found;    /* of the walk in progress */
+	trace_fn *found;    /* for tracing_read() */
 	void *context;
 };
 
@@ -56,7 +56,7 @@ static void class_add(struct kernel_delay *skel, const char *name, __u8 class)
 	call_add(skel->rodata->kd_class, skel->rodata->kd_compat_class, name, class);
 }
 
-/* A property of several calls; the names end with NULL. */
+/* A property that calls share; the names end with NULL. */
 struct call_group {
 	__u8 bits;
 	const char *const *names;
@@ -70,7 +70,7 @@ static void groups_add(volatile __u8 native[KD_CLASSES], volatile __u8 compat[KD
 			call_add(native, compat, *name, groups[i].bits);
 }
 
-/* What a thread asleep in one of these calls waits for, and whether the first argument is a
+/* What a thread asleep in these calls waits for, and whether their first argument is a
  * descriptor. */
 static const struct call_group call_awaits[] = {
 #define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -128,7 +128,7 @@ static const struct {
 #undef TIMEOUT
 };
 
-/* Calls with a path; of several paths, the first one looked up. */
+/* Calls with a path. If there are more paths, the first one that is looked up. */
 static const struct call_group call_paths[] = {
 #define PATH(argument) (KD_PATH_GIVEN | (argument))
 	{ PATH(0), CALLS("open", "creat", "stat", "stat64", "lstat", "lstat64", "oldstat",
@@ -175,7 +175,7 @@ static void timeouts_set(struct kernel_delay *skel)
 	}
 }
 
-/* Holds for any run. */
+/* Sets the properties that each run needs. */
 static exit_status classes_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
@@ -196,8 +196,7 @@ static exit_status classes_select(struct session *session)
 
 const struct session_part classes_part = { .select = classes_select };
 
-/* For traces: which calls leave them, of whom calls (NULL: none) tells; and those that may map
- * code. */
+/* Sets which calls are traced (calls; NULL: none), which have a path, and which may map code. */
 static void classes_set_traced(struct kernel_delay *skel, const struct syscall_set *calls)
 {
 	for (int number = 0; calls && number < KD_CLASSES; number++) {
@@ -220,7 +219,7 @@ void classes_set_io(struct kernel_delay *skel)
 		   sizeof(call_io) / sizeof(*call_io));
 }
 
-/* --- What the program that counts upcalls of openvswitch has counted --- */
+/* --- Upcalls of openvswitch --- */
 
 /* Adds one CPU's counts in a window's bank. */
 static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
@@ -271,7 +270,7 @@ static struct hook hook_of(const struct kernel_delay *skel, size_t i)
 	return hooks[i];
 }
 
-/* Only if waits leave traces, or are recorded. */
+/* True if waits are traced or recorded. */
 static bool wakers_are_wanted(const struct tracing_config *wanted)
 {
 	return wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
@@ -293,7 +292,7 @@ static exit_status wakers_select(struct session *session)
 				  session->slots + (wanted->all_wakers ? KD_WAKERS_OF_OTHERS : 0));
 }
 
-/* What the kernel lacks is noted with the programs. */
+/* Attaches what the kernel has. Notes what it lacks. */
 static exit_status wakers_attach(struct session *session)
 {
 	struct bpf_link **links = session->tracing->wakers;
@@ -318,8 +317,8 @@ static exit_status wakers_attach(struct session *session)
 
 #define SCRATCHES_PER_CPU 2 /* bpf/stack.bpf.h */
 
-/* Each of the programs' accounts gets the same part: of calls and waits in them, of waits
- * in user mode, and of samples. 0: there is no limit. */
+/* Returns the share of each of the programs' accounts: calls and waits in them, waits in user mode,
+ * and samples. 0: no limit. */
 static uint64_t stack_share(const struct tracing_config *wanted)
 {
 	bool waits = wanted->wait_ns != KD_UNWANTED;
@@ -386,8 +385,8 @@ static exit_status sampler_failed(int error, unsigned int hz)
 	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-/* For whatever runs there: one that follows a thread could not be made for those that are born
- * later. Returns 0, also for a CPU that is offline, or a negative errno. */
+/* Samples whatever runs on a CPU: threads born later could get no sampler of their own. Returns 0,
+ * also for an offline CPU, or a negative errno. */
 static int sampler_attach(struct tracing *tracing, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -431,7 +430,7 @@ static int tracing_turn_cpu(struct session *session, int cpu, bool online)
 
 	if (!online || cpu >= tracing->n_samplers)
 		return 0;
-	bpf_link__destroy(tracing->samplers[cpu]); /* it ended when the CPU went offline */
+	bpf_link__destroy(tracing->samplers[cpu]); /* went offline with the CPU */
 	tracing->samplers[cpu] = NULL;
 	return sampler_attach(tracing, cpu);
 }
@@ -493,8 +492,8 @@ uint64_t tracing_maps_lost(struct tracing *tracing)
 	return lost - last;
 }
 
-/* Makes sure that there is such a shape; of those that it shares its ways with the hash
- * chooses the one that it replaces. */
+/* Adds a shape, unless it is there. If its ways are all taken, the hash chooses the one to
+ * replace. */
 static void shape_put(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash)
 {
 	int fd = bpf_map__fd(tracing->skel->maps.kd_shapes);
