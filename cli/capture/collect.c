@@ -25,7 +25,7 @@ struct ended {
 	uint64_t gen;  /* generation of the window */
 	void *by_name; /* tsearch(3) tree of struct thread_row */
 	size_t n;      /* names in it */
-	uint64_t torn;
+	uint64_t torn; /* rows read without consistency */
 };
 
 #define KERNEL_FUNCTIONS 1024 /* functions in which threads sleep */
@@ -50,7 +50,7 @@ struct collector {
 	char frozen_group[CULPRIT_GROUP_LEN]; /* cgroup last seen frozen, */
 	uint64_t frozen_at;                   /* since the epoch; 0: none */
 	pid_t frozen_pid;                     /* the process in it; 0: none */
-	uint64_t frozen_looked;               /* time of the last such read, CLOCK_MONOTONIC ns */
+	uint64_t frozen_looked;               /* last read of cgroups, CLOCK_MONOTONIC ns */
 	struct disk_limits disk_limits;
 };
 
@@ -164,7 +164,7 @@ static int overflow_found(void *context, const struct kd_overflow_key *key,
 	for (size_t i = 0; i < row->n_calls; i++) {
 		if (row->calls[i].number != key->number)
 			continue;
-		/* It also crosses an edge of the window. */
+		/* The call has a row already, as it crosses an edge of the window. */
 		row->calls[i].count = count->count;
 		row->calls[i].total = count->total;
 		row->calls[i].max = count->max;
@@ -246,7 +246,6 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 		struct thread_row *row;
 		int result;
 
-		/* Most slots are skipped: the first look at their memory decides. */
 		if ((!all && !dead) || !view->threads[slot].task || view->threads[slot].left ||
 		    collector->ended_in[slot] & bank_bit(view))
 			continue;
@@ -294,8 +293,8 @@ static int rows_complete(struct collector *collector, const struct session_view 
 	return result;
 }
 
-/* Takes map entries of ended threads. Walks the maps completely; without such a thread once in a
- * window, for leftovers of earlier ones. */
+/* Takes map entries of ended threads, which walks the maps completely. Without such a thread, does
+ * so once in a window, for leftovers of earlier ones. */
 static int rows_complete_ended(struct collector *collector, const struct session_view *view)
 {
 	if (!collector->n_rows && collector->walked == view->gen)
@@ -325,8 +324,8 @@ static int rows_settle(struct collector *collector, const struct session_view *v
 	return result;
 }
 
-/* True if a window that began, or may have begun, in the life of the slot's ended thread has yet
- * to take it over: an opening window has no start time yet. No window takes a thread that left:
+/* True if a window that may have begun in the life of the slot's ended thread has yet to take the
+ * thread over. An opening window has no start time yet. No window takes over a thread that left:
  * its map entries must not go to the slot's next thread. */
 static bool is_needed(const struct collector *collector, const struct session_view *slots,
 		      uint32_t slot)
@@ -426,10 +425,10 @@ static int processes_settle(struct collector *collector)
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++) {
 		if (!session_window_at(collector->session, bank, &found))
 			continue;
-		/* Pairs: with several open windows, a process may belong to any of them. */
+		/* With pairs, a process may belong to any open window. */
 		if (!found.gen || found.end != KD_NEVER ||
 		    session_windows(collector->session)->pairs)
-			return 0; /* next time there is one */
+			return 0; /* tries again in the next window */
 		view = found;
 		is_read = bank_bit(&view);
 	}
@@ -439,9 +438,8 @@ static int processes_settle(struct collector *collector)
 	return ended_fold(collector, &view);
 }
 
-/* While a thread is frozen, its cgroups tell which one froze it. That takes a read of all
- * mounts, so is done once a second. In between, a frozen process counts as frozen by the same
- * cgroup. */
+/* Finds the cgroup that froze a thread. Reads all mounts, so only once a second; in between, the
+ * process is taken to be frozen by the same cgroup. */
 static void frozen_look(struct collector *collector)
 {
 	struct session_view view = session_window_now(collector->session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a sample from what a session recorded: rows from its maps, interruptions and traces from
- * its rings, and a recording. */
+/* Makes a sample from a session: rows from its maps, interruptions and traces from its rings, and a
+ * recording. */
 #ifndef COLLECT_H
 #define COLLECT_H
 
@@ -29,11 +29,11 @@ int collector_drain(struct collector *collector);
  * though they keep their slots for a while. */
 bool collector_is_empty(const struct collector *collector);
 
-/* Given a count of threads from /proc just now, returns how many have no slot and were not
- * counted as lost for lack of one. */
+/* Returns how many threads have no slot, and were not counted as lost for lack of one. threads:
+ * their count in /proc right now. */
 unsigned int collector_hidden(const struct collector *collector, unsigned int threads);
 
-/* Returns callers that waited for locks in the window finished last: complete them, or give up. */
+/* Returns the callers of locks in the window finished last, which the caller completes or drops. */
 struct lock_callers *collector_lock_callers(struct collector *collector);
 
 /* Forgets ended threads and losses: a new sample begins. */
@@ -66,8 +66,9 @@ int interruptions_collect(struct interruptions *interruptions, const struct sess
 
 /* --- Recordings --- */
 
-/* Reads the recording of a closed window before its release, with this many ns before it. The
- * caller clears and frees *recording; NULL without a recording. Returns 0 or a negative errno. */
+/* Reads the recording of a closed window, and this many ns before it, before the window's release.
+ * The caller clears and frees *recording, which is NULL without one. Returns 0 or a negative
+ * errno. */
 int recording_take(struct session *session, const struct session_view *view, uint64_t before,
 		   struct recording **recording);
 

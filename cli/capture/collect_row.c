@@ -20,8 +20,8 @@
 
 /* --- Whether cgroup I/O limits kept the target's threads waiting --- */
 
-#define LOOK_NS (200 * NSEC_PER_MSEC) /* several of the kernel's slices */
-#define PROCESSES 8                   /* to look at, as each takes a read of all mounts */
+#define LOOK_NS (200 * NSEC_PER_MSEC) /* longer than the kernel's slices */
+#define PROCESSES 8                   /* most examined, as each takes a read of all mounts */
 
 static bool is_same(const struct disk_count *a, const struct disk_count *b)
 {
@@ -353,8 +353,8 @@ static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *th
 		row->kernel_at = thread->asleep_at;
 }
 
-/* Faults inside system calls count as time of the calls. Assumes the same share of other faults
- * among unseen as among seen ones. */
+/* Estimates for how many faults the time is missing. Faults inside system calls count as time of
+ * the calls; their share is assumed to be the same among unseen faults as among seen ones. */
 static uint64_t untimed_of(uint64_t unseen, uint64_t seen, uint64_t timed)
 {
 	return seen ? (uint64_t)((double)unseen * (double)u64_min(timed, seen) / (double)seen)
@@ -425,8 +425,8 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 
 /* --- Waits whose wakeups were not reported: in the states, but in no list --- */
 
-/* What is in the states, but in no row: a lower bound, as rows also have what lay before the
- * window. */
+/* Returns the waits that are in the states, but in no row. A lower bound, as rows also count time
+ * before the window. */
 static struct kd_count unlisted(struct kd_count all, uint64_t count, uint64_t ns)
 {
 	struct kd_count left = { u64_sub(all.count, count), u64_sub(all.total, ns), 0 };
@@ -450,7 +450,7 @@ static int unlisted_locks_add(struct thread_row *thread)
 	struct kd_count all = thread->ledger.awaited[KD_AWAITED_LOCK];
 	uint64_t count = 0, ns = 0;
 
-	/* Those in semop have no list. */
+	/* Waits in semop have no list. */
 	for (size_t i = 0; i < thread->n_calls; i++)
 		if ((int)thread->calls[i].number == syscall_number("semop") ||
 		    (int)thread->calls[i].number == syscall_number("semtimedop"))
@@ -489,7 +489,7 @@ static int unlisted_descriptors_add(struct thread_row *thread)
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *at = &thread->descriptors[i];
 
-		/* Those without a descriptor are of any kind. */
+		/* Waits without a descriptor may be of any kind. */
 		if (!is_at_descriptor(at->awaited) && at->is.fd >= 0)
 			continue;
 		count = u64_add(count, at->waits.count);

@@ -39,10 +39,9 @@ struct call_row collect_call(uint32_t number, const struct kd_count *count);
 struct disk_limits {
 	struct disk_count counts[DISK_LIMITS];
 	size_t n;
-	uint64_t looked, due;      /* time of the last read and of the next one, CLOCK_MONOTONIC
-				    * ns */
-	struct disk_limit reached; /* limit reached last, */
-	uint64_t reached_at;       /* since the epoch; 0: none */
+	uint64_t looked, due;      /* last and next read, CLOCK_MONOTONIC ns */
+	struct disk_limit reached; /* limit reached last */
+	uint64_t reached_at;       /* the time, since the epoch; 0: none */
 };
 
 /* Checks, a few times a second, how much of their I/O limits the cgroups of uninterruptibly
@@ -53,23 +52,22 @@ void disk_limits_look(struct disk_limits *limits, const struct session_view *vie
 void disk_limits_take(struct disk_limits *limits, const struct session_view *view,
 		      struct sample *sample);
 
-/* Adds rows of others for waits for locks and at descriptors that the states have, but no list.
- * Returns 0 or -ENOMEM. */
+/* Adds rows named "others" for waits for locks and at descriptors that are in the states, but in no
+ * list. Returns 0 or -ENOMEM. */
 int collect_unlisted(struct thread_row *thread);
 
 /* --- Rows of traces --- */
 
-/* Makes a row from a record, except for its stacks. */
-
-/* Fills a row. Times in the record are relative to the epoch, ns of CLOCK_MONOTONIC. */
+/* Fills a row from a record, except for its stacks. Times in the record are relative to the epoch,
+ * ns of CLOCK_MONOTONIC. */
 void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch);
 
 /* Sets the path of a row's call, as in struct kd_trace; the caller frees row->path. Returns 0 or
  * -ENOMEM. */
 int record_row_path(struct trace_row *row, const char *path, int64_t size);
 
-/* Adds to a row what another one of its call says of that: its lock, and its path, which stays the
- * other's. */
+/* Adds to a row the lock and the path from another row of the same call, which stays the owner of
+ * the path. */
 void record_row_join(struct trace_row *row, const struct trace_row *call);
 
 /* --- Kernel stacks of records --- */
@@ -84,8 +82,8 @@ struct stack;
 int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
 			size_t capacity);
 
-/* The stack of n frames, with what the kernel left out of it: that is among the n_words, see
- * struct kd_trace. NULL: there is no room for another. */
+/* Returns the stack of n frames, preceded by frames that the kernel left out: these are found in
+ * the words, see struct kd_trace. NULL: too many stacks. */
 const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const uint64_t *words,
 					size_t n_words, const uint64_t *frames, size_t n);
 
@@ -97,7 +95,8 @@ struct trace_losses {
 	} of[KD_MAX_BANKS]; /* the window in that bank */
 };
 
-/* Counts a record in each window of the session that it lies in; calls also where they go on. */
+/* Counts a record in each window that it lies in; a call that goes on, in each window that it lies
+ * in so far. */
 void trace_losses_add(struct trace_losses *losses, const struct session *session,
 		      const struct kd_trace *trace);
 

@@ -75,7 +75,7 @@ uint8_t *open_call_copy(pid_t pid, struct kd_trace *trace, uint32_t limit)
 	return shrunk ? shrunk : data;
 }
 
-/* By page: the path may end just before a missing page. */
+/* Copies by page: the path may end just before a missing page. */
 int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYTES + 1])
 {
 	size_t size = 0, part;
@@ -101,7 +101,7 @@ int64_t open_call_path(pid_t pid, uint64_t address, char path[static KD_PATH_BYT
 
 /* --- Rows --- */
 
-/* Sets who ended a wait. A thread woken before the wait began did not end it by that. */
+/* Sets who ended a wait. A wakeup before the wait began did not end it. */
 static void wakers_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch)
 {
 	for (size_t i = 0; i < KD_WAKERS; i++) {
@@ -181,7 +181,7 @@ int record_row_path(struct trace_row *row, const char *path, int64_t size)
 {
 	row->no_path = size < 0;
 	row->path_cut = size > KD_PATH_BYTES;
-	if (size <= 1) /* empty: the call is about its descriptor */
+	if (size <= 1) /* empty: the call refers to its descriptor */
 		return 0;
 	row->path = strndup(path, KD_PATH_BYTES - 1);
 	return row->path ? 0 : -ENOMEM;

@@ -36,7 +36,7 @@ static int thread_add(struct recording *recording, const struct recorded_thread 
 	return 0;
 }
 
-/* Threads of the target come first; of others, the latest name. */
+/* Orders by TID, with the target's threads first: only the first entry of a TID stays. */
 static int thread_compare(const void *a, const void *b)
 {
 	const struct recorded_thread *left = a, *right = b;
@@ -184,7 +184,7 @@ static int irq_names_begin(struct recording *recording)
 	return recording->irq_names ? 0 : -ENOMEM;
 }
 
-/* Resolves the keys to tasks, while the tables still have them. */
+/* Resolves keys to tasks while the tables still have them. */
 static int culprits_take(struct taking *taking)
 {
 	struct recording *recording = taking->recording;
@@ -200,8 +200,8 @@ static int culprits_take(struct taking *taking)
 
 /* --- Tasks on the CPUs now --- */
 
-/* Call it before copying the rings: a run that ends in between has left its event, one that ends
- * later is found here. Returns 0 or -ENOMEM. */
+/* Reads which tasks are on CPUs, before the rings are copied: a run that ends in between has left
+ * its event, and one that ends later is found here. Returns 0 or -ENOMEM. */
 static int running_read(struct taking *taking)
 {
 	taking->running = calloc(session_cpus(taking->session), sizeof(*taking->running));
@@ -212,7 +212,7 @@ static int running_read(struct taking *taking)
 	return 0;
 }
 
-/* The last run of its CPU, as far as events do not tell of that time. */
+/* Adds the last run of a CPU, from the end of the last recorded one on. */
 static int running_add(struct recording *recording, struct recorded_run run)
 {
 	size_t at = ARRAY_SPLIT(recording->n_runs, i, recording->runs[i].cpu <= run.cpu);
@@ -244,7 +244,7 @@ static int running_take(struct taking *taking)
 	return error;
 }
 
-/* --- The whole --- */
+/* --- The recording --- */
 
 static int recording_fill(struct taking *taking, uint64_t before)
 {

@@ -16,9 +16,9 @@
 #include "collect_row.h"
 #include "file_names.h"
 
-/* Most records kept until their window is read. */
+/* Most records that wait for their window to be read. */
 #define PENDING_MAX 500000
-/* From this many on, looks for records of windows that were not kept. */
+/* From this many on, drops records that no unread window needs. */
 #define PENDING_MANY 20000
 
 /* Reading the target's mappings takes at most 1/MAPS_SHARE of the time, unless a stack needs
@@ -26,7 +26,7 @@
 #define MAPS_SHARE 10
 #define MAPS_CHANGES 64 /* waiting for the next read */
 
-/* Instead of an errno: the walk has read enough. */
+/* Ends a walk that has read enough, in place of an errno. */
 #define ENOUGH (-EXFULL)
 
 /* A record that waits for its window to be read. */
@@ -34,7 +34,7 @@ struct pending {
 	struct pending *next;
 	struct trace_row row;
 	uint32_t type;  /* enum kd_trace_type */
-	uint64_t since; /* of the call, or of the wait outside one: as in struct kd_trace */
+	uint64_t since; /* start of the call, or of the wait outside one, as in struct kd_trace */
 	size_t n_sched, n_kernel;
 	uint64_t kernel[]; /* words for kernel_symbols_sched(), then frames */
 };
@@ -53,22 +53,20 @@ struct tracer {
 	size_t n;
 	struct trace_losses losses;
 	uint64_t window_lost;      /* of the window just read */
-	uint64_t known_incomplete; /* stacks that were not copied, as they are known */
+	uint64_t known_incomplete; /* known stacks, thus not copied, that are incomplete */
 	struct stacks_counts reported;
 	uint64_t beyond_reported;
-	uint64_t left; /* bytes that the current walk may still read */
-	/* What the target has mapped, in order, as far as nobody has looked at it yet, */
-	struct maps_change changes[MAPS_CHANGES];
+	uint64_t left;                            /* bytes that the current walk may still read */
+	struct maps_change changes[MAPS_CHANGES]; /* new mappings not read yet, in order */
 	size_t n_changes;
-	uint64_t maps_due; /* and when that may be next (CLOCK_MONOTONIC ns) */
+	uint64_t maps_due; /* earliest next read, CLOCK_MONOTONIC ns */
 };
 
-/* Reads new mappings. */
 static void maps_read(struct tracer *tracer)
 {
 	uint64_t begun = clock_monotonic();
 
-	/* An ended process keeps its old ones. */
+	/* The old mappings of an ended process stay. */
 	for (size_t i = 0; i < tracer->n_changes; i++)
 		stacks_mapped(tracer->config.stacks, tracer->changes[i].pid, tracer->changes[i].t,
 			      &tracer->changes[i].mapped);
@@ -83,7 +81,8 @@ static void maps_read_due(struct tracer *tracer)
 		maps_read(tracer);
 }
 
-/* A process can map code faster than its mappings can be read. */
+/* Notes a new mapping, and reads mappings if due: a process can map code faster than these can be
+ * read. */
 static void maps_change(struct tracer *tracer, const struct kd_trace *trace, size_t size)
 {
 	const size_t head = offsetof(struct kd_trace, kernel);
@@ -170,8 +169,8 @@ static void stack_submit(struct tracer *tracer, struct pending *pending,
 		.other_size = trace->other_size,
 		.trampoline = trace->trampoline,
 		.process = trace->tgid,
-		/* Others are hardly ever at the same instruction again; and real return
-		 * addresses are not on the stack. */
+		/* Code outside a call is hardly ever at the same instruction again; and with
+		 * return probes, real return addresses are not on the stack. */
 		.mapped_at = trace->call == KD_CALL_NONE || trace->n_returns ? 0 : trace->mapped_at,
 	};
 	int error;
@@ -233,8 +232,8 @@ static size_t kernel_frames(const struct kd_trace *trace, size_t size)
 	return trace->n_kernel;
 }
 
-/* The path of the call, and its descriptor: where it has both, the directory that a relative path
- * begins in. */
+/* Adds the call's path and its descriptor's file. If it has both, the descriptor is the directory
+ * in which a relative path begins. */
 static int file_add(struct tracer *tracer, struct pending *pending, const struct kd_trace *trace)
 {
 	int error = record_row_path(&pending->row, trace->path, trace->path_size);
@@ -298,8 +297,7 @@ static int trace_found(void *context, const struct kd_trace *trace, size_t size)
 	return error;
 }
 
-/* Reads what was in the ring at the time of the call, at most its size. It may fill as fast as
- * it is read. */
+/* Reads at most as much as the ring can hold: it may fill as fast as it is read. */
 static int ring_read(struct tracer *tracer)
 {
 	int error;
@@ -337,7 +335,7 @@ int tracer_drain(struct tracer *tracer)
 	return 0;
 }
 
-/* 0: same call, or same wait in user mode. */
+/* Orders by thread and start. Returns 0 for the same call, or the same wait in user mode. */
 static int call_order(const void *a, const void *b)
 {
 	const struct pending *left = *(struct pending *const *)a;
@@ -358,8 +356,8 @@ static int stack_order(const void *a, const void *b)
 
 typedef bool pending_filter(const struct pending *pending, uint64_t end);
 
-/* True if it has stacks, path or lock of a call or of a wait in user mode, or why it has no
- * stacks. */
+/* True if other records of the same call lack something that this one has: stacks or why there are
+ * none, a path, or a lock. */
 static bool has_stacks(const struct pending *pending, uint64_t end)
 {
 	(void)end;
@@ -397,8 +395,8 @@ static struct pending *index_find(const struct pending *pending, struct pending 
 	return first < n && !call_order(&index[first], &pending) ? index[first] : NULL;
 }
 
-/* Waits get the stack of their call, and a call that was cut short the one it had
- * when it could still go on. */
+/* Gives a wait the stack of its call, and a call that was cut short the stack copied while it went
+ * on. */
 static void stack_join(struct pending *pending, const struct pending *found, bool wanted)
 {
 	if (pending->row.user || pending->row.limited || pending->row.no_user || !wanted)
@@ -415,7 +413,8 @@ static void stack_join(struct pending *pending, const struct pending *found, boo
 	}
 }
 
-/* From: the record itself, or another of the same call. */
+/* Makes the kernel stack of a record, from its own frames or from another record of the same
+ * call. */
 static int kernel_stack(struct tracer *tracer, struct pending *pending, const struct pending *from)
 {
 	const uint64_t *frames = from->kernel + from->n_sched;
@@ -431,7 +430,7 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending, const st
 	if (error)
 		return error;
 	pending->row.waited = from->row.waited;
-	/* Where it did not wait it was in our own program. */
+	/* A call that did not wait was in this program's own code. */
 	if (pending->row.kind == TRACE_CALL && !pending->row.waited)
 		own = kernel_symbols_tracing(tracer->symbols, frames, from->n_kernel);
 	if (pending->row.kind == TRACE_SAMPLE)
@@ -481,8 +480,8 @@ static void wanted_note(const struct tracer *tracer, struct trace_list *list)
 
 enum belongs { OUTSIDE, INSIDE, UNFINISHED };
 
-/* Where a record belongs, as seen from a window. Calls that crossed its end may have
- * ended since. */
+/* Returns where a record lies relative to a window. Calls that crossed its end may have ended
+ * since. */
 static enum belongs row_belongs(const struct tracer *tracer, const struct pending *pending,
 				uint64_t start, uint64_t end)
 {
@@ -498,7 +497,7 @@ static enum belongs row_belongs(const struct tracer *tracer, const struct pendin
 	return UNFINISHED;
 }
 
-/* Context for making rows from the records of a window. */
+/* The records of a window, as they become rows. */
 struct rows {
 	struct tracer *tracer;
 	uint64_t start, end;
@@ -521,7 +520,7 @@ static int row_move(const struct rows *rows, struct pending *pending)
 	struct trace_row row;
 	int error;
 
-	/* A call that was looked at while it went on may have told its end, too. */
+	/* A call that was recorded while it went on may also have a record of its end. */
 	if (belongs == OUTSIDE ||
 	    (pending->type == KD_TRACE_OPEN && index_find(pending, rows->ended, rows->n_ended)))
 		return 0;
@@ -569,7 +568,7 @@ int tracer_read(struct tracer *tracer, const struct session_view *view)
 
 	if (!tracer->config.wanted->on)
 		return 0;
-	/* Not by tracer_drain(), which may drop what went on at the window's end. */
+	/* Avoids tracer_drain(), which may drop what went on at the window's end. */
 	error = ring_read(tracer) ?: tracing_visit(session_tracing(tracer->session)) ?: ring_read(tracer);
 	tracer->window_lost = windows_traces_lost(session_windows(tracer->session), view->bank) +
 			      trace_losses_of(&tracer->losses, view);
@@ -588,7 +587,7 @@ int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct t
 	wanted_note(tracer, list);
 	error = rows_move(tracer, start, end, list);
 	counts_tell(tracer, list);
-	/* Other windows, which began before its end, may be open. */
+	/* Keeps records for other open windows, which may have begun before this one's end. */
 	begin = windows_begin(tracer->session);
 	pending_drop(tracer, begin <= end ? begin : end + 1);
 	return error;
