@@ -33,13 +33,13 @@ static int print_debug(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-/* First: chooses the programs, and sets what all parts need. */
+/* Chooses the programs, and sets what all parts need. */
 static exit_status base_select(struct session *session)
 {
 	const struct session_config *config = session->config;
 	struct kernel_delay *skel = session->skel;
-	/* Slots for present threads, for later ones, and for those that end before the
-	 * collector's next pass. Where there are many threads, no more end. */
+	/* Slots for present threads, later ones, and those that end before the collector's next
+	 * pass. More threads do not mean that more end. */
 	uint64_t slots = config->threads + config->threads / 16 + 768;
 	int status = programs_select(&session->programs);
 
@@ -91,8 +91,8 @@ static exit_status base_attach(struct session *session)
 	return 0;
 }
 
-/* A sched_ext scheduler may let a thread wait for several CPUs. The kernel's own keeps it at
- * one. */
+/* Reports a sched_ext scheduler, with which a thread may wait for more than one CPU. The kernel's
+ * own keeps it at one. */
 static void scheduler_look(struct session *session)
 {
 	FILE *file = fopen("/sys/kernel/sched_ext/state", "re");
@@ -126,8 +126,8 @@ static void events_close(struct session *session)
 
 static const struct session_part events_part = { .attach = events_attach, .close = events_close };
 
-/* From now on the fork handler adds forked threads. Visits twice: the first visit may find a
- * thread during a switch. */
+/* Finds the target's threads; from then on, the fork handler adds new ones. Visits twice, as the
+ * first visit may find a thread during a switch. */
 static exit_status target_attach(struct session *session)
 {
 	int error;
@@ -151,7 +151,7 @@ static exit_status target_attach(struct session *session)
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
-	session->recorder->began = clock_monotonic(); /* complete: all threads have slots */
+	session->recorder->began = clock_monotonic(); /* all threads have slots */
 	return 0;
 }
 

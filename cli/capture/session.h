@@ -63,17 +63,17 @@ void session_settle_after(struct session *session, uint64_t edge);
  * read. Returns 0 or a negative errno. */
 int session_visit(struct session *session, enum kd_visit visit);
 
-/* True if that has come to its end. Then the starts are forgotten that were waiting for
- * their stop, and no program sets an edge any more. */
+/* True if the triggers have detached. Starts that waited for their stop are then forgotten, and no
+ * program sets an edge any more. */
 bool session_detach_end(struct session *session);
 
 /* True if a thread is still in the call entered at that time (as in its record). */
 bool session_call_goes_on(const struct session *session, uint32_t tid, int32_t call,
 			  uint64_t since);
 
-/* Adds waits for locks and at descriptors in a window, and what stopped its threads, to their
- * rows. row_of[slot] - 1 is a thread's row, 0: none. Callers of locks are added to callers, to
- * be completed later. Returns 0 or -ENOMEM. */
+/* Adds waits for locks and at descriptors in a window, and what stopped its threads, to their rows.
+ * row_of[slot] - 1 is a thread's row; 0: none. Callers of locks go to callers, which completes them
+ * later. Returns 0 or -ENOMEM. */
 int session_hashes(struct session *session, const struct session_view *view,
 		   struct thread_row *rows, const uint32_t *row_of, struct lock_callers *callers);
 

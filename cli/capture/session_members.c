@@ -22,7 +22,7 @@
 
 /* --- Which threads of the target are followed --- */
 
-/* Other threads get no slot: they cost a lookup. */
+/* Threads that are not followed get no slot, so cost only a lookup. */
 
 /* True if not all threads are followed. */
 static bool filter_is_on(const struct thread_filter *filter)
@@ -53,13 +53,13 @@ static exit_status filter_select(struct session *session)
 	return 0;
 }
 
-/* Has the iterator give slots to threads named by TID, if they belong to the target. */
+/* Makes the iterator give slots to threads chosen by TID, if they belong to the target. */
 static exit_status filter_attach(struct session *session)
 {
 	const struct thread_filter *filter = &session->config->filter;
 	int error = 0;
 
-	/* Threads that were refused a slot get one as soon as the iterator finds them. */
+	/* Marks them as refused: the iterator gives such threads a slot when it finds them. */
 	for (size_t i = 0; i < filter->n_tids && !error; i++)
 		error = tid_set(session->skel, filter->tids[i], KD_SLOT_REFUSED);
 	if (error)
@@ -69,7 +69,7 @@ static exit_status filter_attach(struct session *session)
 
 const struct session_part filter_part = { .select = filter_select, .attach = filter_attach };
 
-/* --- Processes of a target of several, by PID and start --- */
+/* --- Processes of the target, by PID and start --- */
 
 static int by_identity(const void *a, const void *b)
 {
@@ -88,7 +88,7 @@ struct member *member_find(const struct members *members, pid_t pid, uint64_t be
 	return found ? *found : NULL;
 }
 
-/* Converts to the times of a sample. */
+/* Converts `began` to the times of a sample. */
 static uint64_t start_of(const struct members *members, uint64_t began)
 {
 	return began ? began + members->epoch : 0;
@@ -160,7 +160,7 @@ void member_end(struct members *members, struct member *known, uint64_t ended)
 
 void member_forget(struct members *members, struct member *known)
 {
-	members->ended--; /* the others are not forgotten */
+	members->ended--; /* a live one is not forgotten */
 	tdelete(known, &members->by_identity, by_identity);
 	free(known);
 }
@@ -171,9 +171,10 @@ void members_clear(struct members *members)
 	members->by_identity = members->living = NULL;
 }
 
-/* --- A target of several processes: those of a cgroup --- */
+/* --- A cgroup as the target --- */
 
-/* Returns the kernel's number of a hierarchy, as in /proc/self/cgroup; 0: none of version 1. */
+/* Returns the number of the cgroup's hierarchy, as in /proc/self/cgroup; 0: none, as in version
+ * 2. */
 static uint32_t hierarchy_of(const struct control_group *group)
 {
 	char line[PATH_MAX + GROUP_CONTROLLERS + 16], *controllers, *path;

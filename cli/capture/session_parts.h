@@ -31,7 +31,7 @@ struct session_part {
 	/* Before the programs are loaded: chooses programs, sizes maps and sets constants for
 	 * session->config. */
 	exit_status (*select)(struct session *session);
-	/* After they are loaded. */
+	/* After the programs are loaded. */
 	exit_status (*attach)(struct session *session);
 	/* Adds a hash's entries of a window to the rows of its threads; sets hash.map and
 	 * hash.context itself. Returns 0 or -ENOMEM. */
@@ -46,13 +46,12 @@ struct session_part {
 	void (*close)(struct session *session);
 };
 
-/* Place of a part's state: the session's member of that name, a pointer to a structure of that
- * name. */
+/* State of a part: a structure of that name, at which the session's member of that name points. */
 #define SESSION_STATE(name) .state = offsetof(struct session, name), .bytes = sizeof(struct name)
 
 struct session {
 	const struct session_part *const *parts; /* in order; NULL at the end */
-	size_t begun;                            /* number of parts selected, or tried */
+	size_t begun;                            /* number of parts selected, even if that failed */
 	const struct session_config *config;     /* while it is being opened */
 
 	struct session_btf btf;
@@ -96,14 +95,14 @@ extern const struct session_part bare_part, classes_part, counters_part, culprit
 
 /* --- Calls to all parts --- */
 
-/* Run in order, until one fails. Return 0 or its exit status. */
+/* Call the parts in order, until one fails. Return 0 or the exit status of that one. */
 exit_status parts_select(struct session *session);
 exit_status parts_attach(struct session *session);
 
-/* Stops at a failure. Returns 0 or -ENOMEM. */
+/* Calls the parts until one fails. Returns 0 or -ENOMEM. */
 int parts_read(struct session *session, struct session_hash hash);
 
-/* Runs all of them. Returns 0, or the error of one. */
+/* Calls all parts. Returns 0, or the error of one. */
 int parts_turn_cpu(struct session *session, int cpu, bool online);
 
 void parts_look(struct session *session);
@@ -114,18 +113,19 @@ void parts_close(struct session *session);
 
 /* --- Interfaces between parts --- */
 
-/* Process whose threads iterators visit; 0: all. While the session is being opened. */
+/* Returns the process whose threads iterators visit; 0: all. Only while the session is being
+ * opened. */
 pid_t session_visited(const struct session *session);
 
-/* The map of edges that need the token; -1: none does. */
+/* Returns the map with the token for setting edges; -1: no token is needed. */
 int triggers_token(const struct triggers *triggers);
 
-/* Least time between two periods of timed page faults inside a window: each begins and ends with
- * a change of kernel code, which others feel. */
+/* Least time between two periods of timed page faults in a window. Each of them changes kernel code
+ * twice, which other processes feel. */
 #define FAULTS_PAUSE_NS (200 * NSEC_PER_MSEC)
 
-/* See session_tick(). call_ns: cost of a system call in the programs, which shows how fast this
- * machine is. */
+/* Stops timing faults if that costs too much, see session_tick(). call_ns: cost of a system call in
+ * the programs, a measure of the machine's speed. */
 void faults_look(struct session *session, uint64_t call_ns);
 
 /* Resumes timing if its cost is paid for, after a pause of at least this many ns. */

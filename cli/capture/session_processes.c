@@ -32,7 +32,7 @@
 #define TITLES_FRESH 256
 #define DESCRIBED_AT_ONCE 16 /* about 1 ms */
 
-/* Folding pays off from this many ended ones. */
+/* Folding pays off from this many ended processes. */
 #define FOLD_LEAST 256
 
 struct process_set {
@@ -40,13 +40,13 @@ struct process_set {
 	const struct processes *rules;
 	struct process_describer describer;
 	struct members members;
-	size_t fold_at;             /* fold at this many ended ones */
+	size_t fold_at;             /* number of ended processes to fold at */
 	struct process_row *folded; /* of the open window */
 	size_t n_folded;
 	uint64_t folded_gen;     /* generation of that window */
-	uint32_t changes, joins; /* of the BPF side, already read */
+	uint32_t changes, joins; /* counts of the BPF side at the last look */
 	uint64_t checked_at;     /* CLOCK_MONOTONIC ns: last check that live ones are alive */
-	uint64_t revisit_at; /* the same: those that joined are visited again; 0: they are not */
+	uint64_t revisit_at;     /* the same: next visit of those that joined; 0: none */
 	bool lists_newcomers;
 	pid_t *newcomers; /* not taken yet */
 	size_t n_newcomers, capacity_newcomers;
@@ -99,8 +99,8 @@ static exit_status process_set_select(struct session *session)
 	return !status && processes->in_group ? group_select(skel, &processes->group) : status;
 }
 
-/* Tells of one that is there already. Returns 0, -EEXIST if the kernel side has it by itself,
- * -E2BIG if that has no room for it, or another negative errno. */
+/* Adds an existing process to the BPF side's table. Returns 0, -EEXIST if it is there already,
+ * -E2BIG if the table is full, or another negative errno. */
 static int process_tell(const struct process_set *set, pid_t pid)
 {
 	static const struct kd_process since_ever = { .mapped_at = 1 };
@@ -109,7 +109,7 @@ static int process_tell(const struct process_set *set, pid_t pid)
 	return bpf_map_update_elem(fd, &pid, &since_ever, BPF_NOEXIST) ? -errno : 0;
 }
 
-/* One that was chosen, unless it has ended and its PID is another's. */
+/* Adds a chosen process, unless it has ended, even if another one has its PID now. */
 static int chosen_seed(struct process_set *set, const struct process *process)
 {
 	struct proc_stat now;
@@ -123,8 +123,8 @@ static int chosen_seed(struct process_set *set, const struct process *process)
 	return 0;
 }
 
-/* Adds the cgroup's processes, of which there may be more by now. *more: the BPF side lacked
- * one. *lost: how many did not fit. */
+/* Adds the cgroup's present processes. *more: set if the BPF side lacked one. *lost: set to how
+ * many did not fit. */
 static int group_seed(struct process_set *set, bool *more, uint64_t *lost)
 {
 	size_t n;
@@ -152,8 +152,8 @@ static int group_seed(struct process_set *set, bool *more, uint64_t *lost)
 	return error;
 }
 
-/* Tells the kernel side which processes there are: when the programs are attached, and before
- * threads get their slots, so that no process is left out that is born meanwhile. */
+/* Lists the existing processes for the BPF side. Runs with the programs attached, and before
+ * threads get slots, so that no process born meanwhile is left out. */
 static exit_status process_set_attach(struct session *session)
 {
 	struct process_set *set = session->process_set;
@@ -166,7 +166,8 @@ static exit_status process_set_attach(struct session *session)
 	set->members.epoch = session->epoch;
 	for (size_t i = 0; i < set->rules->n && !more && !error; i++)
 		error = chosen_seed(set, &set->rules->all[i]);
-	/* Again, as one that had been read may have had a child before it was told. */
+	/* Repeats this: a process may have had a child after it was read and before it was
+	 * listed. */
 	while (more && !error)
 		error = group_seed(set, &more, &lost);
 	if (lost)
@@ -205,8 +206,8 @@ static int process_look(struct process_set *set, pid_t pid, const struct kd_proc
 	return 0;
 }
 
-/* What was read of its PID is not of another process, nor of one that is ending, and whose title is
- * gone. */
+/* True if what was read under its PID is its own: it is not ending, which loses the title, its PID
+ * is not another's, and it has not called execve. */
 static bool is_unchanged(const struct process_set *set, const struct member *known)
 {
 	int fd = bpf_map__fd(set->skel->maps.kd_processes);
@@ -217,7 +218,7 @@ static bool is_unchanged(const struct process_set *set, const struct member *kno
 	       now.execs == known->execs;
 }
 
-/* Else it keeps the last that is known. */
+/* Describes a process; if it changed meanwhile, what was known of it stays. */
 static void known_describe(struct process_set *set, struct member *known)
 {
 	struct process_row row = known->row;
@@ -241,8 +242,8 @@ static void known_name(struct process_set *set, struct member *known)
 		known->row = row;
 }
 
-/* Some of those that have not been: a window that is to be closed does not wait for all. New ones
- * are the first; one that ends before it is looked at has its name from the kernel side. */
+/* Describes up to DESCRIBED_AT_ONCE processes, the newest first: the end of a window should not
+ * wait for all. One that ends earlier has its name from the BPF side. */
 static void living_describe(struct process_set *set)
 {
 	size_t left = DESCRIBED_AT_ONCE;
@@ -256,7 +257,7 @@ static void living_describe(struct process_set *set)
 	}
 }
 
-/* An end that the kernel side did not tell of: some kernels hide tasks from tracing. */
+/* Notes an end that the BPF side did not report: some kernels hide tasks from tracing. */
 static void known_check(struct process_set *set, struct member *known)
 {
 	int fd = bpf_map__fd(set->skel->maps.kd_processes);
@@ -266,7 +267,7 @@ static void known_check(struct process_set *set, struct member *known)
 	if (!kill(known->pid, 0) || errno != ESRCH)
 		return;
 	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != known->began))
-		return; /* it has told by now: the next look reads it */
+		return; /* reported by now: the next look reads it */
 	member_end(&set->members, known, clock_monotonic() - set->skel->rodata->kd_epoch);
 	bpf_map_delete_elem(fd, &key);
 }
@@ -346,7 +347,7 @@ int process_set_look(struct process_set *set)
 	return error;
 }
 
-/* Another cgroup with its path now is a different one. */
+/* True if the cgroup exists. Another one under its path has another inode. */
 static bool group_is_there(const struct control_group *group)
 {
 	struct stat status;
@@ -452,7 +453,7 @@ static void known_fold(const void *node, VISIT visit, void *collecting_)
 	if ((visit != postorder && visit != leaf) || collecting->error)
 		return;
 	known->is_kept = known->is_used = false;
-	/* What ended before the window is no part of it, but for a thread that is. */
+	/* Leaves what ended before the window to process_set_collect(). */
 	if (is_kept || !known->ended || (gen && known->ended < start))
 		return;
 	over_add(collecting, known);

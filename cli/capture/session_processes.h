@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A target of several processes: its members, and when they come and end. */
+/* The processes of the target: which there are, and when they come and end. */
 #ifndef SESSION_PROCESSES_H
 #define SESSION_PROCESSES_H
 
@@ -19,27 +19,28 @@ struct process_set;
 int process_set_look(struct process_set *set);
 
 /* True if processes moved into the cgroup since the last call: the iterator should visit their
- * threads (KD_VISIT_JOIN). True again when those too young for that are old enough. */
+ * threads (KD_VISIT_JOIN). True once more when threads that were too young then are old enough. */
 bool process_set_joined(struct process_set *set);
 
-/* Takes up to room PIDs of new processes of the target that are no children of its processes;
- * execve is not reported. Returns how many. Only in runs with triggers in files. */
+/* Takes up to that many PIDs of new processes of the target that are no children of its processes.
+ * Does not report execve. Returns how many. Only in runs with triggers in files. */
 size_t process_set_newcomers(struct process_set *set, pid_t *pids, size_t capacity);
 
-/* False if the target is one process: then none of these does anything. */
+/* False if the target is one process: the other functions then do nothing. */
 bool process_set_is_used(const struct process_set *set);
 
 /* False if the target has ended. */
 bool process_set_go_on(const struct process_set *set);
 
-/* Processes may come and go by the thousand in a window. True if so many have ended that they
- * should be folded, which then takes some steps: those of which a thread has not been read yet are
- * kept, and those that a thread of the window is of are used. Then those that have ended are taken
- * out, and the used ones of them are moved into the sample, which has none, with what was folded
- * before. Without a window (its generation is 0) none may be used. The caller adds their
- * threads, calls processes_fold_open() and takes the threads back; the processes are then kept as
- * they are. process_set_fold_begin() returns 0 or -ENOMEM; in any case the caller clears the
- * sample. */
+/* Folding: processes may come and go by the thousand in a window. Once process_set_fold_due() is
+ * true, the caller passes each thread that is not read yet to process_set_keep(), which keeps its
+ * process. It passes each row of the window to process_set_use(); without a window (generation 0)
+ * there are none.
+ *
+ * process_set_fold_begin() then removes the other ended processes. It moves the used ones of these,
+ * and what was folded before, into the empty sample, which the caller clears in any case. Returns 0
+ * or -ENOMEM. The caller adds the threads, calls processes_fold_open(), and takes the threads back.
+ * process_set_fold_end() keeps the processes of the sample. */
 bool process_set_fold_due(const struct process_set *set);
 void process_set_keep(struct process_set *set, const struct kd_thread *thread);
 void process_set_use(struct process_set *set, const struct thread_row *thread);
@@ -47,37 +48,35 @@ int process_set_fold_begin(struct process_set *set, const struct session_view *v
 			   struct sample *sample);
 void process_set_fold_end(struct process_set *set, struct sample *sample);
 
-/* Forgets what was folded, as its window is not read. */
+/* Forgets what was folded, if its window is not read. */
 void process_set_fold_forget(struct process_set *set);
 
-/* Adds the processes of a sample's threads to it, and forgets those that ended before a time, as
- * no window has them any more. Returns 0 or -ENOMEM. */
+/* Adds the processes of a sample's threads to it. Forgets processes that ended before that time: no
+ * window has them any more. Returns 0 or -ENOMEM. */
 int process_set_collect(struct process_set *set, const struct session_view *view, uint64_t since,
 			struct sample *sample);
 
-/* --- Members of a control group --- */
-
-/* Processes of a target of several, by PID and start. */
+/* --- Processes of the target, by PID and start --- */
 
 struct member {
 	pid_t pid;                   /* the key, with: */
-	uint64_t began, ended;       /* since the epoch, as struct kd_process has them */
-	bool joined;                 /* as in struct kd_process, */
-	uint32_t execs;              /* and this, when its title was last forgotten */
-	bool is_described;           /* or nothing can be read of it any more */
+	uint64_t began, ended;       /* since the epoch, as in struct kd_process */
+	bool joined;                 /* as in struct kd_process */
+	uint32_t execs;              /* the same, when its title was last forgotten */
+	bool is_described;           /* or cannot be read any more */
 	bool is_used;                /* a thread of the sample belongs to it */
 	bool is_kept;                /* a thread of it has yet to be read */
 	char id[CONTAINER_ID + 1];   /* of its container, as in the row */
-	struct member *next, **from; /* while alive: in several->living, newest first */
+	struct member *next, **from; /* while alive: in members->living, newest first */
 	struct process_row row;
 };
 
 struct members {
 	uint64_t epoch;        /* CLOCK_MONOTONIC ns */
 	void *by_identity;     /* tsearch(3) tree of struct member */
-	struct member *living; /* a list of these; ended ones wait for the end of their window */
-	size_t alive, ended;   /* counts of both, */
-	size_t plain;          /* and of live ones not described yet */
+	struct member *living; /* list of live ones; the others wait for their window's end */
+	size_t alive, ended;   /* how many */
+	size_t plain;          /* live ones not described yet */
 };
 
 /* Returns NULL if there is none. */
@@ -86,29 +85,29 @@ struct member *member_find(const struct members *members, pid_t pid, uint64_t be
 /* Converts the start of a sample's thread to `began`. */
 uint64_t member_began(const struct members *members, uint64_t start);
 
-/* Finds or adds it; NULL: no memory. */
+/* Finds or adds a process. Returns NULL without memory. */
 struct member *member_get(struct members *members, pid_t pid, uint64_t began);
 
-/* Marks it as described, or as unreadable. */
+/* Marks a process as described, or as unreadable. */
 void member_described(struct members *members, struct member *known);
 
-/* Notes that it runs another program, so its title is to be read again. */
+/* Notes that a process runs another program: its title is to be read again. */
 void member_renew(struct members *members, struct member *known);
 
-/* Notes its end, at a time since the epoch. Only the first call counts. */
+/* Notes the end of a process, at a time since the epoch. Only the first call counts. */
 void member_end(struct members *members, struct member *known, uint64_t ended);
 
-/* Forgets and frees an ended one. */
+/* Forgets and frees an ended process. */
 void member_forget(struct members *members, struct member *known);
 
 void members_clear(struct members *members);
 
-/* --- A target of several processes: those of a cgroup --- */
+/* --- A cgroup as the target --- */
 
 struct kernel_delay;
 
-/* Tells the programs, before they are loaded, which cgroup it is. Returns 0, or an exit status
- * after printing why not. */
+/* Sets the cgroup in the programs, before they are loaded. Returns 0, or an exit status after
+ * printing what failed. */
 exit_status group_select(struct kernel_delay *skel, const struct control_group *group);
 
 #endif

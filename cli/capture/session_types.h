@@ -21,20 +21,20 @@ struct syscall_set;
 struct thread_row;
 struct wait_filter;
 
-/* What should leave traces. */
+/* Events to trace. */
 struct tracing_config {
 	bool on;
 	uint64_t call_ns;                /* system calls at least this long; KD_UNWANTED: none */
 	const struct syscall_set *calls; /* calls to trace */
 	uint64_t wait_ns;                /* waits; KD_UNWANTED: none */
-	const struct wait_filter *waits; /* waits to trace, */
-	const struct syscall_set *wait_calls; /* and in which calls; NULL: anywhere */
+	const struct wait_filter *waits; /* waits to trace */
+	const struct syscall_set *wait_calls; /* calls in which waits are traced; NULL: anywhere */
 	bool all_wakers;         /* also wakers of other processes' tasks that ended a wait */
 	unsigned int profile_hz; /* samples of running code; 0: none */
 	bool kernel_stacks;
 	uint32_t user_bytes;   /* copied of a user stack; 0: no user stacks */
 	uint64_t share;        /* of each CPU for user stack copies, millionths; 0: no limit */
-	uint32_t ring_bytes;   /* a power of two, whole pages */
+	uint32_t ring_bytes;   /* a power of two, a multiple of the page size */
 	uint64_t record_bytes; /* for the flight recorder, even without traces; 0: none */
 };
 
@@ -57,13 +57,13 @@ struct session_config {
 	/* By enum kd_role. A probe for both roles is attached once. */
 	struct trigger_sites triggers[KD_ROLES];
 	struct tracing_config tracing;
-	uint64_t detail_ns; /* waits at least this long, ns, are looked at for their place */
+	uint64_t detail_ns; /* waits at least this long, ns, get their lock or descriptor */
 	bool histograms;    /* of durations */
 	bool interruptions;
 	bool resources;
 	const struct counter_set *counters; /* NULL: none */
 	bool same_probe;
-	bool everywhere; /* others hit probes in files too; see struct trigger_set */
+	bool everywhere; /* other processes hit probes in files too; see struct trigger_set */
 	bool target_only[KD_ROLES];
 	bool same_thread, list_skipped;
 	struct deltas deltas; /* of windows that triggers open and close */
@@ -88,7 +88,7 @@ struct windows {
 	struct kernel_delay__data_word *shared;
 	uint32_t banks, last; /* last: the bank last used by user space */
 	uint64_t epoch;
-	bool pairs;    /* of one thread: several windows may be open */
+	bool pairs;    /* of one thread: more than one window may be open */
 	uint32_t held; /* bank taken by windows_hold(); KD_NO_BANK: none */
 	int token;     /* map with the token for setting edges; -1: not needed */
 };

@@ -66,8 +66,8 @@ static uint64_t edge_ahead(const struct windows *windows, uint64_t at)
 	return u64_max(clock_monotonic() + EDGE_LEAD_NS - windows->epoch, at);
 }
 
-/* The same, just before it is told; again if this process was held up, or events beyond it would
- * not know of it. */
+/* Returns such an edge just before it is published. Tries again if this process was delayed: events
+ * beyond the edge would not see it. */
 static uint64_t edge_now(const struct windows *windows, uint64_t at)
 {
 	uint64_t edge;
@@ -124,7 +124,7 @@ static uint64_t windows_open(struct windows *windows, uint64_t at)
 	return start;
 }
 
-/* Pairs: returns the oldest open one. */
+/* Returns the bank of the oldest open pair; KD_NO_BANK: none. */
 static uint32_t pairs_oldest(const struct windows *windows)
 {
 	const struct kd_window *all = windows->shared->kd_windows;
@@ -219,8 +219,8 @@ static uint32_t window_add(struct windows *windows)
 	return bank;
 }
 
-/* Without pairs, whoever sets edges has the word. One that is open for a window without a bank is
- * left to its trigger. */
+/* Takes the word, which without pairs belongs to whoever sets an edge. Gives it back if it is open
+ * for a window without a bank, which stays with its trigger. Returns the bank, or KD_NO_BANK. */
 static uint32_t word_hold(struct windows *windows)
 {
 	uint64_t word;
@@ -386,7 +386,7 @@ void windows_keep(struct windows *windows, uint64_t ns)
 	store(&windows->shared->kd_keep, ns);
 }
 
-/* --- The same, and what was recorded in them --- */
+/* --- Windows with their records --- */
 
 uint64_t session_window_open(struct session *session, uint64_t at)
 {
@@ -488,7 +488,7 @@ struct hash_entries {
 	size_t key, value; /* bytes */
 };
 
-/* A bucket's chain may be longer than the remaining space, which then is doubled. */
+/* Doubles the space: a bucket's chain may be longer than what is left of it. */
 static int entries_grow(struct hash_entries *entries)
 {
 	uint32_t capacity = entries->capacity ? entries->capacity * 2 : 256;

@@ -18,13 +18,13 @@ struct windows;
  * 0. Returns its start. */
 uint64_t session_window_open(struct session *session, uint64_t at);
 
-/* Closes the open window; of several, the oldest. Returns its end; 0 if none is open, or it is
- * not recorded. After session_settle(), nothing is written into its bank. */
+/* Closes the oldest open window. Returns its end; 0 if none is open, or it is not recorded. After
+ * session_settle(), nothing is written into its bank. */
 uint64_t session_window_close(struct session *session);
 
-/* Holds the open window (of several, the oldest) or opens one, and sets *view. Triggers then
- * leave it alone, and without pairs open no other one until it is let go. Returns false if no
- * bank is free right now. */
+/* Holds the oldest open window, or opens one, and sets *view. Triggers then leave that window
+ * alone, and without pairs open no other one until it is let go. Returns false if no bank is free
+ * right now. */
 bool session_window_hold(struct session *session, struct session_view *view);
 
 /* Closes the held window. */
@@ -37,15 +37,15 @@ uint64_t session_window_turn(struct session *session, uint64_t at);
 /* Finds the oldest window that is closed and not released. Returns false if there is none. */
 bool session_window_next(const struct session *session, struct session_view *view);
 
-/* Returns the window that is open now (of several, the oldest) with its records. */
+/* Returns the oldest window that is open now, with its records. */
 struct session_view session_window_now(const struct session *session);
 
 /* Finds the window in a bank, from 0 on: about to open (view->gen is 0), open (view->end is
  * KD_NEVER), or ended and not released. Returns false if there is none. */
 bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view);
 
-/* True if a window may yet be taken although no more are wanted: an open one has no other end,
- * or an edge is being set. */
+/* True if a window may still be taken although no more are wanted: an open one has no other end, or
+ * an edge is being set. */
 bool windows_are_busy(const struct windows *windows);
 
 /* True if this generation has a window that is open, or closed and not released. */
