@@ -46,7 +46,7 @@ struct online_cpus {
 /* Opens the list and notes the online CPUs. Without a list, nothing ever changes. */
 void online_cpus_open(struct online_cpus *cpus, const char *path);
 
-/* Closes it. */
+/* Closes the list. */
 void online_cpus_close(struct online_cpus *cpus);
 
 /* Called for each CPU that changed since the last look. */

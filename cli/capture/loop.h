@@ -27,7 +27,8 @@ struct loop *loop_new(struct signals *signals);
  * printing what failed. */
 exit_status loop_watch_process(struct loop *loop, pid_t pid);
 
-/* The target outlives that process: loop_end() is called at its end. */
+/* Ignores the end of the watched process, as the target outlives it; loop_end() reports the
+ * target's. */
 void loop_outlive_process(struct loop *loop);
 void loop_end(struct loop *loop);
 
@@ -50,10 +51,9 @@ void loop_pass_on(struct loop *loop);
 void loop_await_exit(struct loop *loop);
 
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event. Calls tick(context) every
- * LOOP_TICK_NS, or as set by loop_tick_each(); after the deadline still looks once. tick()
- * returns 0; 1 to end this wait with LOOP_DONE; or a negative errno after printing why, which
- * ends it with LOOP_ERROR. Other events except LOOP_PRESSED stay: the next call returns them at
- * once. */
+ * LOOP_TICK_NS or loop_tick_each() ns, and once if the deadline has passed. tick() returns 0; 1 to
+ * end this wait with LOOP_DONE; or a negative errno after printing why, which ends it with
+ * LOOP_ERROR. Events other than LOOP_PRESSED stay: the next call returns them at once. */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
 
@@ -62,8 +62,8 @@ void loop_tick_each(struct loop *loop, uint64_t ns);
 
 /* --- What this process has attached to the kernel --- */
 
-/* Detaches everything while another thread may wait. Its descriptors become copies of this one,
- * and are closed as usual. Nothing recorded since then may be read. */
+/* Detaches everything, even while another thread waits for the kernel. The descriptors become
+ * copies of this one, and are closed as usual. Nothing recorded since then may be read. */
 void attached_drop(int instead);
 
 #endif

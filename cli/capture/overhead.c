@@ -20,7 +20,8 @@
 
 #define PERIOD_NS (50 * NSEC_PER_MSEC)
 #define COST_MAX_NS (20 * NSEC_PER_USEC)
-/* Credit is capped at what this much CPU time earns; a new account starts with the second value. */
+/* Credit is capped at what this much CPU time earns. A new account starts with that of the
+ * second. */
 #define CREDIT_NS (200 * NSEC_PER_MSEC)
 #define CREDIT_AT_FIRST_NS (100 * NSEC_PER_MSEC)
 #define SLEEPER_PERCENT 1 /* of the time */
@@ -31,15 +32,15 @@
 /* Account of the thread in a slot. Slot 0, which no thread has, stands for other processes, as
  * if each CPU were one of their threads. */
 struct account {
-	uint64_t task;     /* whose it is */
+	uint64_t task;     /* of the thread */
 	uint64_t hits;     /* at the last look */
-	uint64_t cpu;      /* its CPU time then */
+	uint64_t cpu;      /* its CPU time, too */
 	int64_t balance;   /* ns */
 	uint64_t all_hits; /* since the beginning */
 	uint64_t all_cpu;
 	uint64_t lost; /* between the last two looks, ns of lost_of */
 	uint64_t lost_of, earned;
-	bool hits_them; /* in this or the last phase in which probes were on */
+	bool hits_them; /* since the probes were last turned on */
 };
 
 /* The thread that paid most; keeps the hits of an ended one. */
@@ -115,8 +116,8 @@ static bool thread_sleeps(const struct kd_thread *thread)
 	       state == KD_FROZEN;
 }
 
-/* Averages over start and stop, by their hits. If only other processes hit them, returns the
- * higher cost. */
+/* Returns the mean cost of start and stop, by their hits; the higher one, if only other processes
+ * hit them. */
 static uint64_t hit_cost(struct overhead *overhead)
 {
 	const struct kd_tally *tally = &overhead->tally;
@@ -137,8 +138,8 @@ static uint64_t hit_cost(struct overhead *overhead)
 /* Activity on an account since the last look. */
 struct turnover {
 	uint64_t hits;
-	uint64_t cpu;  /* ns, of which it earns the share */
-	uint64_t free; /* ns that it may lose in any case */
+	uint64_t cpu;  /* ns; a share of it is earned */
+	uint64_t free; /* ns that may be lost in any case */
 };
 
 static uint64_t earned(const struct overhead *overhead, const struct turnover *turnover)
@@ -148,7 +149,7 @@ static uint64_t earned(const struct overhead *overhead, const struct turnover *t
 	return share > turnover->free ? share : turnover->free;
 }
 
-/* cost: of a hit; 0: so little happened that it is not worth knowing. */
+/* Books an account's activity. cost: of a hit; 0: not measured, as there was little. */
 static void account_book(struct overhead *overhead, struct account *account,
 			 const struct turnover *turnover, uint64_t cost)
 {
@@ -173,7 +174,8 @@ static void account_book(struct overhead *overhead, struct account *account,
 		overhead->worked_on += turnover->cpu > spent ? turnover->cpu - spent : 0;
 }
 
-/* Far from the limit, even on slow machines: not worth measuring what hits cost. */
+/* True if hits stay far below the limit, even on a slow machine: their cost need not be
+ * measured. */
 static bool is_little(const struct overhead *overhead, const struct turnover *turnover)
 {
 	return !overhead->percent || turnover->hits * COST_MAX_NS <= earned(overhead, turnover);
@@ -321,16 +323,16 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 	stats->duty.worked_off = overhead->worked_off;
 }
 
-/* --- Below a limit, by taking them out for a part of the time --- */
+/* --- Keeps the cost below the limit: probes are detached for some of the time --- */
 
-/* Each switch costs the target something, too: its code is written, and CPUs that run it are
- * interrupted. */
+/* Times between switches. Each one costs the target something: its code is written, and CPUs that
+ * run it are interrupted. */
 #define ON_MIN_NS (100 * NSEC_PER_MSEC)
 #define OFF_MIN_NS (500 * NSEC_PER_MSEC)
-/* A thread without a CPU neither earns nor loses. */
+/* A longest time, as a thread that gets no CPU earns nothing. */
 #define OFF_MAX_NS (30 * NSEC_PER_SEC)
-/* A window that is open for that long is waited for, as long as this costs nothing: it
- * may be the stall that all this is for. */
+/* A window open for this long keeps the probes attached, while that costs nothing: it may be the
+ * stall that the user looks for. */
 #define WINDOW_LONG_NS (2 * NSEC_PER_MSEC)
 #define WINDOW_MAX_NS (10 * NSEC_PER_SEC)
 
@@ -344,10 +346,10 @@ struct duty {
 	struct session *session;
 	struct overhead *overhead;
 	enum duty_state state;
-	uint64_t since;      /* hits count, or have not counted */
+	uint64_t since;      /* hits began to count, or ceased to */
 	uint64_t off_before; /* ns in finished phases */
 	uint64_t phases, dropped;
-	uint64_t awaited; /* generation of the window for which the probes stay; 0: none */
+	uint64_t awaited; /* generation of the window that keeps the probes attached; 0: none */
 };
 
 struct duty *duty_new(struct session *session, struct overhead *overhead)

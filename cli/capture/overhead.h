@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching what the triggers' probes take from the threads that hit them.
+/* Watches what the triggers' probes take from the threads that hit them.
  *
- * Each thread has an account: it earns a share of its own CPU time, and its hits
- * spend what they cost. */
+ * Each thread has an account: it earns a share of its own CPU time, and its hits spend what they
+ * cost. */
 #ifndef OVERHEAD_H
 #define OVERHEAD_H
 
@@ -17,9 +17,9 @@
 
 struct overhead;
 
-/* Watches for more than a share of a thread's CPU time, in percent; 0: no limit. A mostly
- * sleeping thread may lose a little, even if that is much of its CPU time. Returns NULL without
- * memory. The session must outlive it. */
+/* percent: the limit, a share of a thread's CPU time; 0: none. A mostly sleeping thread may lose a
+ * little, even if that is much of its CPU time. Returns NULL without memory. The session must
+ * outlive the result. */
 struct overhead *overhead_new(struct session *session, uint64_t percent);
 void overhead_free(struct overhead *overhead);
 
@@ -29,26 +29,26 @@ bool overhead_look(struct overhead *overhead, bool now);
 /* True if some thread's hits cost more than it has earned so far. */
 bool overhead_is_overdrawn(const struct overhead *overhead);
 
-/* The thread that has lost most: its TID, or 0 if those are threads of other
- * processes; and what it lost between the last two looks, in percent of its CPU time,
- * those of other processes of the CPUs'. */
+/* Sets *tid to the thread deepest in debt; 0: threads of other processes. Returns what it lost
+ * between the last two looks, in percent of its CPU time; for other processes, in percent of the
+ * time of all CPUs. */
 uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid);
 
-/* Fills in which thread paid most, and the share of calls seen. */
+/* Fills in which thread paid most, and the CPU time of threads with the probes on and off. */
 void overhead_tell(struct overhead *overhead, struct trigger_stats *stats);
 
-/* --- Below a limit, by taking them out for a part of the time --- */
+/* --- Keeps the cost below the limit: probes are detached for some of the time --- */
 
 struct duty;
 
-/* For probes that are on. The session and the overhead must outlive it. Returns NULL without
+/* Starts with attached probes. Session and overhead must outlive the result. Returns NULL without
  * memory. */
 struct duty *duty_new(struct session *session, struct overhead *overhead);
 void duty_free(struct duty *duty);
 
-/* To be called often. looked: the overhead has been looked at since the last call. drop: windows
- * that are open when the probes are taken out are to be dropped, as their stop may come meanwhile.
- * Returns 0, or after printing what failed an exit status. */
+/* Call it often. looked: whether the overhead has been looked at since the last call. drop: whether
+ * to drop windows that are open when the probes are detached, as their stop may come meanwhile.
+ * Returns 0, or an exit status after printing what failed. */
 exit_status duty_tick(struct duty *duty, bool looked, bool drop);
 
 /* True if hits count now. */
@@ -65,7 +65,7 @@ void duty_tell(const struct duty *duty, struct trigger_stats *stats);
 struct own_cost_meter {
 	struct own_cost self; /* period_ns: time of the reading */
 	struct own_cost children[OWN_CHILDREN];
-	pid_t of[OWN_CHILDREN]; /* whose these are */
+	pid_t of[OWN_CHILDREN]; /* their PIDs */
 };
 
 /* Starts counting. children: 0 where there is none. */

@@ -16,7 +16,7 @@
 
 /* --- Flight recorder --- */
 
-#define SPARE_PARTS 16 /* of a ring, about, for events that interrupt others */
+#define SPARE_PARTS 16 /* about one in this many entries is for events that interrupt others */
 #define SPARE_LEAST 64
 
 static exit_status recorder_select(struct session *session)
@@ -65,7 +65,7 @@ uint64_t recorder_bytes(const struct recorder *recorder)
 	       sizeof(*recorder->rings.events);
 }
 
-/* Keeps its thread's name. */
+/* Keeps the name of the slot's thread. */
 static void recorder_free_slot(struct session *session, uint32_t slot)
 {
 	struct recorder *recorder = session->recorder;
@@ -98,7 +98,7 @@ const struct session_part recorder_part = {
 /* Zeroed: no ring. */
 struct interruption_ring {
 	struct ring_buffer *ring;
-	interruption_fn *found; /* of the walk in progress */
+	interruption_fn *found; /* for session_interruptions() */
 	void *context;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings of single events: of the flight recorder, and of interruptions. Part of the session. */
+/* Rings of single events, of the flight recorder and of interruptions. Part of the session. */
 #ifndef SESSION_RECORDER_H
 #define SESSION_RECORDER_H
 
@@ -9,7 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/model/recording_make.h"
 
-/* Name of an ended thread, whose slot may belong to another one by now. */
+/* Name of an ended thread, whose slot may belong to another thread by now. */
 struct ended_name {
 	uint32_t tid, tgid;
 	char comm[KD_COMM_LEN];

@@ -22,14 +22,14 @@
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 
-/* --- What decides by values: which hits of triggers count, and how long windows must be --- */
+/* --- Conditions of hits, and deltas: the least length of windows --- */
 
 static const struct conditions *conditions_of(const struct trigger_sites *sites)
 {
 	return sites->n_sets ? *sites->conditions : NULL;
 }
 
-/* Before loading: says which triggers have conditions, and whether there are deltas by name. */
+/* Sets which triggers have conditions, and whether there are deltas by name, before loading. */
 static void values_select(struct kernel_delay *skel, const struct session_config *config)
 {
 	bool conditions = false;
@@ -45,8 +45,8 @@ static void values_select(struct kernel_delay *skel, const struct session_config
 	bpf_map__set_autocreate(skel->maps.kd_deltas, config->deltas.n > 0);
 }
 
-/* Hands the conditions of a role's sites to the kernel side: before they are attached to. Returns
- * 0, or an exit status after printing what failed. */
+/* Hands the conditions of a role's sites to the BPF side, before attaching to these. Returns 0, or
+ * an exit status after printing what failed. */
 static exit_status values_conditions(struct kernel_delay *skel, enum kd_role role,
 				     const struct trigger_sites *sites)
 {
@@ -80,29 +80,29 @@ static exit_status values_deltas(struct kernel_delay *skel, const struct deltas 
 	return 0;
 }
 
-/* --- Which programs run, and what for --- */
+/* --- Programs of the triggers --- */
 
 struct triggers {
 	struct kernel_delay *skel;
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
-	bool calls[KD_ROLES];                   /* the role's program is at all system calls */
+	bool calls[KD_ROLES];                   /* its program runs at all system calls */
 	struct attachment *attachments[KD_ROLES];
 	struct trigger_sites sites[KD_ROLES];
 	struct deltas deltas;
-	pid_t pid;                  /* that hits probes in files; 0: any may */
+	pid_t pid;                  /* process that hits probes in files; 0: any */
 	struct attach_costs *costs; /* NULL: not measured yet */
-	bool stale;                 /* sites have been added since */
-	uint64_t means[KD_ROLES];   /* of them, ns */
+	bool stale;                 /* sites were added after measuring */
+	uint64_t means[KD_ROLES];   /* of costs, ns */
 	pthread_t detacher;
-	bool detaching, detached; /* the latter is atomic */
-	uint64_t dropped;         /* hits, of probes that have been taken out */
+	bool detaching, detached; /* detached is atomic */
+	uint64_t dropped;         /* hits of probes that have been detached */
 	struct ring_buffer *ring;
 	bool on, token;
-	trigger_event_fn *found; /* of the walk in progress */
+	trigger_event_fn *found; /* for triggers_events() */
 	void *context;
 };
 
-/* Whether BPF programs may compare and swap (5.12): loads one that does. */
+/* True if BPF programs may compare and swap (5.12): loads one that does. */
 static bool kernel_has_swap(void)
 {
 	const struct bpf_insn insns[] = {
@@ -127,8 +127,8 @@ static bool kernel_has_swap(void)
 	return fd >= 0;
 }
 
-/* Where a role's trigger is at single system calls, marks them for the program
- * that looks at all calls. Returns false if any of its sites is another. */
+/* Marks the system calls of a role's trigger, for the program at all calls. Returns false if any of
+ * its sites is not a system call. */
 static bool calls_mark(struct kernel_delay *skel, const struct trigger_sites *given,
 		       enum kd_role role)
 {
@@ -145,7 +145,7 @@ static bool calls_mark(struct kernel_delay *skel, const struct trigger_sites *gi
 	return true;
 }
 
-/* The program for a role: start, stop, or both at once. */
+/* Returns the program of a role: start, stop, or both at once. */
 static struct bpf_program *program_of(const struct kernel_delay *skel, bool start, bool stop,
 				      bool tracepoint, bool token)
 {
@@ -190,7 +190,7 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 	triggers->on = true;
 }
 
-/* Whether threads hit the stop as they end: nothing is left to be dropped then. */
+/* True if ending threads hit the stop: no start of theirs is then left to be dropped. */
 static bool stop_is_end(const struct trigger_sites *stop)
 {
 	if (!stop->n_sets || stop->trigger->kind != TRIGGER_TRACEPOINT)
@@ -202,7 +202,8 @@ static bool stop_is_end(const struct trigger_sites *stop)
 	return false;
 }
 
-/* Notices ends of threads (pairs of one thread), processes (of several) and programs. */
+/* Selects programs that notice execve, and the ends of threads or processes whose stop cannot come
+ * any more. */
 static exit_status ends_select(const struct triggers *triggers, struct session_btf *btf,
 			       const struct session_config *config)
 {
@@ -211,7 +212,7 @@ static exit_status ends_select(const struct triggers *triggers, struct session_b
 						   : skel->progs.kd_trigger_exec;
 	struct bpf_program *exit = triggers->token ? skel->progs.kd_trigger_exit_token
 						   : skel->progs.kd_trigger_exit;
-	/* With a single process, the run ends then anyway. */
+	/* Not with a single process: its end ends the run. */
 	bool windows = !processes_is_one(config->processes) && config->triggers[KD_START].n_sets &&
 		       config->triggers[KD_STOP].n_sets;
 	bool ends = (config->same_thread || windows) && !stop_is_end(&config->triggers[KD_STOP]);
@@ -243,8 +244,8 @@ static void autocreate(struct bpf_map *map, bool on)
 	bpf_map__set_autocreate(map, on);
 }
 
-/* Where programs at system calls' own tracepoints may be preempted (programs.classic), those that
- * all calls pass are used. */
+/* Selects programs. Where those at a single call's tracepoint may be preempted (programs.classic),
+ * those at all calls are used. */
 static exit_status triggers_select(struct session *session)
 {
 	const struct session_config *config = session->config;
@@ -349,7 +350,7 @@ static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 			       triggers->pid);
 }
 
-/* The stop first: no window is opened that nothing would close. */
+/* Attaches the stop first: no window is opened that nothing would close. */
 static exit_status probes_attach(struct triggers *triggers)
 {
 	int status = 0;
@@ -385,7 +386,7 @@ static void silence_note(const struct triggers *triggers, struct programs *progr
 					"at once: this kernel does not say how many it drops");
 }
 
-/* First what stands for a stop that cannot come. */
+/* Attaches first what notices that a stop cannot come. */
 static exit_status triggers_attach(struct session *session)
 {
 	struct triggers *triggers = session->triggers;
@@ -407,8 +408,8 @@ static exit_status triggers_attach(struct session *session)
 	return status;
 }
 
-/* The sets from one on; those that fail are left out from now on. Returns the first one's status.
- */
+/* Attaches to a role's sets from that index on. Leaves out sets that fail, from now on. Returns the
+ * first failure's status. */
 static exit_status sites_attach(struct triggers *triggers, enum kd_role role, size_t from)
 {
 	const struct trigger_sites *sites = &triggers->sites[role];
@@ -429,7 +430,8 @@ static exit_status sites_attach(struct triggers *triggers, enum kd_role role, si
 	return status;
 }
 
-/* What was possible before may not be now; the others go on. */
+/* Attaches a role's probes again. Sets that fail now are left out; only if all fail is this a
+ * failure. */
 static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role role)
 {
 	const struct trigger_sites *sites = &triggers->sites[role];
@@ -458,7 +460,7 @@ exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t
 		return 0;
 	sites->n_sets = n_sets;
 	triggers->stale = true;
-	/* When they are put in again, these are. */
+	/* Attaching again will include them. */
 	if (triggers->detaching || !triggers->attachments[role])
 		return 0;
 	return values_conditions(triggers->skel, role, sites)
@@ -502,7 +504,7 @@ int triggers_detach_begin(struct triggers *triggers)
 	hits_count(triggers, false);
 	triggers->dropped += dropped_now(triggers);
 	triggers->detached = false;
-	/* Signals are for the thread that waits for them. */
+	/* Blocks signals in the new thread: another thread waits for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(&triggers->detacher, NULL, detach, triggers);
@@ -518,7 +520,7 @@ static void detacher_await(struct triggers *triggers)
 	triggers->detaching = false;
 }
 
-/* Nothing that threads had begun when the probes were taken out is to be continued. */
+/* Forgets what threads had begun when the probes were detached: no stop may continue it. */
 static void pairs_forget(struct triggers *triggers)
 {
 	int fd = bpf_map__fd(triggers->skel->maps.kd_pairs);
@@ -583,7 +585,7 @@ uint64_t triggers_dropped(const struct triggers *triggers)
 
 void triggers_remeasure(struct triggers *triggers)
 {
-	if (triggers->stale) { /* it may take other instructions */
+	if (triggers->stale) { /* new sites may have other instructions */
 		attach_costs_free(triggers->costs);
 		triggers->costs = NULL;
 	}

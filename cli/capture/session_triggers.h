@@ -12,8 +12,8 @@ struct triggers;
 /* Gets an event of the BPF side. Returns 0, or a negative errno that ends the walk. */
 typedef int trigger_event_fn(void *context, const struct kd_event *event);
 
-/* Readable when a trigger has opened a window that it does not close, and when one has closed.
- * -1 without triggers. */
+/* Returns a descriptor that is readable when a trigger has opened a window that no trigger closes,
+ * or has closed one. -1 without triggers. */
 int triggers_events_fd(const struct triggers *triggers);
 
 /* Calls found() for each event since the last call. Returns 0 or a negative errno, which may be
@@ -24,21 +24,21 @@ int triggers_events(struct triggers *triggers, trigger_event_fn *found, void *co
  * negative errno. */
 int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 
-/* Returns how many hits did not run their program, as another one was busy. */
+/* Returns how many hits did not run their program, because another program was running. */
 uint64_t triggers_skipped(const struct triggers *triggers);
 
-/* Returns how many hits of kernel functions the kernel dropped, as far as it says so. */
+/* Returns how many hits of kernel functions the kernel dropped, as far as it counts them. */
 uint64_t triggers_dropped(const struct triggers *triggers);
 
-/* Returns the approximate cost of a hit of a role's probe to its thread, ns; 0 if there is none,
- * or the start has it. The first call measures, which takes about 10 ms. */
+/* Returns the approximate cost of a hit of a role's probe to its thread, ns. 0 if the role has no
+ * probe of its own. The first call measures, which takes about 10 ms. */
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
 
 /* Measures again: the machine's speed may have changed. */
 void triggers_remeasure(struct triggers *triggers);
 
-/* Notes more sites for a role, and attaches to them if probes are attached at all. Returns 0, or
- * an exit status after printing what failed. */
+/* Notes more sites for a role, and attaches to them if its probes are attached. Returns 0, or an
+ * exit status after printing what failed. */
 exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets);
 
 /* True if any probe is a perf event; in_files: only probes in files of processes. */
@@ -50,10 +50,10 @@ void triggers_detach(struct triggers *triggers);
 /* Stops counting hits, and detaches the probes in the background. Returns 0 or a negative errno. */
 int triggers_detach_begin(struct triggers *triggers);
 
-/* True if that has finished; session_detach_end() is the session's share of it. */
+/* True if the background has finished detaching. session_detach_end() does the rest. */
 bool triggers_detach_end(struct triggers *triggers);
 
-/* Attaches the probes again; hits count from its end on. Returns 0, or an exit status after
+/* Attaches the probes again; hits count when that is done. Returns 0, or an exit status after
  * printing what failed. */
 exit_status triggers_attach_again(struct triggers *triggers);
 
