@@ -17,7 +17,7 @@
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
 
-/* Limit on names, which stay as traces refer to them. */
+/* Limit on names, which stay because traces refer to them. */
 #define NAMES_MOST 16384
 
 #define MINOR_BITS 20 /* in the kernel's device numbers */
@@ -33,7 +33,7 @@ struct file_names {
 	ino_t net; /* this program's network namespace; 0: unknown */
 	void *tree;
 	size_t n;
-	struct descriptor spare; /* for one beyond the limit */
+	struct descriptor spare; /* of the last file beyond the limit */
 };
 
 struct file_names *file_names_new(pid_t pid)
@@ -80,8 +80,8 @@ static bool is_name(const struct kd_file *file, const char *path)
 		!strcmp(last + length, " (deleted)"));
 }
 
-/* True if it is the file that the thread waited at, not another one with its number. File
- * systems such as overlayfs report other devices to users than the kernel has. */
+/* True if it is the file that the thread waited at, not another with its number. File systems such
+ * as overlayfs show users other device numbers than the kernel has. */
 static bool is_same(const struct kd_file *file, const struct statx *now, const char *path)
 {
 	dev_t device = makedev(file->device >> MINOR_BITS, file->device & ((1U << MINOR_BITS) - 1));
@@ -92,7 +92,7 @@ static bool is_same(const struct kd_file *file, const struct statx *now, const c
 	       file->kind == KD_AWAITED_DISK || is_name(file, path);
 }
 
-/* Finds the path of a descriptor that is still the same file; else only its last component. */
+/* Finds the path of a descriptor. If it is another file by now, only the path's last component. */
 static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *is)
 {
 	char link[64], path[PATH_MAX];
@@ -103,8 +103,8 @@ static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *
 	length = readlink(link, path, sizeof(path) - 1);
 	if (length > 0) {
 		path[length] = '\0';
-		/* The link may lead to another file by now, so check it last. Asks no server:
-		 * one that does not answer would block this process too. */
+		/* Checks the link last, as it may lead to another file by now. Sends no request
+		 * to a server: one that does not answer would block this process, too. */
 		if (!statx(AT_FDCWD, link, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &now) &&
 		    is_same(file, &now, path)) {
 			/* The end is more useful than the beginning. */

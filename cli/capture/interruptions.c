@@ -16,9 +16,9 @@
 
 /* Interruptions that wait for the end of their window; 35 MB. */
 #define ENDED_MAX 200000
-/* While no window is open: one may have begun recently. */
+/* Time to keep them while no window is open: one may have begun recently. */
 #define KEEP_NS (100 * NSEC_PER_MSEC)
-/* Interruptions of other threads may follow the one found just before. */
+/* Rows to search back for steal time: interruptions of other threads may follow it. */
 #define FOUND_BEFORE 8
 
 struct interruptions {
@@ -27,23 +27,23 @@ struct interruptions {
 	struct gap *gaps;   /* by slot */
 	struct tick *ticks; /* by CPU */
 	uint64_t tick_period;
-	/* By order of their ends, per thread. Those still going on at a window's end are open,
-	 * and belong to that window only. */
+	/* For each thread, in order of their ends. One that goes on at a window's end is open, and
+	 * belongs to that window only. */
 	struct interruption *ended;
 	size_t n, capacity;
 	size_t open_from; /* index of the first one of the window being read */
 	uint64_t lost;
 };
 
-/* Reading of the ring. */
+/* Context for reading the ring. */
 struct drain {
 	struct interruptions *interruptions;
 	const struct session_view *view; /* window being read; NULL: none */
 	uint64_t irq_ns;                 /* time of an interrupt beyond the measured one */
 };
 
-/* The coarse clock advances at ticks. 0: unknown, or CPUs may stop their tick while threads run
- * (nohz_full). */
+/* Returns the period of ticks, at which the coarse clock advances. 0: unknown, or CPUs that run
+ * threads may stop their tick (nohz_full). */
 static uint64_t tick_period(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/nohz_full", "re");
@@ -52,7 +52,7 @@ static uint64_t tick_period(void)
 	int c;
 
 	if (file) {
-		/* "(null)" or an empty line: none. */
+		/* "(null)" or an empty line: no such CPU. */
 		c = fgetc(file);
 		has_ticks = c < '0' || c > '9';
 		fclose(file);
@@ -88,7 +88,7 @@ void interruptions_free(struct interruptions *interruptions)
 	free(interruptions);
 }
 
-/* Names the thread if its slot has not changed hands. */
+/* Names the thread if its slot still belongs to it. */
 static void thread_name(const struct kd_thread *thread, struct interruption *interruption)
 {
 	if ((pid_t)thread->tid == interruption->tid)
@@ -123,7 +123,7 @@ static void who_name(const struct interruptions *interruptions, const struct kd_
 		 irq.name);
 }
 
-/* Keeps an ended one, or counts it as lost. Returns 0 or -ENOMEM. */
+/* Keeps an ended interruption, or counts it as lost. Returns 0 or -ENOMEM. */
 static int ended_add(struct interruptions *interruptions, struct interruption *interruption,
 		     uint32_t slot)
 {
@@ -164,8 +164,8 @@ static int stolen_found(struct interruptions *interruptions, const struct kd_int
 	return ended_add(interruptions, &interruption, part->slot);
 }
 
-/* Looks at an added record that may be a tick. A late tick is how a stolen CPU looks from
- * inside. Steal time that the hypervisor reports was found just before. */
+/* Checks whether a new record is a late tick: how a stolen CPU looks from inside. Steal time that
+ * the hypervisor reports has been added just before. */
 static void tick_look(struct interruptions *interruptions, const struct kd_interruption *part,
 		      struct gap *gap)
 {
@@ -236,8 +236,8 @@ static int part_cut(struct interruptions *interruptions, const struct kd_interru
 	return crosses(part, view->end) ? open_add(interruptions, part, view->end) : 0;
 }
 
-/* A thread has its CPU back. In windows that ended meanwhile and are unread, it was still
- * without. */
+/* Handles a thread that has its CPU back. In unread windows that ended meanwhile, the thread was
+ * still without one. */
 static int part_open(const struct drain *drain, const struct kd_interruption *part)
 {
 	struct interruptions *interruptions = drain->interruptions;
@@ -319,7 +319,7 @@ int interruptions_drain(struct interruptions *interruptions)
 	return error;
 }
 
-/* Finishes gaps to which nothing more can belong. */
+/* Finishes gaps that nothing more can join. */
 static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 {
 	uint32_t slots = session_window_now(interruptions->session).slots;
@@ -331,7 +331,7 @@ static int gaps_settle(struct interruptions *interruptions, uint64_t before)
 	return error;
 }
 
-/* Finds who has had the CPU longest so far. Only the iterator sees the task that has it now. */
+/* Returns who has had the CPU longest so far. Only the iterator sees the task that has it now. */
 static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32_t *others)
 {
 	const struct kd_waiting *waiting = &thread->waiting;
@@ -342,7 +342,8 @@ static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32
 	return kd_taker_longest(&takers, others);
 }
 
-/* Returns what limits took from the last charge until then, as far as the iterator saw. */
+/* Returns how long limits took the CPU between the last charge and end, as far as the iterator
+ * saw. */
 static uint64_t limited_until(const struct kd_waiting *waiting, uint64_t end)
 {
 	if (waiting->seen_mark != waiting->mark || end < waiting->mark)
@@ -373,7 +374,7 @@ static int open_read(struct interruptions *interruptions, const struct session_v
 	return open_add(interruptions, &part, view->end);
 }
 
-/* Reads threads before the ring: a thread that gets its CPU back in between is in both. */
+/* Reads threads before the ring: a thread that gets its CPU back in between is then in both. */
 static int window_read(struct interruptions *interruptions, const struct session_view *view)
 {
 	int error = 0;
@@ -407,7 +408,7 @@ static struct thread_row **rows_sort(struct sample *sample, size_t *n)
 	return rows;
 }
 
-/* True for several threads that were ready throughout and got no CPU. */
+/* True for a row of more than one thread, all ready throughout without a CPU. */
 static bool is_starved(const struct thread_row *row)
 {
 	enum ledger_state only;
@@ -494,7 +495,7 @@ static int sample_fill(const struct interruptions *interruptions, struct filling
 	return error;
 }
 
-/* Forgets those open at a window's end: they belong to no other window. */
+/* Forgets interruptions that were open at a window's end: they belong to no other window. */
 static void open_forget(struct interruptions *interruptions, uint64_t end)
 {
 	size_t kept = 0;

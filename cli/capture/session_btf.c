@@ -54,8 +54,8 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 
 /* --- Kernel BTF that an object needs --- */
 
-/* libbpf scans all types, about 100,000, for each type and tracepoint of an object. One pass
- * here finds them all. */
+/* One pass here finds all types and tracepoints of an object. libbpf scans all types, about
+ * 100,000, for each of them. */
 
 #define TRACEPOINT "btf_trace_" /* prefix of the kernel's typedef for a tracepoint */
 #define ITERATOR "bpf_iter_"    /* prefix of its function for an iterator */
@@ -90,7 +90,7 @@ static int name_want(struct slicer *slicer, const char *prefix, const char *name
 	return btf__add_str(slicer->names, text);
 }
 
-/* Returns what a program's section says to attach to; NULL: nothing. */
+/* Returns the attach target in a program's section name; NULL: none. */
 static const char *program_target(const struct bpf_program *program)
 {
 	const char *slash = strchr(bpf_program__section_name(program), '/');
@@ -98,8 +98,8 @@ static const char *program_target(const struct bpf_program *program)
 	return slash ? slash + 1 : NULL;
 }
 
-/* Collects names of the object's types and of what its programs are attached to; what no section
- * names comes first. */
+/* Collects the names of the object's types and of its programs' targets, after those that no
+ * section names. */
 static int names_collect(struct slicer *slicer, const struct bpf_object *object)
 {
 	const struct btf *own = bpf_object__btf(object);
@@ -118,7 +118,8 @@ static int names_collect(struct slicer *slicer, const struct bpf_object *object)
 	return error < 0 ? error : 0;
 }
 
-/* Its number, which it has from now on: it is copied when all before it are. */
+/* Returns a type's number in the slice, a new one if it has none. It is copied once all types
+ * before it are. */
 static uint32_t part_number(struct slicer *slicer, uint32_t id)
 {
 	if (!slicer->numbers[id]) {
@@ -128,7 +129,7 @@ static uint32_t part_number(struct slicer *slicer, uint32_t id)
 	return slicer->numbers[id];
 }
 
-/* Half of the kernel's types are functions. */
+/* True if the object could need a type. Half of the kernel's types are functions. */
 static bool may_be_wanted(const struct btf_type *type, const char *name)
 {
 	if (btf_is_func(type))
@@ -195,8 +196,8 @@ static int parts_copy(struct slicer *slicer)
 	return error < 0 ? error : 0;
 }
 
-/* The kernel maps its BTF since 6.16; to read it takes a call for each page. A file in its place
- * may be an ELF file. */
+/* Maps the kernel's BTF, as is possible since 6.16: reading takes a call for each page. A file in
+ * its place may be an ELF file. */
 static struct btf *kernel_parse(void)
 {
 	int fd = open(BTF_FILE, O_RDONLY | O_CLOEXEC);
@@ -216,7 +217,7 @@ static struct btf *kernel_parse(void)
 	return btf ? btf : btf__parse(BTF_FILE, NULL);
 }
 
-/* The arrays can hold each type of the kernel; unused space takes no memory. */
+/* Makes the slice. The arrays can hold all types of the kernel; unused space takes no memory. */
 static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 {
 	size_t n;
@@ -242,8 +243,8 @@ static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 
 /* --- Presents the slice to libbpf as the kernel's BTF --- */
 
-/* Called by libbpf before it loads a program of these sections. Drops the source lines, which
- * only --debug shows in the verifier's messages: the kernel checks and keeps each. */
+/* Sets the target of a program; libbpf calls this before loading. Drops the source lines unless
+ * --debug shows the verifier's messages: the kernel checks and keeps each line. */
 static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opts *options,
 			   long cookie)
 {

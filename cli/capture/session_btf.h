@@ -33,9 +33,9 @@ struct session_btf {
 /* Call it before the object is opened with path. Returns 0 or a negative errno. */
 int btf_open(struct session_btf *btf);
 
-/* Makes BTF of the kernel's types that have the names of an open object's types, and of what these
- * hold: relocations against it come out as against all of the kernel's. Returns 0 or a negative
- * errno. */
+/* Makes BTF of the kernel's types that are named like types of an open object, and of what these
+ * types contain. Relocations against it give the same results as against the kernel's full BTF.
+ * Returns 0 or a negative errno. */
 int btf_search(struct session_btf *btf, const struct bpf_object *object);
 
 /* Chooses a program's attach target, a tracepoint or iterator of this name. Returns 0, or a

@@ -25,10 +25,10 @@ struct counters {
 	bool on;
 	struct counter_set set; /* events that this machine has */
 	struct bpf_link *link;
-	bool unread; /* warned that they cannot be read at a window's edges */
+	bool unread; /* warned that some cannot be read at a window's edges */
 };
 
-/* Loads all of this only if events are wanted. */
+/* Loads programs and maps only if events are wanted. */
 static exit_status counters_select(struct session *session)
 {
 	struct counters *counters = session->counters;
@@ -48,7 +48,7 @@ static exit_status counters_select(struct session *session)
 	bpf_program__set_autoload(skel->progs.kd_counters_look, true);
 	skel->rodata->kd_counters = (uint32_t)wanted->n;
 	skel->rodata->kd_per_cpu = wanted->per_cpu;
-	/* Kernels differ in which programs may call it. */
+	/* Kernels differ in which programs may call this helper. */
 	skel->rodata->kd_counters_timed = libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
 								  BPF_FUNC_perf_event_read_value,
 								  NULL) > 0;
@@ -66,7 +66,7 @@ static int event_open(void *context, struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The map holds the event as long as the map is open here. */
+/* Puts an event into the map, which holds it as long as the map is open here. */
 static int event_put(void *context, size_t event, int cpu, int fd)
 {
 	const struct session *session = context;
@@ -104,8 +104,8 @@ static exit_status refused(int error)
 	return error == -EPERM || error == -EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-/* Before the programs of all runs: a thread's end must be seen here first. Reports once what
- * this machine cannot count. */
+/* Attaches before the programs of all runs, so that this one sees a thread's end first. Reports
+ * once what this machine cannot count. */
 static exit_status counters_attach(struct session *session)
 {
 	const struct counter_ops ops = { event_open, event_put, session };
@@ -141,7 +141,7 @@ static bool runs(const struct kd_thread *thread)
 					   : thread->on_cpu);
 }
 
-/* An offline CPU runs no thread. */
+/* Reports once that counters cannot be read, unless the CPU is offline, which runs no thread. */
 static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 {
 	if (counters->unread || error == -ENXIO)
@@ -152,7 +152,7 @@ static void unread_tell(struct counters *counters, uint32_t cpu, int error)
 		 cpu, strerror(-error));
 }
 
-/* Has CPUs that run target threads now read their counters: an interrupt for each. Reports once
+/* Makes CPUs that run target threads now read their counters: an interrupt for each. Reports once
  * if one cannot be read. */
 static void counters_look(struct session *session)
 {
@@ -205,7 +205,7 @@ static int counts_found(const struct session_hash *hash, const void *key_, const
 	return error;
 }
 
-/* Threads that did not run have counted nothing: their counts are 0, not unknown. */
+/* Adds zeros for a thread that did not run: its counts are 0, not unknown. */
 static int nothing_counted(const struct counter_set *set, struct thread_row *row)
 {
 	int error = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The BPF side's tables of tasks that had the CPU while threads waited. */
+/* Reads from the BPF side's tables which tasks had the CPU while threads waited. */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -50,7 +50,7 @@ static bool is_virtual(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && c >> 31;
 }
 
-/* For other hypervisors, only an advanced clock shows that there is one. */
+/* True if there is a steal clock. On hypervisors other than KVM, only its advance proves that. */
 static bool has_clock(void)
 {
 	unsigned int leaf, name[3], features = 0, b, c, d;
@@ -83,8 +83,8 @@ static exit_status steal_select(struct session *session)
 	return skel->rodata->kd_steal ? session_map_resize(skel->maps.kd_steals, session->cpus) : 0;
 }
 
-/* After the iterator's first visit: reports if steal time is missing. Prints nothing on a
- * machine without a hypervisor. */
+/* Reports missing steal time, after the iterator's first visit. Prints nothing on a machine without
+ * a hypervisor. */
 static exit_status steal_tell(struct session *session)
 {
 	const struct kernel_delay *skel = session->skel;
@@ -118,7 +118,7 @@ struct culprits {
 	struct kd_blame *blames;       /* by slot; one set of slots per bank */
 	struct kd_culprit *tasks;      /* KD_CULPRITS entries */
 	uint32_t cpus, slots;
-	char group[CULPRIT_GROUP_LEN]; /* its cgroup */
+	char group[CULPRIT_GROUP_LEN]; /* the target's cgroup */
 	struct culprit_group *groups;  /* of other processes, by index in tasks */
 };
 
@@ -187,7 +187,7 @@ const struct session_part culprits_part = {
 	.free_slot = culprits_free_slot, .close = culprits_close,
 };
 
-/* Copies what was charged, and the wait in progress, consistently. */
+/* Copies a thread's charges and its wait in progress, so that the two fit together. */
 static void blame_copy(const struct culprits *culprits, const struct session_view *view,
 		       uint32_t slot, struct kd_blame *blame, struct kd_waiting *waiting)
 {
@@ -211,12 +211,12 @@ struct reading {
 	const struct culprits *culprits;
 	struct thread_row *row;
 	uint32_t tid;
-	bool real_time; /* of the thread */
+	bool real_time; /* the thread has a real-time priority */
 };
 
-/* Whether a task that is not of real time had the CPU by a limit of those that are: a thread
- * of real time loses the CPU to it in no other way. One that was woken may have had to wait
- * until the kernel could switch, which takes less than that. */
+/* True if a limit of real-time tasks gave the CPU to a task of another class. A real-time thread is
+ * preempted by such a task in no other way. A woken one may also wait until the kernel can switch,
+ * which takes less than WAKE_UP_NS. */
 static bool is_rt_limit(const struct reading *reading, const struct kd_charge *charge)
 {
 	return reading->real_time &&
@@ -248,7 +248,8 @@ static int kind_add(struct reading *reading, enum kd_who who, const struct kd_ch
 	return row_add(reading, &culprit, charge);
 }
 
-/* Looks up the cgroup of another process once; unknown if it has ended. */
+/* Looks up the cgroup of another process, once for each task; it is unknown if the process has
+ * ended. */
 static void group_fill(const struct culprits *culprits, const struct kd_culprit *task,
 		       struct culprit *culprit)
 {
@@ -263,9 +264,8 @@ static void group_fill(const struct culprits *culprits, const struct kd_culprit 
 		memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
 }
 
-/* A limit: the runtime of the thread itself, or the quota of a group. That is the thread's or above
- * it, if the thread has not been moved since; what the kernel calls it is only the end of its path.
- */
+/* Describes a limit: the thread's own runtime, or the quota of its cgroup or one above. If the
+ * thread has moved since, only the last component of the cgroup's path is known. */
 static void limit_fill(const struct culprits *culprits, const struct kd_culprit *limit, pid_t tid,
 		       struct culprit *culprit)
 {
@@ -399,7 +399,7 @@ static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, ui
 	return runqueue->runs == runs && now > runqueue->since ? now - runqueue->since : 0;
 }
 
-/* A wait that goes on at the window's end, since the last charge. */
+/* A wait that goes on at the window's end: the time since its last charge. */
 struct pending {
 	struct kd_waiting *waiting; /* a copy */
 	uint64_t ns;                /* in the window */
@@ -407,7 +407,8 @@ struct pending {
 	bool woken, seen;
 };
 
-/* Adds what one had of it; the longest wait has what was before the window, too. */
+/* Adds the share of a pending wait in which this key had the CPU. More than half of it also gets
+ * the time before the window, for its longest wait. */
 static int part_add(struct reading *reading, const struct pending *pending, uint32_t key,
 		    uint64_t ns)
 {
@@ -421,8 +422,8 @@ static int part_add(struct reading *reading, const struct pending *pending, uint
 	return task_add(reading, key, &charge);
 }
 
-/* Charges a wait that has no entry on its run queue. The CPU's sums are as of now, not of the
- * window's end: they are split as the whole wait is. */
+/* Charges a wait without an entry on its run queue. The CPU's sums reach beyond the window's end,
+ * so the wait is split in the proportions that they have until now. */
 static int unlisted_add(struct reading *reading, const struct pending *pending, uint64_t now)
 {
 	static const enum kd_who whose[] = { KD_WHO_HARDIRQ, KD_WHO_SOFTIRQ, KD_WHO_OWN,
@@ -456,7 +457,7 @@ static int unlisted_add(struct reading *reading, const struct pending *pending, 
 	return error ?: part_add(reading, pending, KD_WHO_REST, left);
 }
 
-/* Of another one: nothing has happened on the CPU since. */
+/* Charges a wait with an entry on its run queue: its CPU has not switched since the last charge. */
 static int listed_add(struct reading *reading, const struct pending *pending)
 {
 	const struct culprits *culprits = reading->culprits;
@@ -493,8 +494,8 @@ static struct kd_charge charged(const struct thread_row *row)
 	return sum;
 }
 
-/* The scheduler may have counted the end of a wait as running (switch_lead() in
- * bpf/sched.bpf.h), mostly on an idle CPU. */
+/* Takes what exceeds the ledger's wait from the rows, from idle CPUs first: the scheduler may have
+ * counted a wait's end as running (switch_lead() in bpf/sched.bpf.h), mostly there. */
 static void excess_take(struct thread_row *row, uint64_t excess, bool woken)
 {
 	culprits_sort(row->culprits, row->n_culprits);

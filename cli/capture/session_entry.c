@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Cost of entering and leaving the kernel that the programs do not measure. The tracepoints of
- * system calls and interrupts come after the entry and before the exit, and the programs read
- * the clock in their middle. */
+/* Cost of entering and leaving the kernel that the programs cannot measure. Tracepoints of system
+ * calls and interrupts come after the entry and before the exit, and the programs read the clock
+ * amid their own code. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@
 #define ROUNDS_LEAST 5
 #define PATIENCE_NS 50000             /* until an interrupt is given up */
 #define ALL_NS (1000 * NSEC_PER_USEC) /* for all rounds */
-#define TIMER_NS 5000                 /* ahead: the call that sets it has returned */
+#define TIMER_NS 5000                 /* ahead, so that the call that sets it has returned */
 
 /* Returns the time that the programs measured for interrupts of this thread, ns. */
 static uint64_t irqs_seen(const struct kd_record *record)
@@ -39,9 +39,9 @@ static uint64_t irqs_seen(const struct kd_record *record)
 	return ns;
 }
 
-/* Spins until an interrupt, without a call, and returns its time beyond what the programs
- * measured; 0: none came. before: what they had measured. step: the shortest interval between
- * two clock readings so far. */
+/* Spins until an interrupt, without calls. Returns the interrupt's time beyond what the programs
+ * measured; 0: none came. before: what they had measured before. step: the shortest interval
+ * between two clock readings so far. */
 static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uint64_t *step)
 {
 	uint64_t from = clock_monotonic(), last = from, seen = irqs_seen(record), then, ns;
@@ -49,7 +49,7 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 	for (uint64_t end = from + PATIENCE_NS; last < end; seen = irqs_seen(record)) {
 		if (seen != before)
 			break;
-		/* Nothing was measured before this, and the interrupt comes after from. */
+		/* Nothing was measured until after this reading: the interrupt comes later. */
 		from = last;
 		last = clock_monotonic();
 		if (last > from)
@@ -57,7 +57,7 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 	}
 	then = irqs_seen(record);
 	ns = clock_monotonic() - from;
-	if (irqs_seen(record) != then) /* another one, which may or may not be in ns */
+	if (irqs_seen(record) != then) /* another interrupt, which may or may not be in ns */
 		return 0;
 	seen = then - before;
 	return seen && ns > seen + 2 * *step ? ns - seen - 2 * *step : 0;
@@ -82,8 +82,8 @@ static bool timer_set(struct timer *timer)
 	return true;
 }
 
-/* Measures a timer's interrupt, ns; 0: unknown. record: of this thread; the programs count in it
- * now. Takes the least, as some readings include other interrupts or threads. */
+/* Measures a timer's interrupt, ns; 0: unknown. record: of this thread, which the programs count in
+ * now. Takes the least value, as some include other interrupts or threads. */
 static uint64_t irqs_measure(const struct kd_record *record)
 {
 	struct timer timer = { .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) };
@@ -109,10 +109,10 @@ static uint64_t irqs_measure(const struct kd_record *record)
 
 #define ROUNDS 15
 #define CALLS 40       /* in a round: 10 us, rarely interrupted */
-#define MOST_NS 100000 /* machines on which it takes longer are not corrected */
+#define MOST_NS 100000 /* above this, nothing is corrected */
 
-/* Page faults: so few pages never become a huge page. A fault takes up to 35 us in a virtual
- * machine, so faults take most of the time of these measurements. */
+/* Page faults. So few pages never become a huge page. A fault takes up to 35 us in a virtual
+ * machine, so faults take most of this measurement. */
 #define PAGES 8
 #define PAGE_ROUNDS 6
 
@@ -120,7 +120,7 @@ static uint64_t irqs_measure(const struct kd_record *record)
 #define SIGNALS 10
 #define SIGNAL_ROUNDS 6
 
-/* The shortest round is an undisturbed one. ns of CALLS. */
+/* Returns the time of the shortest round of CALLS, which was not disturbed, ns. */
 static uint64_t calls_measure(void)
 {
 	uint64_t least = MOST_NS * CALLS;
@@ -168,7 +168,7 @@ static uint64_t pages_booked(const struct kd_record *record, volatile char *page
 	return *faults == count + PAGES - 1 ? (*user - before) / (PAGES - 1) : MOST_NS;
 }
 
-/* Returns the clock time per page of such a round. */
+/* Returns the clock time per page, in a round of first touches. */
 static uint64_t pages_took(volatile char *pages, size_t size)
 {
 	uint64_t before = clock_monotonic();
@@ -178,7 +178,8 @@ static uint64_t pages_took(volatile char *pages, size_t size)
 	return (clock_monotonic() - before) / (PAGES - 1);
 }
 
-/* What a first touch of a page has booked as user mode in a record; NULL: what it takes. */
+/* Returns the user time that the first touch of a page adds to a record; with NULL, the clock time
+ * that it takes. */
 static uint64_t faults_measure(const struct kd_record *record)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -231,7 +232,7 @@ static uint64_t signals_measure(const struct kd_record *record, uint64_t call_ns
 	return least < MOST_NS ? least : 0;
 }
 
-/* Before the programs are attached: measures a nearly empty call, and a page fault. */
+/* Measures a nearly empty call and a page fault, before the programs are attached. */
 static exit_status bare_measure(struct session *session)
 {
 	session->bare_call_ns = calls_measure() / CALLS;
@@ -241,14 +242,14 @@ static exit_status bare_measure(struct session *session)
 
 const struct session_part bare_part = { .attach = bare_measure };
 
-/* Begins a window of this thread: in shared memory, from start on. */
+/* Begins a window of this thread in shared memory. */
 static void window_begin(struct kernel_delay *skel, struct kd_thread *thread)
 {
 	struct kernel_delay__data_word *shared = skel->data_word;
 	uint64_t start = clock_monotonic() - skel->rodata->kd_epoch;
 
 	thread->since = start + 1;
-	thread->state = KD_BLOCKED; /* so that the first call finds it running */
+	thread->state = KD_BLOCKED; /* the first call will find it running */
 	thread->call = KD_CALL_NONE;
 	thread->restart_call = KD_CALL_NONE;
 	shared->kd_windows[0].start = start;
@@ -270,13 +271,13 @@ static void window_end(struct kernel_delay *skel)
 	skel->bss->kd_resynced = 0;
 }
 
-/* Measures the rest on calls, page faults and interrupts of this thread, which takes 2 to 3 ms:
- * the programs, attached, are told that this process is the target, and record a window of
- * it, before they are told the real one.
+/* Measures calls, signals, page faults and interrupts of this thread, which takes 2 to 3 ms. The
+ * programs take this process for the target, and record a window of it, before they get the real
+ * target.
  *
- * The last part of leaving a call stays with the user: there interrupts are off, so a tick
- * or a sample that falls into it hits user mode, and utime has it as well. It is taken for
- * a third of a bare call. */
+ * The last part of leaving a call stays with user mode. Interrupts are off there, so a tick or a
+ * sample that falls into it hits user mode, and utime includes it, too. It is estimated as a third
+ * of a bare call. */
 static exit_status entry_measure(struct session *session)
 {
 	int free_slots = bpf_map__fd(session->skel->maps.kd_free_slots);

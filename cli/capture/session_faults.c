@@ -23,19 +23,19 @@
 #define SECTION "THREAD TIME"
 
 #define FAULTS_RECLAIMS 4 /* pairs of tracepoints */
-#define FAULTS_PAUSES 64  /* kept; old entries combine several pauses */
+#define FAULTS_PAUSES 64  /* as they fill up, pairs of pauses are combined */
 
-/* A time without timed faults, ns of CLOCK_MONOTONIC; to: KD_NEVER if it goes on. ns: total
- * length, if it combines several pauses. */
+/* A time without timed faults, ns of CLOCK_MONOTONIC. to: KD_NEVER if it goes on. ns: the sum of
+ * the pauses that were combined in it. */
 struct faults_pause {
 	uint64_t from, to, ns;
 };
 
-/* Time that timing took on one CPU beyond its share, ns. */
+/* Time that timing faults took on one CPU beyond its share, ns. */
 struct faults_account {
 	uint64_t target;          /* share of the run time of the target's threads */
 	uint64_t foreign;         /* share of all time, for faults of others */
-	struct kd_fault_cpu paid; /* what of it is in there */
+	struct kd_fault_cpu paid; /* counts already charged */
 };
 
 struct faults {
@@ -43,7 +43,7 @@ struct faults {
 	struct bpf_link *reclaim[2 * FAULTS_RECLAIMS];
 	int *events; /* perf events: two for each CPU; -1: none */
 	size_t n_events;
-	struct kd_fault_cpu *cpus; /* memory of the map */
+	struct kd_fault_cpu *cpus; /* memory of kd_fault_cpus */
 	struct faults_account *accounts;
 	uint32_t n_cpus;
 	uint64_t looked_at; /* last look, ns of CLOCK_MONOTONIC */
@@ -52,10 +52,10 @@ struct faults {
 	bool timed;
 };
 
-/* Timing may take 5 % of the time, plus an initial credit: thousands of faults, as at a
- * program's start, are timed. */
+/* Timing may take 5 % of the time, plus a credit for thousands of faults, as at a program's
+ * start. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
-#define EARNED 20 /* one part in this many */
+#define EARNED 20 /* the share: one part in this many */
 #define DEBT_NS (5 * NSEC_PER_MSEC)
 
 /* Cost of a fault, relative to that of a system call: higher than measured (see OVERHEAD in the
@@ -63,14 +63,13 @@ struct faults {
 #define TARGET_PRICE(call_ns) u64_max(2 * (call_ns), 300)
 #define FOREIGN_PRICE(call_ns) u64_max((call_ns) / 2, 100)
 
-/* Programs that threads which end running faults had begun; then nobody is in one that
- * began before, but for those that sleep. */
+/* Time for faults in progress to end: afterwards, only threads that sleep are still in one. */
 #define DRAIN_NS NSEC_PER_MSEC
 
-/* All run in the context of the thread that allocates memory. */
+/* Pairs of tracepoints of reclaim, all hit by the thread that allocates memory. */
 static const struct {
 	const char *begin, *end;
-	bool node; /* a node's own, instead of taking memory of another one */
+	bool node; /* reclaims from one node, to avoid memory of another */
 } reclaims[FAULTS_RECLAIMS] = {
 	{ "mm_vmscan_direct_reclaim_begin", "mm_vmscan_direct_reclaim_end", false },
 	{ "mm_vmscan_memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_end", false },
@@ -126,8 +125,8 @@ static void cpu_close(struct faults *faults, int cpu)
 	}
 }
 
-/* Opens events for everything on a CPU. Events of threads would need two for each, and cost time
- * at every switch. Returns 0 or a negative errno. */
+/* Opens the two events of a CPU, for all that runs there. Events of threads would need two for each
+ * thread, and cost time at every switch. Returns 0 or a negative errno. */
 static int cpu_open(struct faults *faults, int cpu)
 {
 	const struct {
@@ -182,7 +181,8 @@ static void events_switch(const struct faults *faults, bool on)
 			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Without its events, faults that begin there are ignored. */
+/* Opens or closes a CPU's events as it comes online or goes offline. Without the events, faults
+ * that begin there are ignored. */
 static int faults_turn_cpu(struct session *session, int cpu, bool online)
 {
 	struct faults *faults = session->faults;
@@ -208,7 +208,8 @@ static void begin_detach(struct faults *faults)
 	faults->skel->links.kd_page_fault_user = NULL;
 }
 
-/* True if nodes reclaim, as few machines do (node_reclaim_enabled() in include/linux/swap.h). */
+/* True if nodes reclaim from themselves, as on few machines (node_reclaim_enabled() in
+ * include/linux/swap.h). */
 static bool nodes_reclaim(void)
 {
 	FILE *file = fopen("/proc/sys/vm/zone_reclaim_mode", "re");
@@ -232,7 +233,7 @@ static exit_status reclaims_attach(struct faults *faults, struct programs *progr
 			continue;
 		link[1] = bpf_program__attach_raw_tracepoint(faults->skel->progs.kd_reclaim_end,
 							     reclaims[i].end);
-		/* Only with an end. */
+		/* Attaches no begin without an end. */
 		if (link[1])
 			link[0] = bpf_program__attach_raw_tracepoint(
 				faults->skel->progs.kd_reclaim_begin, reclaims[i].begin);
@@ -245,14 +246,14 @@ static exit_status reclaims_attach(struct faults *faults, struct programs *progr
 	return status;
 }
 
-/* Leaves out what this kernel lacks, and lists it among the absences. */
+/* Attaches what this kernel has, and notes what it lacks. */
 static exit_status faults_attach(struct session *session)
 {
 	struct faults *faults = session->faults;
 	int error = reclaims_attach(faults, &session->programs);
 
 	if (error || !faults->skel->links.kd_page_fault_user)
-		return error; /* missing parts are noted already */
+		return error; /* what is missing has been noted */
 	faults->cpus = session_map(session, faults->skel->maps.kd_fault_cpus);
 	if (!faults->cpus)
 		return EX_OSERR;
@@ -286,7 +287,7 @@ static void pauses_thin(struct faults *faults)
 	faults->n_pauses = FAULTS_PAUSES / 2;
 }
 
-/* Those that have begun come to their ends; only then these are no longer seen. */
+/* Stops timing: detaches the begin, and disables the ends once faults in progress have ended. */
 static void faults_stop(struct faults *faults, uint64_t now)
 {
 	if (faults->n_pauses == FAULTS_PAUSES)
@@ -304,7 +305,8 @@ static uint64_t debt_settle(uint64_t debt, uint64_t spent, uint64_t earned)
 	return debt + spent > earned ? debt + spent - earned : 0;
 }
 
-/* Nothing is known of what the target runs while faults are not timed; then time pays. */
+/* Charges an account for new faults. While faults are not timed, the target's run time is unknown:
+ * the time that passed earns in its place. */
 static void account_settle(struct faults_account *account, const struct kd_fault_cpu *cpu,
 			   uint64_t call_ns, uint64_t passed, bool timed)
 {

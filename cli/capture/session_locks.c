@@ -27,11 +27,11 @@
 
 /* --- Variables of the program for the locks that its threads waited for --- */
 
-#define WANTED_MAX 1024 /* unresolved addresses at a time */
+#define WANTED_MAX 1024 /* addresses looked up at a time */
 #define MOST_KNOWN 8192
 /* Results are reused for this long: libraries come and go. */
 #define KNOWN_NS (60 * NSEC_PER_SEC)
-/* Time limit for a file system that does not answer, or a process that maps memory. */
+/* Time limit: a file system may not answer, and a process may be changing its mappings. */
 #define PATIENCE NSEC_PER_SEC
 
 struct known_location {
@@ -45,7 +45,7 @@ struct lock_locations {
 	struct signals *signals;
 	void *tree; /* of struct known_location */
 	size_t n;
-	uint64_t since; /* CLOCK_MONOTONIC ns: of the oldest one */
+	uint64_t since; /* time of the oldest result, CLOCK_MONOTONIC ns */
 	struct known_location *wanted[WANTED_MAX];
 	size_t n_wanted;
 	bool gave_up;
@@ -135,8 +135,8 @@ static int location_take(struct lock_locations *locations, const struct known_lo
 		       ?: field_own(&lock->object, location->object, sizeof(location->object));
 }
 
-/* Visits each lock of a live process. Nothing can be read of an ended one, and several threads
- * in one row may belong to several processes. */
+/* Visits each lock of a live process. An ended one cannot be read, and the threads of a row with
+ * more than one may belong to different processes. */
 static int locks_each(struct lock_locations *locations, struct sample *sample, bool ask)
 {
 	int error = 0;
@@ -163,7 +163,7 @@ static int locks_each(struct lock_locations *locations, struct sample *sample, b
 	return error;
 }
 
-/* In the child, which reads the target's files. Addresses of a process come together. */
+/* Runs in the child, which reads the target's files. The addresses of a process are adjacent. */
 static exit_status locations_read(void *context, int socket)
 {
 	const struct lock_locations *locations = context;
@@ -186,7 +186,7 @@ static exit_status locations_read(void *context, int socket)
 	return queries ? 0 : EX_OSERR;
 }
 
-/* Results arrive sorted by address, like the requests. */
+/* Stores a result. Its number is the index of its address. */
 static exit_status location_receive(void *context, struct packet *packet)
 {
 	const struct lock_locations *locations = context;
@@ -258,8 +258,8 @@ struct caller_copy {
 struct lock_callers {
 	struct caller_copy *copies;
 	size_t n, capacity;
-	uint64_t before; /* numbers used by earlier samples: rows of threads that ended in a
-			  * window still open may have them */
+	uint64_t before; /* numbers used by earlier samples, which rows of threads that ended in a
+			  * window still open may have */
 	uint64_t lost;
 };
 
@@ -281,8 +281,8 @@ bool lock_callers_wait(const struct lock_callers *callers)
 	return callers->n > 0;
 }
 
-/* Takes over the BPF side's data on a wait of a row's thread in that process, for the row's
- * locks at this address. Returns 0 or -ENOMEM. */
+/* Adds the BPF side's stack copy of a wait by a row's thread, and notes it in the row's locks at
+ * this address. Returns 0 or -ENOMEM. */
 static int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t address,
 			    const struct kd_caller *caller, struct thread_row *row)
 {
@@ -302,7 +302,7 @@ static int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t ad
 	return 0;
 }
 
-/* The part of a stack, which goes on in what follows in memory. */
+/* Submits the copied part of a stack, which goes on beyond the copy. */
 static void copy_submit(struct caller_copy *copy, struct stacks *stacks, uint64_t t)
 {
 	const struct kd_caller *caller = &copy->caller;
@@ -339,7 +339,7 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 			if (lock->caller <= callers->before || number > callers->n)
 				continue;
 			lock_caller_text(callers->copies[number - 1].stack, text);
-			field_own(&lock->called_from, text, sizeof(text)); /* or it is unknown */
+			field_own(&lock->called_from, text, sizeof(text)); /* or unknown */
 		}
 	}
 	sample->losses[KD_LOSS_CALLERS] += callers->lost;
@@ -360,7 +360,7 @@ static bool is_in_namespace(pid_t pid, const char *kind, const struct stat *name
 	return theirs.st_dev == namespace->st_dev && theirs.st_ino == namespace->st_ino;
 }
 
-/* Those of all processes that there are, and ours. Kernels without time namespaces
+/* True if the target's processes and this one share a namespace. Kernels without time namespaces
  * (CONFIG_TIME_NS) have one for all. */
 static bool same_namespaces(pid_t tgid, const struct processes *processes, const char *kind)
 {
@@ -377,8 +377,8 @@ static bool same_namespaces(pid_t tgid, const struct processes *processes, const
 	return same;
 }
 
-/* Sets which call to look at, and whether TIDs in the target's memory, and its clocks, mean the
- * same here: with several processes, in all of them. */
+/* Sets the number of futex. Sets whether TIDs in the target's memory, and its clocks, mean the same
+ * here, in all of its processes. */
 static exit_status locks_select(struct session *session)
 {
 	const struct session_config *config = session->config;
@@ -402,15 +402,15 @@ void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 	file = fopen(path, "re");
 	if (!file)
 		return;
-	/* The final line feed is not part of the name; others may be. */
+	/* The last line feed is not part of the name; earlier ones may be. */
 	length = fread(text, 1, sizeof(text), file);
 	fclose(file);
 	if (length > 0 && length <= KD_COMM_LEN)
 		memcpy(name, text, length - 1);
 }
 
-/* Reads the present name of a thread of the target; "" if it has ended. pid: of the waiting
- * thread. */
+/* Copies the present name of a thread of the target, or leaves it unchanged if the thread has
+ * ended. pid: the process of the waiting thread. */
 static void name_of(const struct session_view *view, pid_t pid, uint32_t tid,
 		    char name[static KD_COMM_LEN])
 {
@@ -449,7 +449,7 @@ static int row_add(const struct session_view *view, const struct kd_lock_key *ke
 	return row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
 }
 
-/* The row already has the wait at the window's end if it still went on when the row was made. */
+/* Skips the wait at the window's end if it went on when the row was made: the row has it. */
 static int lock_found(const struct session_hash *hash, const void *key, const void *value,
 		      struct thread_row *row)
 {
@@ -509,7 +509,7 @@ static int locks_read(struct session *session, struct session_hash hash)
 
 const struct session_part locks_part = { .select = locks_select, .read = locks_read };
 
-/* Returns what a thread did until t, as in lock.bpf.h. */
+/* Returns a thread's times until t, as activity_read() in bpf/lock.bpf.h does. */
 static struct kd_activity activity_until(const struct kd_thread *thread, uint64_t t)
 {
 	struct kd_activity activity = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
@@ -557,7 +557,7 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 		meanwhile->running = above(now.running, locked->before.running);
 		meanwhile->ready = above(now.ready, locked->before.ready);
 		meanwhile->asleep = above(now.asleep, locked->before.asleep);
-		/* The read comes after the window's end, on a busy machine long after. */
+		/* The copy was taken after the window's end; on a busy machine, long after. */
 		activity_limit(meanwhile, ns);
 		if (meanwhile->asleep)
 			waits.slept_in = holder.state == KD_UNSEEN ? holder.seed_call

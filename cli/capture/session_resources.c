@@ -47,7 +47,7 @@ static int by_inode(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
-/* An ended process has none. Returns 0 or -ENOMEM. */
+/* Adds the sockets of a process; none if it has ended. Returns 0 or -ENOMEM. */
 static int process_read(struct socket_owners *owners, pid_t pid)
 {
 	char path[32], target[64];
@@ -85,8 +85,8 @@ static void socket_owners_free(struct socket_owners *owners)
 	free(owners);
 }
 
-/* Finds sockets of the processes in sample->usages, as they are now; of several owners, the
- * first. The caller frees it. Returns NULL without memory. */
+/* Finds the present sockets of the processes in sample->usages. If a socket has more than one
+ * owner, the first one counts. The caller frees the result. Returns NULL without memory. */
 static struct socket_owners *socket_owners_new(const struct sample *sample)
 {
 	struct socket_owners *owners = calloc(1, sizeof(*owners));
@@ -103,7 +103,7 @@ static struct socket_owners *socket_owners_new(const struct sample *sample)
 	return owners;
 }
 
-/* Returns NULL if none of them has it. */
+/* Returns NULL if no process has the socket. */
 static const struct socket_owner *socket_owners_find(const struct socket_owners *owners,
 						     uint64_t inode)
 {
@@ -118,7 +118,7 @@ static const struct socket_owner *socket_owners_find(const struct socket_owners 
 
 struct resources {
 	bool on;
-	struct kd_io_record *records; /* slots for each bank */
+	struct kd_io_record *records; /* by bank and slot */
 	struct bpf_link *links[RESOURCE_HOOKS];
 };
 
@@ -137,8 +137,8 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 		{ programs->classic ? skel->progs.kd_io_exit_classic : skel->progs.kd_io_exit,
 		  "sys_exit", "THREAD I/O STATISTICS",
 		  "is left out: the kernel refused its program" },
-		/* Since 6.5; before, and in RHEL 9, the other two suffice, but for requests that
-		 * another thread passes on. */
+		/* Since 6.5. Before, and in RHEL 9, insert and issue suffice, except for requests
+		 * that another thread passes on. */
 		{ skel->progs.kd_request_start, "block_io_start", NULL, NULL },
 		{ skel->progs.kd_request_merged, "block_rq_merge", NULL, NULL }, /* since 5.9 */
 		{ skel->progs.kd_request_begin, "block_rq_insert", DISKS,
@@ -158,7 +158,7 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 	return hooks[i];
 }
 
-/* Loads all of this only if it is wanted. */
+/* Loads programs and maps only if they are wanted. */
 static exit_status resources_select(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
@@ -289,7 +289,7 @@ static int resent_add(struct sample *sample, size_t *capacity, const struct kd_r
 	return 0;
 }
 
-/* Unread entries of other windows stay. */
+/* Leaves entries of other unread windows. */
 int session_resent(struct session *session, const struct session_view *view, struct sample *sample)
 {
 	int fd = bpf_map__fd(session->skel->maps.kd_resent), error = 0;
@@ -349,7 +349,8 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Reads the peak in /proc/PID/status; 0: absent. By line, as that of groups may be long. */
+/* Reads the peak in /proc/PID/status; 0: absent. Reads by line, as the line of groups may be
+ * long. */
 static uint64_t peak_read(pid_t pid)
 {
 	char path[sizeof("/proc//status") + 3 * sizeof(pid)], *line = NULL;
@@ -367,7 +368,8 @@ static uint64_t peak_read(pid_t pid)
 	return kib * 1024;
 }
 
-/* Missing values stay 0. The peak may be slightly older than the other value. */
+/* Reads a process's memory; missing values stay 0. Raises the peak, which may be slightly older, to
+ * the present size. */
 static void reading_take(struct memory_reading *reading)
 {
 	char text[256];
@@ -432,7 +434,8 @@ int memory_end(struct memory_log *log, const struct session *session, struct sam
 
 		if (process && process->members > 1)
 			continue;
-		/* Among processes of one PID, only the first has a start, and the last an end. */
+		/* Of processes with the same PID, only the first was there at the start, only the
+		 * last at the end. */
 		if (i && usage[-1].pid == usage->pid)
 			start = NULL;
 		if (usage != usage_find(sample, usage->pid))
