@@ -11,7 +11,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-/* An index with bounds that the verifier can see (room is a power of two). The compiler must not
+/* An index with bounds that the verifier can see (size is a power of two). The compiler must not
  * learn that the index is in bounds anyway, and drop the mask. */
 #define BOUNDED(index, size)                                                                       \
 	({                                                                                         \
