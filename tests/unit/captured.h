@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "need.h"
+
 static FILE *captured_to;
 static int captured_stderr;
 
@@ -16,8 +18,7 @@ static void capture_begin(void)
 	fflush(stderr);
 	captured_to = tmpfile();
 	captured_stderr = dup(STDERR_FILENO);
-	if (!captured_to || captured_stderr < 0 || dup2(fileno(captured_to), STDERR_FILENO) < 0)
-		abort();
+	need(captured_to && captured_stderr >= 0 && dup2(fileno(captured_to), STDERR_FILENO) >= 0);
 }
 
 /* What it was, up to some KB; then all is as before. */

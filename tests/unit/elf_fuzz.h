@@ -8,6 +8,7 @@
 
 #include "elf_image.h"
 #include "fuzz.h"
+#include "need.h"
 
 static void table_make(struct image_symbols *table, bool is_64)
 {
@@ -58,9 +59,8 @@ __attribute__((unused)) static void seed_make(struct image *image, bool is_64, b
 		image_init(&inner, is_64);
 		image_symbols(&inner, &table, SHT_SYMTAB);
 		image_finish(&inner);
-		if (lzma_easy_buffer_encode(0, LZMA_CHECK_NONE, NULL, inner.bytes, inner.size,
-					    packed, &size, sizeof(packed)) != LZMA_OK)
-			abort();
+		need(lzma_easy_buffer_encode(0, LZMA_CHECK_NONE, NULL, inner.bytes, inner.size,
+					     packed, &size, sizeof(packed)) == LZMA_OK);
 		image_section(image, ".gnu_debugdata", SHT_PROGBITS, packed, size);
 	} else {
 		image_symbols(image, &table, SHT_SYMTAB);

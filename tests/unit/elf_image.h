@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "probes/elf/elf_file.h"
+#include "need.h"
 
 /* Two segments, whose addresses are not their offsets. */
 #define TEXT_OFFSET 0x200
@@ -63,8 +64,7 @@ struct image_notes {
 static inline void image_append(struct image *image, const void *data, size_t size)
 {
 	image->size = (image->size + 7) & ~7ULL;
-	if (image->size + size > IMAGE_ROOM)
-		abort();
+	need(image->size + size <= IMAGE_ROOM);
 	memcpy(image->bytes + image->size, data, size);
 	image->size += size;
 }
@@ -184,8 +184,7 @@ static inline void *image_copy(const struct image *image)
 {
 	void *copy = malloc(image->size);
 
-	if (!copy)
-		abort();
+	need(copy);
 	return memcpy(copy, image->bytes, image->size);
 }
 
@@ -194,8 +193,7 @@ static inline struct elf_file *image_open(const struct image *image)
 {
 	struct elf_file *file;
 
-	if (elf_file_open_image(&file, image_copy(image), image->size))
-		abort();
+	need(!elf_file_open_image(&file, image_copy(image), image->size));
 	return file;
 }
 
@@ -216,8 +214,7 @@ static inline void symbols_add_at(struct image_symbols *symbols, uint32_t name, 
 	Elf32_Sym narrow = { name, (uint32_t)address, (uint32_t)size, info, 0, section };
 	size_t entry = symbols->is_64 ? sizeof(wide) : sizeof(narrow);
 
-	if (symbols->size + entry > sizeof(symbols->entries))
-		abort();
+	need(symbols->size + entry <= sizeof(symbols->entries));
 	memcpy(symbols->entries + symbols->size,
 	       symbols->is_64 ? (const void *)&wide : (const void *)&narrow, entry);
 	symbols->size += entry;
@@ -229,8 +226,7 @@ static inline uint32_t symbols_add(struct image_symbols *symbols, const char *na
 {
 	uint32_t at = (uint32_t)symbols->strings_size;
 
-	if (at + strlen(name) + 1 > sizeof(symbols->strings))
-		abort();
+	need(at + strlen(name) + 1 <= sizeof(symbols->strings));
 	strcpy(symbols->strings + at, name);
 	symbols->strings_size += strlen(name) + 1;
 	symbols_add_at(symbols, at, address, size, type, 1);
@@ -254,8 +250,7 @@ static inline uint32_t image_symbols(struct image *image, const struct image_sym
 
 static void notes_append(struct image_notes *notes, const void *data, size_t size)
 {
-	if (notes->size + size + 3 > sizeof(notes->bytes))
-		abort();
+	need(notes->size + size + 3 <= sizeof(notes->bytes));
 	memcpy(notes->bytes + notes->size, data, size);
 	notes->size += size;
 }

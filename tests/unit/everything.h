@@ -5,6 +5,7 @@
 
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
+#include "need.h"
 #include "traces_sample.h"
 
 static struct sample sample_begin(void)
@@ -196,9 +197,8 @@ static void everything_block(struct thread_row *row, const char *device, uint32_
 	struct block_row block = { .requests = { 1, ns, ns }, .bytes = 4096, .kind = kind };
 
 	strncpy(block.device, device, sizeof(block.device) - 1);
-	if (distribution_add(&block.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns) ||
-	    row_list_add(&block_list, &row->blocks, &row->n_blocks, &block))
-		abort();
+	need(!distribution_add(&block.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns) &&
+	     !row_list_add(&block_list, &row->blocks, &row->n_blocks, &block));
 	distribution_clear(&block.times);
 }
 
@@ -259,8 +259,7 @@ static void everything_resources(struct sample *sample)
 						    .peer = "10.0.0.2:4711" } };
 
 	sample->resources_known = true;
-	if (usage_sum(sample))
-		abort();
+	need(!usage_sum(sample));
 	sample->usages[0].memory = (struct memory){ 0, 123456789, 987654321 };
 	sample->usages[0].resent = 3;
 	sample->resent = &resent, sample->n_resent = 1;
@@ -303,8 +302,7 @@ static void everything_interruptions(struct sample *sample)
 	sample->interruptions_from = 10000;
 	sample->interruptions = list, sample->n_interruptions = COUNT(list);
 	for (size_t i = 0; i < COUNT(list); i++)
-		if (interruption_count(&sample->threads[0].interrupted, &list[i]))
-			abort();
+		need(!interruption_count(&sample->threads[0].interrupted, &list[i]));
 }
 
 /* One of each kind, each with all that it can have. */

@@ -4,6 +4,7 @@
 #define TESTS_UNIT_FRAMES_IMAGE_H
 
 #include "elf_image.h"
+#include "need.h"
 
 #define FRAMES_ADDRESS (TEXT_ADDRESS + 0x10000)
 
@@ -22,8 +23,7 @@ struct frames {
 
 static inline void frames_put(struct frames *frames, const void *bytes, size_t size)
 {
-	if (frames->size + size > sizeof(frames->bytes))
-		abort();
+	need(frames->size + size <= sizeof(frames->bytes));
 	if (size)
 		memcpy(frames->bytes + frames->size, bytes, size);
 	frames->size += size;

@@ -21,8 +21,7 @@ static char *golden_read(FILE *file, size_t *length)
 	*length = (size_t)ftell(file);
 	rewind(file);
 	text = calloc(1, *length + 1);
-	if (!text || fread(text, 1, *length, file) != *length)
-		abort();
+	need(text && fread(text, 1, *length, file) == *length);
 	return text;
 }
 
@@ -45,8 +44,7 @@ static void golden_write(const char *directory, const char *name, const char *te
 
 	snprintf(path, sizeof(path), "%s/%s.txt", directory, name);
 	file = fopen(path, "w");
-	if (!file || fputs(text, file) < 0 || fclose(file))
-		abort();
+	need(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
 __attribute__((unused)) static void golden_keep(const char *name, const char *text)

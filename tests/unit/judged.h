@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/model/verdict.h"
+#include "need.h"
 
 /* The sample with its verdict, up to the next call. What it owns stays the caller's. */
 static const struct sample *judged(const struct sample *sample)
@@ -15,8 +16,7 @@ static const struct sample *judged(const struct sample *sample)
 
 	copy = *sample;
 	verdict_clear(&verdict);
-	if (verdict_find(&verdict, &copy))
-		abort();
+	need(!verdict_find(&verdict, &copy));
 	return &copy;
 }
 

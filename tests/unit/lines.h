@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "need.h"
+
 /* A text that is put together; its end makes it the caller's. */
 struct made {
 	FILE *out;
@@ -19,15 +21,13 @@ struct made {
 __attribute__((unused)) static FILE *made_begin(struct made *made)
 {
 	made->out = open_memstream(&made->text, &made->length);
-	if (!made->out)
-		abort();
+	need(made->out);
 	return made->out;
 }
 
 __attribute__((unused)) static char *made_end(struct made *made)
 {
-	if (fclose(made->out))
-		abort();
+	need(!fclose(made->out));
 	return made->text;
 }
 

@@ -15,8 +15,7 @@ static struct metrics *metrics_of(struct report_options options)
 {
 	struct metrics *metrics = metrics_new(&options);
 
-	if (!metrics)
-		abort();
+	need(metrics);
 	return metrics;
 }
 
@@ -27,8 +26,7 @@ static char *metrics_text(const struct metrics *metrics)
 	size_t length;
 	char *text;
 
-	if (metrics_write_openmetrics(metrics, out))
-		abort();
+	need(!metrics_write_openmetrics(metrics, out));
 	text = golden_read(out, &length);
 	fclose(out);
 	return text;

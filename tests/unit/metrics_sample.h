@@ -4,6 +4,7 @@
 #define TESTS_UNIT_METRICS_SAMPLE_H
 
 #include "cli/model/rows.h"
+#include "need.h"
 #include "traces_sample.h"
 
 static const struct capture metrics_capture = {
@@ -53,8 +54,7 @@ static void metrics_calls(struct thread_row *row, uint32_t first, size_t n)
 {
 	free(row->calls); /* of a call that was open */
 	row->calls = calloc(n, sizeof(*row->calls));
-	if (!row->calls)
-		abort();
+	need(row->calls);
 	row->n_calls = n;
 	for (size_t i = 0; i < n; i++)
 		row->calls[i] = (struct call_row){ .number = first + (uint32_t)i,
@@ -72,8 +72,7 @@ static void metrics_times(struct distribution *times, uint64_t count, uint64_t f
 	for (uint64_t left = count; left; le = le * 5 / 2) {
 		uint64_t part = left < 5 ? 1 : left / 2;
 
-		if (distribution_append(times, le, part))
-			abort();
+		need(!distribution_append(times, le, part));
 		left -= part;
 	}
 }
@@ -129,8 +128,7 @@ static struct sample metrics_begin(size_t threads)
 	sample.capture = &metrics_capture;
 	sample.threads = calloc(threads + 1, sizeof(*sample.threads));
 	sample.n_threads = threads;
-	if (!sample.threads)
-		abort();
+	need(sample.threads);
 	return sample;
 }
 

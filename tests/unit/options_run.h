@@ -185,8 +185,7 @@ static void parse_in_child(char **words)
 		parse(words);
 		_exit(0);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		abort();
+	need(pid >= 0 && waitpid(pid, &status, 0) == pid);
 	if (shared->status < 0)
 		shared->status = WIFEXITED(status) ? ENDED + WEXITSTATUS(status) : -1;
 }
@@ -195,8 +194,7 @@ static int memory_file(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 
-	if (fd < 0)
-		abort();
+	need(fd >= 0);
 	return fd;
 }
 
@@ -240,8 +238,7 @@ static const struct outcome *run_to(const char *line, int stdout_fd)
 		char end = *at == '\'' ? '\'' : ' ';
 
 		at += end == '\'';
-		if (n == WORDS)
-			abort();
+		need(n != WORDS);
 		words[n++] = at;
 		at = strchrnul(at, end);
 		if (*at)
@@ -289,8 +286,7 @@ static const struct outcome *run_file(const char *line, const char *text, size_t
 	char whole[CASE_LEN];
 	const struct outcome *got;
 
-	if (write(fd, text, size) != (ssize_t)size)
-		abort();
+	need(write(fd, text, size) == (ssize_t)size);
 	snprintf(whole, sizeof(whole), "%.*s@/proc/self/fd/%d%s", (int)strcspn(line, "@"), line, fd,
 		 strchr(line, '@') + 1);
 	got = run(whole);
@@ -302,8 +298,7 @@ void tests_begin(void)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
-	if (shared == MAP_FAILED)
-		abort();
+	need(shared != MAP_FAILED);
 	unsetenv("ARGP_HELP_FMT");
 }
 

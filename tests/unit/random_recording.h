@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/model/sample.h"
+#include "need.h"
 #include "random_values.h"
 
 #define RANDOM_TIDS 5
@@ -106,8 +107,7 @@ static struct recording *random_recording(const struct sample *sample)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
 
-	if (!recording)
-		abort();
+	need(recording);
 	recording->from = chance(2) ? sample->start - chance(1000) : random_number();
 	recording->to = sample->end;
 	recording->wanted = random_number();

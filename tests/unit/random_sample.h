@@ -11,6 +11,7 @@
 #include "cli/model/resource.h"
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
+#include "need.h"
 #include "random_thread.h"
 
 #define RANDOM_STACKS 6
@@ -162,8 +163,7 @@ static void random_traces(struct trace_list *list)
 	random_stack(true);
 	for (uint64_t n = chance(20); n; n--) {
 		random_trace(&row, list);
-		if (traces_add(list, &row))
-			abort();
+		need(!traces_add(list, &row));
 	}
 }
 
@@ -264,8 +264,7 @@ __attribute__((unused)) static struct sample random_sample(void)
 	for (uint64_t n = sample.upcalls_known ? chance(4) : 0; n; n--) {
 		upcall = (struct upcall_row){ random_u32(), (uint32_t)chance(140),
 					      random_number() };
-		if (sample_add_upcalls(&sample, &upcall))
-			abort();
+		need(!sample_add_upcalls(&sample, &upcall));
 	}
 	sample.resources_known = chance(2);
 	if (sample.resources_known)
@@ -329,8 +328,7 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 					    random_number() };
 
 		random_name(pair.name, sizeof(pair.name));
-		if (trigger_stats_add_nested(stats, &pair))
-			abort();
+		need(!trigger_stats_add_nested(stats, &pair));
 	}
 }
 

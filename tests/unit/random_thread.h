@@ -8,6 +8,7 @@
 
 #include "cli/model/field.h"
 #include "cli/model/rows.h"
+#include "need.h"
 #include "random_values.h"
 
 static void random_fields(const struct field *fields, char *structure);
@@ -46,8 +47,7 @@ static void random_own(const struct field *field, char *structure)
 	char text[300];
 
 	random_name(text, sizeof(text) < field->of ? sizeof(text) : field->of);
-	if (field_own((const char **)(structure + field->at), text, chance(2) * field->of))
-		abort();
+	need(!field_own((const char **)(structure + field->at), text, chance(2) * field->of));
 }
 
 static void random_field(const struct field *field, char *structure)

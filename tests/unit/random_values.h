@@ -8,6 +8,7 @@
 
 #include "cli/model/distribution.h"
 #include "cli/model/sample.h"
+#include "need.h"
 #include "random.h"
 
 static uint64_t random_number(void)
@@ -78,8 +79,7 @@ static struct distribution random_distribution(void)
 	uint64_t le = random_number() >> chance(60);
 
 	for (uint64_t n = chance(2) * chance(12); n; n--) {
-		if (distribution_append(&distribution, le, random_number()))
-			abort();
+		need(!distribution_append(&distribution, le, random_number()));
 		if (__builtin_add_overflow(le, 1 + (random_number() >> (1 + chance(60))), &le))
 			break;
 	}

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/stack/resolver.h"
+#include "need.h"
 
 #define SELF_MAPPED_AT 1000 /* the time from which on it is known */
 
@@ -26,8 +27,7 @@ static int bytes_fd(const void *bytes, size_t size)
 {
 	int fd = memfd_create("bytes", MFD_CLOEXEC);
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
+	need(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
 	return fd;
 }
 
@@ -55,16 +55,14 @@ static struct self_mapped self_add(struct resolver *resolver)
 					      : bytes_fd((const void *)mapping->start, /* NOLINT */
 							 mapping->end - mapping->start);
 
-			if (resolver_add_object(resolver, self.objects++, fd, path))
-				abort();
+			need(!resolver_add_object(resolver, self.objects++, fd, path));
 			strcpy(last, path);
 		}
 		mapping->object = self.objects - 1;
 		self.n++;
 	}
-	if (!maps || fclose(maps) ||
-	    resolver_set_mappings(resolver, SELF_MAPPED_AT, self.mappings, self.n))
-		abort();
+	need(maps && !fclose(maps) &&
+	     !resolver_set_mappings(resolver, SELF_MAPPED_AT, self.mappings, self.n));
 	return self;
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "need.h"
+
 /* A test program need not use every check. */
 #define TAP_FUNCTION(format_at)                                                                    \
 	__attribute__((unused, format(printf, format_at, format_at + 1))) static

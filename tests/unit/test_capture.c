@@ -32,8 +32,7 @@ static struct kd_file file_at(int fd)
 	struct stat now;
 
 	memset(&file, 0, sizeof(file)); /* with what is between its fields */
-	if (fstat(fd, &now))
-		abort();
+	need(!fstat(fd, &now));
 	file.kind = KD_AWAITED_FILE;
 	file.fd = fd;
 	file.inode = now.st_ino;
@@ -77,8 +76,7 @@ TEST(files)
 	struct kd_file null = file_at(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	const char *text;
 
-	if (!names)
-		abort();
+	need(names);
 	one_file(names, "the first one");
 	text = file_names_text(names, &null);
 	ok(text && strstr(text, "/dev/null"), "words");
@@ -102,9 +100,8 @@ static char list_path[32], changes[256];
 
 static void put(const char *text)
 {
-	if (ftruncate(list_fd, 0) ||
-	    pwrite(list_fd, text, strlen(text), 0) != (ssize_t)strlen(text))
-		abort();
+	need(!ftruncate(list_fd, 0) &&
+	     pwrite(list_fd, text, strlen(text), 0) == (ssize_t)strlen(text));
 }
 
 static void changed(void *context, int cpu, bool online)
@@ -159,8 +156,7 @@ static void is_count(const char *what, const char *text, bool reported, uint64_t
 	FILE *file = fmemopen((char *)text, strlen(text), "r");
 	struct ipi_count count;
 
-	if (!file)
-		abort();
+	need(file);
 	ok(ipi_count_parse(file, &count) == reported, "%s: it %s", what,
 	   reported ? "tells" : "does not tell");
 	if (reported) {
@@ -316,8 +312,7 @@ static int machine_try(struct machine *machine, const char *list, struct counter
 	char wrong[COUNTER_NAME];
 	int error;
 
-	if (counter_set_read(list, set, wrong))
-		abort();
+	need(!counter_set_read(list, set, wrong));
 	error = counter_events_open(set, 3, &ops, missing);
 	is_i64(machine->closed, machine->opened, "each descriptor is handed over");
 	return error;

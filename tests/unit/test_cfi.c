@@ -151,13 +151,11 @@ static uint8_t *libc_read(size_t *size)
 	FILE *file = fopen(libc_path, "re");
 	uint8_t *bytes;
 
-	if (!file || fseek(file, 0, SEEK_END))
-		abort();
+	need(file && !fseek(file, 0, SEEK_END));
 	*size = (size_t)ftell(file);
 	rewind(file);
 	bytes = malloc(*size);
-	if (!bytes || fread(bytes, 1, *size, file) != *size)
-		abort();
+	need(bytes && fread(bytes, 1, *size, file) == *size);
 	fclose(file);
 	return bytes;
 }
@@ -196,8 +194,7 @@ TEST(changed)
 		if (cases[i].no_sections)
 			header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
 		err = elf_file_open_image(&file, bytes, size);
-		if (err)
-			abort();
+		need(!err);
 		err = cfi_open(&cfi, file);
 		is_i64(err, cases[i].want, "%s", cases[i].name);
 		if (!err)

@@ -64,8 +64,7 @@ TEST(endless)
 	uint64_t took;
 	char byte;
 
-	if (packet_connect(sockets) || pipe(asking))
-		abort();
+	need(!packet_connect(sockets) && !pipe(asking));
 	client = client_new(sockets[0], shared, 2, PATIENCE_NS, open_none, &opened);
 	packet_begin(&packet, MESSAGE_DONE);
 	packet_send(sockets[1], &packet, -1, 0);
@@ -80,8 +79,7 @@ TEST(endless)
 		_exit(read_all(sockets[1]));
 	}
 	close(sockets[1]);
-	if (read(asking[0], &byte, 1) != 1)
-		abort();
+	need(read(asking[0], &byte, 1) == 1);
 	close(asking[0]);
 	close(asking[1]);
 	took = clock_monotonic();

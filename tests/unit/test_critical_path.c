@@ -15,8 +15,7 @@ static struct critical_path path_of(const struct recording *recording, uint64_t 
 				      .start = start,
 				      .end = end };
 
-	if (critical_path_find(&path, recording))
-		abort();
+	need(!critical_path_find(&path, recording));
 	return path;
 }
 

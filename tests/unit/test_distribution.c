@@ -107,8 +107,7 @@ static void distribution_draw(struct distribution *distribution, struct truth *t
 		truth->count[i] = chance(5) < sparse ? 1 + chance(9) : 0;
 		if (truth->count[i] && !chance(3))
 			truth->count[i] <<= 20 * large;
-		if (distribution_append(distribution, limit_at(i), truth->count[i]))
-			abort();
+		need(!distribution_append(distribution, limit_at(i), truth->count[i]));
 	}
 }
 
@@ -192,8 +191,7 @@ static void distribution_of(struct distribution *distribution, uint64_t *values,
 
 		for (next = i; next < n && values[next] <= limit; next++)
 			;
-		if (distribution_append(distribution, limit, next - i))
-			abort();
+		need(!distribution_append(distribution, limit, next - i));
 	}
 }
 
@@ -313,8 +311,7 @@ TEST(add)
 		struct distribution one = { 0 };
 		uint64_t le, least;
 
-		if (distribution_add(&one, 4, 640, ns) || distribution_add(&times, 4, 640, ns))
-			abort();
+		need(!distribution_add(&one, 4, 640, ns) && !distribution_add(&times, 4, 640, ns));
 		le = one.buckets[0].le;
 		least = ns < 32 ? ns : ns + ns / 16;
 		faults += one.n != 1 || one.buckets[0].count != 1 || le < ns || le > least;

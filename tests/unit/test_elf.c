@@ -326,8 +326,7 @@ TEST(functions)
 		struct functions functions;
 		char text[1024] = "";
 
-		if (functions_find(&functions, file, 0, NULL, cases[i].name, NULL))
-			abort();
+		need(!functions_find(&functions, file, 0, NULL, cases[i].name, NULL));
 		for (size_t j = 0; j < functions.n; j++)
 			sprintf(text + strlen(text), "%s=%lx ", functions.all[j].name,
 				functions.all[j].address - TEXT_ADDRESS);
@@ -389,8 +388,7 @@ static size_t functions_named(const struct elf_file *file, const char *path, con
 	struct functions functions;
 	size_t n;
 
-	if (functions_find(&functions, file, 0, path, name, NULL))
-		abort();
+	need(!functions_find(&functions, file, 0, path, name, NULL));
 	n = functions.n;
 	functions_clear(&functions);
 	return n;
@@ -422,9 +420,8 @@ static size_t pack(const void *data, size_t size, uint32_t preset)
 {
 	size_t length = 0;
 
-	if (lzma_easy_buffer_encode(preset, LZMA_CHECK_CRC64, NULL, data, size, packed, &length,
-				    sizeof(packed)) != LZMA_OK)
-		abort();
+	need(lzma_easy_buffer_encode(preset, LZMA_CHECK_CRC64, NULL, data, size, packed, &length,
+				     sizeof(packed)) == LZMA_OK);
 	return length;
 }
 
@@ -436,8 +433,7 @@ static void dictionary_is_that_of_xz_9(void)
 	size_t checked = header[0] * 4UL;
 	uint32_t crc;
 
-	if (!filter)
-		abort();
+	need(filter);
 	filter[2] = 28;
 	crc = lzma_crc32(header, checked, 0);
 	memcpy(header + checked, &crc, sizeof(crc));
@@ -449,16 +445,13 @@ static size_t pack_zeros(void)
 	static const uint8_t zeros[1 << 16];
 	lzma_stream stream = { .next_out = packed, .avail_out = sizeof(packed) };
 
-	if (lzma_easy_encoder(&stream, 0, LZMA_CHECK_CRC64) != LZMA_OK)
-		abort();
+	need(lzma_easy_encoder(&stream, 0, LZMA_CHECK_CRC64) == LZMA_OK);
 	while (stream.total_in <= UNPACKED_LIMIT) {
 		stream.next_in = zeros;
 		stream.avail_in = stream.total_in < UNPACKED_LIMIT ? sizeof(zeros) : 1;
-		if (lzma_code(&stream, LZMA_RUN) != LZMA_OK)
-			abort();
+		need(lzma_code(&stream, LZMA_RUN) == LZMA_OK);
 	}
-	if (lzma_code(&stream, LZMA_FINISH) != LZMA_STREAM_END)
-		abort();
+	need(lzma_code(&stream, LZMA_FINISH) == LZMA_STREAM_END);
 	lzma_end(&stream);
 	return stream.total_out;
 }
@@ -494,8 +487,7 @@ static void write_file(const char *name, const void *data, size_t size)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
+	need(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	close(fd);
 }
 
@@ -542,8 +534,7 @@ TEST(links)
 	};
 	static const char *const targets[] = { "/dev/zero", "program.debug" };
 
-	if (!mkdtemp(directory) || chdir(directory) || mkdir(".debug", 0700))
-		abort();
+	need(mkdtemp(directory) && !chdir(directory) && !mkdir(".debug", 0700));
 	is_u64(lzma_crc32((const uint8_t *)"123456789", 9, 0), 0xcbf43926,
 	       "the checksum is the one that debug links have");
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -559,8 +550,7 @@ TEST(links)
 	mkfifo("program.debug", 0600);
 	link_leads_to("program.debug", 0, 0, 0, "a named pipe");
 	for (size_t i = 0; i < COUNT(targets); i++) {
-		if (unlink("program.debug") || symlink(targets[i], "program.debug"))
-			abort();
+		need(!unlink("program.debug") && !symlink(targets[i], "program.debug"));
 		link_leads_to("program.debug", 0, 0, 0, i ? "a loop of links" : "a device");
 	}
 	unlink("program.debug");

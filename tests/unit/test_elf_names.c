@@ -35,8 +35,7 @@ static struct data_location location_of(const volatile void *address)
 {
 	struct data_query query = { .address = (uintptr_t)address };
 
-	if (data_find(getpid(), &query, 1))
-		abort();
+	need(!data_find(getpid(), &query, 1));
 	return query.location;
 }
 
@@ -61,8 +60,7 @@ TEST(own_data)
 	char path[4096] = "";
 	const char *own;
 
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		abort();
+	need(readlink("/proc/self/exe", path, sizeof(path) - 1) >= 0);
 	own = basename(path);
 	zeros[0] = 1;
 	is_place(location_of(&with_value.word), "with_value", 24, own, "a member of a variable");
@@ -81,11 +79,9 @@ TEST(memory)
 
 	is_place(location_of(heap), NULL, UINT64_MAX, "[heap]", "the heap");
 	is_place(location_of(&local), NULL, UINT64_MAX, "[stack]", "the first thread's stack");
-	if (fd < 0 || ftruncate(fd, 3 * PAGE))
-		abort();
+	need(fd >= 0 && !ftruncate(fd, 3 * PAGE));
 	mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 2 * PAGE);
-	if (mapped == MAP_FAILED)
-		abort();
+	need(mapped != MAP_FAILED);
 	is_place(location_of(mapped + 7), NULL, 2 * PAGE + 7, "memfd:shared",
 		 "memory that is shared");
 	munmap(mapped, PAGE);
@@ -129,14 +125,12 @@ static struct data_location image_place(const void *bytes, size_t size, uint64_t
 	struct data_location location;
 	char *code;
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || ftruncate(fd, 4 * PAGE))
-		abort();
+	need(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && !ftruncate(fd, 4 * PAGE));
 	code = mmap(NULL, 512 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (code == MAP_FAILED ||
-	    mmap(code, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) != code ||
-	    mmap(code + data - text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd,
-		 0) != code + data - text)
-		abort();
+	need(code != MAP_FAILED &&
+	     mmap(code, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0) == code &&
+	     mmap(code + data - text, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd,
+		  0) == code + data - text);
 	close(fd);
 	location = location_of(code + address - text);
 	munmap(code, 512 * PAGE);
@@ -509,8 +503,7 @@ TEST(written_functions)
 		struct functions functions;
 		char text[1024] = "";
 
-		if (functions_find(&functions, file, 0, NULL, cases[i].name, NULL))
-			abort();
+		need(!functions_find(&functions, file, 0, NULL, cases[i].name, NULL));
 		for (size_t j = 0; j < functions.n; j++)
 			sprintf(text + strlen(text), "%lx ",
 				functions.all[j].address - TEXT_ADDRESS);

@@ -54,8 +54,7 @@ static int connected(uint16_t port)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
-		abort();
+	need(fd >= 0 && !connect(fd, (struct sockaddr *)&to, sizeof(to)));
 	return fd;
 }
 
@@ -70,8 +69,7 @@ static char *read_all(int fd)
 		got = read(fd, text + used, capacity - 1 - used);
 		used += got > 0 ? (size_t)got : 0;
 	}
-	if (!text)
-		abort();
+	need(text);
 	text[used] = '\0';
 	return text;
 }
@@ -81,9 +79,8 @@ static char *wanted(uint16_t port, const char *request, const char *headers)
 	int fd = connected(port);
 	char *text;
 
-	if (dprintf(fd, "%s HTTP/1.1\r\nHost: localhost\r\n%sConnection: close\r\n\r\n", request,
-		    headers) < 0)
-		abort();
+	need(dprintf(fd, "%s HTTP/1.1\r\nHost: localhost\r\n%sConnection: close\r\n\r\n", request,
+		     headers) >= 0);
 	text = read_all(fd);
 	close(fd);
 	return text;
@@ -105,13 +102,10 @@ static char *expected(unsigned int n, int (*writer)(const struct metrics *, FILE
 	size_t length;
 	char *text;
 
-	if (!metrics || metrics_expect(metrics, &metrics_capture, sample.pid))
-		abort();
+	need(metrics && !metrics_expect(metrics, &metrics_capture, sample.pid));
 	for (unsigned int i = 0; i < n; i++)
-		if (metrics_add(metrics, judged(&sample)))
-			abort();
-	if (!out || writer(metrics, out))
-		abort();
+		need(!metrics_add(metrics, judged(&sample)));
+	need(out && !writer(metrics, out));
 	text = golden_read(out, &length);
 	fclose(out);
 	sample_clear(&sample);
@@ -137,8 +131,7 @@ static void refreshed(struct exporter *exporter, const char *want)
 		char *answer;
 
 		usleep(1000);
-		if (exporter_refresh(exporter))
-			abort();
+		need(!exporter_refresh(exporter));
 		answer = wanted(exporter_port(exporter), "GET /metrics", OPENMETRICS);
 		is = !strcmp(body_of(answer), want);
 		free(answer);
@@ -250,8 +243,7 @@ static void test_at_once(struct exporter *exporter)
 	unsigned int failed = 0;
 
 	for (int i = 0; i < SCRAPERS; i++)
-		if (pthread_create(&threads[i], NULL, scrape, &scraping))
-			abort();
+		need(!pthread_create(&threads[i], NULL, scrape, &scraping));
 	for (int i = 0; i < ROUNDS || scraping.answers <= SCRAPERS; i++) {
 		failed += exporter_add(exporter, judged(&sample)) != 0;
 		usleep(1000);
@@ -366,8 +358,7 @@ static void test_noise(void)
 		size_t used = 0, capacity = 28 * 12 + 1;
 		char *text = malloc(capacity);
 
-		if (!text)
-			abort();
+		need(text);
 		for (long n = random() % 12; n > 0; n--) {
 			const char *piece = pieces[random() % 13];
 			size_t length = strnlen(piece, sizeof(pieces[0]));

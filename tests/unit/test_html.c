@@ -100,8 +100,7 @@ static bool unpacks(const char *text, const unsigned char *want, size_t size)
 			    .avail_out = (unsigned int)size + 1 };
 	bool same;
 
-	if (!packed || inflateInit2(&stream, MAX_WBITS + 16) != Z_OK)
-		abort();
+	need(packed && inflateInit2(&stream, MAX_WBITS + 16) == Z_OK);
 	same = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == size &&
 	       !stream.avail_in && !memcmp(got, want, size);
 	inflateEnd(&stream);
@@ -218,8 +217,7 @@ static struct sample part_sample(const struct stack *stacks, size_t n)
 					       .state = KD_BLOCKED,
 					       .user = &stacks[i % PART_STACKS] };
 
-		if (traces_add(&sample.traces, &row))
-			abort();
+		need(!traces_add(&sample.traces, &row));
 	}
 	traces_finish(&sample.traces);
 	return sample;
@@ -350,8 +348,7 @@ static struct sum sum_of(const struct html_lanes *lanes, const struct html_lane 
 	struct html_piece *pieces;
 	struct sum sum = { 0 };
 
-	if (html_lane_pieces(lanes, lane, &pieces, &sum.pieces))
-		abort();
+	need(!html_lane_pieces(lanes, lane, &pieces, &sum.pieces));
 	sum.wrong = !sum.pieces;
 	for (size_t i = 0; i < sum.pieces; i++) {
 		uint64_t whole = 0;
@@ -374,8 +371,7 @@ static struct sample sample_begin(void)
 	struct sample sample = { .number = 1, .pid = 7, .start = 1000000, .end = 2000000 };
 
 	sample.recording = calloc(1, sizeof(*sample.recording));
-	if (!sample.recording)
-		abort();
+	need(sample.recording);
 	sample.recording->from = sample.start;
 	sample.recording->to = sample.end;
 	return sample;
@@ -469,8 +465,7 @@ TEST(random)
 		sample.recording = random_recording(&sample);
 		if (i % 2)
 			tidy_recording(sample.recording);
-		if (html_lanes_make(&lanes, &sample))
-			abort();
+		need(!html_lanes_make(&lanes, &sample));
 		for (size_t j = 0; j < lanes.n_threads; j++)
 			wrong += sum_of(&lanes, &lanes.threads[j]).wrong;
 		for (size_t j = 0; j < lanes.n_cpus; j++)

@@ -15,8 +15,7 @@ static void file_write(const char *text)
 {
 	FILE *file = fopen(path, "w");
 
-	if (!file || fputs(text, file) < 0 || fclose(file))
-		abort();
+	need(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
 static struct kernel_symbols *symbols_of(const char *text, size_t capacity)
@@ -24,8 +23,7 @@ static struct kernel_symbols *symbols_of(const char *text, size_t capacity)
 	struct kernel_symbols *symbols;
 
 	file_write(text);
-	if (kernel_symbols_open(&symbols, path, capacity))
-		abort();
+	need(!kernel_symbols_open(&symbols, path, capacity));
 	return symbols;
 }
 
@@ -89,8 +87,7 @@ TEST(stacks)
 	const struct stack *stack;
 	uint64_t *many = calloc(100000, sizeof(*many));
 
-	if (!many)
-		abort();
+	need(many);
 	stack = kernel_symbols_stack(symbols, ips, 3);
 	ok(stack && kernel_symbols_stack(symbols, ips, 3) == stack, "the same is kept once");
 	ok(stack != kernel_symbols_stack(symbols, ips, 2), "a shorter one is another");
@@ -294,8 +291,7 @@ void tests_begin(void)
 {
 	int fd = mkstemp(path);
 
-	if (fd < 0 || close(fd))
-		abort();
+	need(fd >= 0 && !close(fd));
 }
 
 void tests_end(void)

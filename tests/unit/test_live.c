@@ -223,8 +223,7 @@ static uint32_t key_of(const char *word)
 	for (size_t i = 0; i < COUNT(keys); i++)
 		if (!strcmp(word, keys[i].name))
 			return keys[i].key;
-	if (word[1])
-		abort();
+	need(!word[1]);
 	return (unsigned char)*word;
 }
 

@@ -30,8 +30,7 @@ static void file_write(const char *name, const void *data, size_t size)
 {
 	int fd = open(path_of(name), O_RDWR | O_CREAT | O_TRUNC, 0700);
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
+	need(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	close(fd);
 }
 
@@ -63,20 +62,17 @@ static void map_odd_files(void)
 	mkfifo(path_of("replaced"), 0600);
 	file_write("truncated", page, sizeof(page));
 	file_map("truncated");
-	if (truncate(path_of("truncated"), 0))
-		abort();
+	need(!truncate(path_of("truncated"), 0));
 	file_write("sparse", page, sizeof(page));
 	file_map("sparse");
-	if (truncate(path_of("sparse"), 1LL << 40))
-		abort();
+	need(!truncate(path_of("sparse"), 1LL << 40));
 	file_write("text", "no ELF file", 11);
 	file_map("text");
 	file_write("new\nline (deleted)", page, sizeof(page));
 	file_map("new\nline (deleted)");
 	fd = memfd_create("in memory", 0);
-	if (write(fd, page, sizeof(page)) != sizeof(page) ||
-	    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
-		abort();
+	need(write(fd, page, sizeof(page)) == sizeof(page) &&
+	     mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
 	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
@@ -209,9 +205,8 @@ static void page_map(const char *name, unsigned int page, int protection)
 {
 	int fd = open(path_of(name), O_RDONLY);
 
-	if (mmap(capacity + PAGES(page), PAGES(3), protection, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
-	    MAP_FAILED)
-		abort();
+	need(mmap(capacity + PAGES(page), PAGES(3), protection, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
+	     MAP_FAILED);
 	close(fd);
 }
 
@@ -278,8 +273,7 @@ static struct kd_mapped change_of(const char *name, unsigned int page)
 	unsigned int device[2];
 	struct stat stat_of;
 
-	if (stat(path_of(name), &stat_of) || !mount_of(path_of(name), device, root, point))
-		abort();
+	need(!stat(path_of(name), &stat_of) && mount_of(path_of(name), device, root, point));
 	change.device = device[0] << 20 | device[1];
 	change.inode = stat_of.st_ino;
 	snprintf(path, sizeof(path), "%s%s", strcmp(root, "/") ? root : "",
@@ -390,8 +384,7 @@ TEST(changes)
 	capacity = mmap(NULL, PAGES(64), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < COUNT(names); i++) {
 		file_write(names[i], page, sizeof(page));
-		if (truncate(path_of(names[i]), PAGES(3)))
-			abort();
+		need(!truncate(path_of(names[i]), PAGES(3)));
 	}
 	fourth = change_of("fourth", 10);
 	pid = target_start(map_step);
@@ -405,9 +398,8 @@ TEST(changes)
 	ok(find(&changes.all, "second"), "and found");
 	file_write("other", page, sizeof(page));
 	/* When it is looked for, its path leads to another file. */
-	if (rename(path_of("fourth"), path_of("kept")) ||
-	    rename(path_of("other"), path_of("fourth")))
-		abort();
+	need(!rename(path_of("fourth"), path_of("kept")) &&
+	     !rename(path_of("other"), path_of("fourth")));
 	test_gone(&changes, pid, &fourth);
 	step_next(pid);
 	protect.start = (uint64_t)capacity + PAGES(20);
@@ -478,8 +470,7 @@ TEST(debug_files)
 	file_write("debug", link, sizeof(link));
 	file_write("secret", "root:", 5);
 	mkfifo(path_of("fifo"), 0600);
-	if (symlink("debug", path_of("link")))
-		abort();
+	need(!symlink("debug", path_of("link")));
 	fd = debug_path_open(getpid(), path_of("object"), path_of("debug"));
 	ok(fd >= 0, "an ELF file beside the object is handed out");
 	close(fd);
@@ -498,8 +489,7 @@ TEST(debug_files)
 
 void tests_begin(void)
 {
-	if (!mkdtemp(directory) || opener_open(&opener, NULL, SANITIZED))
-		abort();
+	need(mkdtemp(directory) && !opener_open(&opener, NULL, SANITIZED));
 }
 
 void tests_end(void)

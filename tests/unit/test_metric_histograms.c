@@ -24,8 +24,7 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 static void times_of(struct distribution *times, const struct bucket *buckets)
 {
 	for (; buckets->count; buckets++)
-		if (distribution_append(times, buckets->le, buckets->count))
-			abort();
+		need(!distribution_append(times, buckets->le, buckets->count));
 }
 
 /* A bucket is counted where its limit belongs, or without limit. */
@@ -321,8 +320,7 @@ static void test_hour(struct report_options options, const char *what)
 	for (unsigned int number = 10; number < 10 + SAMPLES; number++) {
 		struct sample sample = churning(number);
 
-		if (metrics_add(metrics, judged(&sample)))
-			abort();
+		need(!metrics_add(metrics, judged(&sample)));
 		sample_clear(&sample);
 		if (number % 6 == 0)
 			free(metrics_text(metrics));

@@ -227,8 +227,7 @@ static void metrics_disk(struct thread_row *row, const char *device, uint64_t ns
 				       .requests = { 1, ns, ns } };
 
 	memcpy(disk.is.device, device, strlen(device) + 1);
-	if (row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &disk))
-		abort();
+	need(!row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &disk));
 }
 
 /* So many disks that they have no series of their own any more, whatever names they have. */
@@ -265,9 +264,8 @@ TEST(stoppers)
 						 { 1, 10, 10 } };
 
 			snprintf(stop.name, sizeof(stop.name), "sh-%d", 10 * i + j);
-			if (row_list_add(&stop_list, &sample.threads[0].stops,
-					 &sample.threads[0].n_stops, &stop))
-				abort();
+			need(!row_list_add(&stop_list, &sample.threads[0].stops,
+					   &sample.threads[0].n_stops, &stop));
 		}
 		add_and_clear(metrics, sample);
 	}
@@ -325,8 +323,7 @@ TEST(churn)
 		struct sample sample = later(i, (pid_t)i + 1, "t", 1);
 
 		metrics_calls(&sample.threads[0], 0, 2);
-		if (metrics_add(metrics, judged(&sample)))
-			abort();
+		need(!metrics_add(metrics, judged(&sample)));
 		sample_clear(&sample);
 		most = metrics_series(metrics) > most ? metrics_series(metrics) : most;
 	}
@@ -352,8 +349,7 @@ TEST(limit)
 		snprintf(name, sizeof(name), "name-%u", names);
 		sample = later(0, 1, name, 1);
 		metrics_calls(&sample.threads[0], 0, 2);
-		if (metrics_add(metrics, judged(&sample)))
-			abort();
+		need(!metrics_add(metrics, judged(&sample)));
 		sample_clear(&sample);
 	}
 	ok(metrics_series(metrics) <= 1000, "no more than 1000 series: %zu",
@@ -422,8 +418,7 @@ static struct sample sample_of(const struct capture *capture, size_t n)
 	sample.capture = capture;
 	sample.processes = calloc(n, sizeof(*sample.processes));
 	sample.n_processes = n;
-	if (!sample.threads || !sample.processes)
-		abort();
+	need(sample.threads && sample.processes);
 	for (size_t i = 0; i < n; i++) {
 		struct process_row *process = &sample.processes[i];
 
@@ -434,8 +429,7 @@ static struct sample sample_of(const struct capture *capture, size_t n)
 		sample.threads[i].ready = times(1, MILLI, MILLI);
 	}
 	sample.processes[n - 1].ended = sample.threads[n - 1].ended = n > 1;
-	if (sample_finish(&sample))
-		abort();
+	need(!sample_finish(&sample));
 	return sample;
 }
 

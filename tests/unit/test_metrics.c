@@ -102,8 +102,7 @@ static char *composed(const char *text, const char *list, bool is_timed, bool pr
 		struct listed family = { .help = at + line_length(at) + 4 };
 		bool begun = false;
 
-		if (sscanf(at, "%63s %15s %15s", family.name, family.type, family.unit) != 3)
-			abort();
+		need(sscanf(at, "%63s %15s %15s", family.name, family.type, family.unit) == 3);
 		at += line_length(at);
 		EACH_LINE(line, text)
 		{

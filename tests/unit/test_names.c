@@ -201,13 +201,11 @@ TEST(random)
 		char *text = malloc(length + 1), *capacity = malloc(size);
 		char full[ESCAPE_SIZE(16)], back[ESCAPE_SIZE(16)];
 
-		if (!text || !capacity)
-			abort();
+		need(text && capacity);
 		random_bytes(text, length);
 		/* no NUL after it */
 		text = realloc(text, length ? length : 1);
-		if (!text)
-			abort();
+		need(text);
 		full_length = escape_text(full, sizeof(full), text, length);
 		short_length = escape_text(capacity, size, text, length);
 

@@ -24,8 +24,7 @@ static int bytes_fd(const void *bytes, size_t size)
 {
 	int fd = memfd_create("test_names_fuzz", MFD_CLOEXEC);
 
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
+	need(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
 	return fd;
 }
 

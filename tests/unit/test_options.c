@@ -359,8 +359,7 @@ TEST(output_errors)
 	static const char *const lines[] = { "--help", "--usage", "--version" };
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC), ends[2];
 
-	if (full < 0 || pipe2(ends, O_CLOEXEC))
-		abort();
+	need(full >= 0 && !pipe2(ends, O_CLOEXEC));
 	close(ends[0]);
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		const struct outcome *got = run_to(lines[i], full);

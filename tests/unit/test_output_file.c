@@ -424,8 +424,7 @@ void tests_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
 	umask(0);
-	if (!mkdtemp(folder))
-		abort();
+	need(mkdtemp(folder));
 }
 
 void tests_end(void)

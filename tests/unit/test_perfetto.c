@@ -72,8 +72,7 @@ static struct found perfetto(const struct sample *sample)
 	size_t length;
 	char *text;
 
-	if (!out)
-		abort();
+	need(out);
 	found.wrong = report_perfetto(judged(sample), &(struct report_options){ 0 }, out) != 0;
 	text = golden_read(out, &length);
 	fclose(out);
@@ -291,8 +290,7 @@ static void track_read(struct names *names, struct message track)
 			if (!part.at)
 				snprintf(own, sizeof(own), "process %" PRIu64, value);
 	}
-	if (names->n_tracks == TRACKS)
-		abort();
+	need(names->n_tracks != TRACKS);
 	names->tracks[names->n_tracks].uuid = uuid;
 	snprintf(names->tracks[names->n_tracks++].name, TEXT, "%.120s/%s", parent, own);
 }
@@ -375,8 +373,7 @@ static FILE *shown(const struct sample *sample, const struct report_options *opt
 	size_t length;
 	char *bytes;
 
-	if (!names || !trace || !out || report_perfetto(judged(sample), options, trace))
-		abort();
+	need(names && trace && out && !report_perfetto(judged(sample), options, trace));
 	bytes = golden_read(trace, &length);
 	fclose(trace);
 	message.at = (const uint8_t *)bytes;
@@ -483,8 +480,7 @@ static struct sample recorded_sample(void)
 	struct recording *recording = calloc(1, sizeof(*recording));
 	struct trace_row row;
 
-	if (!recording)
-		abort();
+	need(recording);
 	sample.recording = recording;
 	recording->from = MS(&sample, 50);
 	recording->to = sample.end;

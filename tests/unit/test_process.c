@@ -36,8 +36,7 @@ static void *copy(const void *from, size_t size)
 {
 	void *to = malloc(size);
 
-	if (!to)
-		abort();
+	need(to);
 	return memcpy(to, from, size);
 }
 
@@ -125,8 +124,7 @@ static struct sample sample_with_capacity(size_t n)
 	struct sample sample = verdict_sample(calloc(n, sizeof(*sample.threads)), 0);
 
 	sample.processes = calloc(n, sizeof(*sample.processes));
-	if (!sample.processes || !sample.threads)
-		abort();
+	need(sample.processes && sample.threads);
 	return sample;
 }
 
@@ -239,8 +237,7 @@ TEST(storm)
 	struct verdict verdict = { 0 };
 	uint64_t begun = 0;
 
-	if (!processes || !threads)
-		abort();
+	need(processes && threads);
 	sample.processes = processes;
 	sample.n_processes = STORM + 5;
 	for (size_t i = 0; i < STORM + 5; i++) {

@@ -64,12 +64,10 @@ static struct recording made(struct recorded_event *events, size_t n,
 					   .irq_name = irq_name };
 
 	recording.threads = malloc(sizeof(threads));
-	if (!recording.threads)
-		abort();
+	need(recording.threads);
 	memcpy(recording.threads, threads, sizeof(threads));
 	recording.n_threads = 4;
-	if (recording_make(&recording, &source))
-		abort();
+	need(!recording_make(&recording, &source));
 	return recording;
 }
 
@@ -386,8 +384,7 @@ TEST(copy)
 	ok(!recorder_rings_copy(&rings, 0, NOW, 0, &events, &n, &complete) && !n && !complete,
 	   "an empty ring");
 	free(events);
-	if (pthread_create(&thread, NULL, write_on, &writer))
-		abort();
+	need(!pthread_create(&thread, NULL, write_on, &writer));
 	/* Until the ring was overwritten in many of them. */
 	while ((rounds < 2000 || cut < 1000) && good) {
 		unsigned long long before = writer.written;

@@ -306,8 +306,7 @@ static uint64_t memory_peak(void)
 	while (status && fgets(line, sizeof(line), status))
 		if (sscanf(line, "VmHWM: %" SCNu64, &kilobytes) == 1)
 			break;
-	if (!status || !reset || fputs("5", reset) < 0 || fclose(reset) || fclose(status))
-		abort();
+	need(status && reset && fputs("5", reset) >= 0 && !fclose(reset) && !fclose(status));
 	return kilobytes * 1024;
 }
 
@@ -325,8 +324,7 @@ TEST(buckets)
 		struct replay_error error;
 		char *text;
 
-		if (distribution_append(&thread.ready_times, 3 * n, n))
-			abort();
+		need(!distribution_append(&thread.ready_times, 3 * n, n));
 		if (n < MOST)
 			continue;
 		text = report_json_alone(&sample);
@@ -349,8 +347,7 @@ TEST(greed)
 	const struct replay_handlers handlers = { .memory_max = MEMORY };
 	char *text = malloc(PIECES + 64);
 
-	if (!text)
-		abort();
+	need(text);
 	for (size_t i = 0; i < COUNT(pieces); i++) {
 		char *at = stpcpy(text, HEAD ",\"threads\":[");
 		uint64_t before;
@@ -377,8 +374,7 @@ TEST(greedy_rows)
 	struct replay_error error;
 	uint64_t before;
 
-	if (!text)
-		abort();
+	need(text);
 	for (int n = THREADS / 4; n <= THREADS; n += THREADS - THREADS / 4) {
 		char *at = stpcpy(text, HEAD ",\"threads\":[{\"tid\":1}");
 
@@ -405,8 +401,7 @@ TEST(greedy_buckets)
 	struct replay_error error;
 	uint64_t before;
 
-	if (!text)
-		abort();
+	need(text);
 	at = stpcpy(text, HEAD ",\"threads\":[");
 	for (int i = 0; i < THREADS; i++) {
 		at = stpcpy(at, &",{\"tid\":1,\"run\":{\"buckets\":[{\"le_ns\":0}"[!i]);
@@ -431,8 +426,7 @@ TEST(files)
 	int fd = mkstemp(path);
 	const char *said;
 
-	if (fd < 0 || write(fd, "{\n[}\n", 5) != 5)
-		abort();
+	need(fd >= 0 && write(fd, "{\n[}\n", 5) == 5);
 	close(fd);
 	capture_begin();
 	is_i64(replay_read(path, &handlers), EX_DATAERR, "a damaged file");

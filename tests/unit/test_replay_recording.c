@@ -31,8 +31,7 @@ static struct text written(const struct sample *sample,
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.length);
 
-	if (!out || report(judged(sample), &plain, out) || fclose(out))
-		abort();
+	need(out && !report(judged(sample), &plain, out) && !fclose(out));
 	return text;
 }
 
@@ -103,8 +102,7 @@ TEST(golden)
 	struct made golden;
 	char *json;
 
-	if (!made)
-		abort();
+	need(made);
 	sample.recording = made;
 	made->from = 40, made->to = 200, made->wanted = 80, made->memory = 4096;
 	made->events = 9, made->lost = 1, made->overwritten = true;
@@ -172,8 +170,7 @@ TEST(many)
 	unsigned int lines = 0;
 	struct text text;
 
-	if (!recording)
-		abort();
+	need(recording);
 	sample.recording = recording;
 	recording->to = sample.end;
 	recording->states = calloc(MANY, sizeof(*recording->states));

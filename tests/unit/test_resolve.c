@@ -169,11 +169,9 @@ static char *image_map(const char *name)
 	int fd;
 
 	image_finish(&image);
-	if (asprintf(&path, "%s/%s", directory, name) < 0)
-		abort();
+	need(asprintf(&path, "%s/%s", directory, name) >= 0);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-	if (fd < 0 || write(fd, image.bytes, image.size) != (ssize_t)image.size)
-		abort();
+	need(fd >= 0 && write(fd, image.bytes, image.size) == (ssize_t)image.size);
 	if (mmap(NULL, image.size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) {
 		printf("1..0 # skip files in /tmp may not be executed\n");
 		exit(0);
@@ -246,8 +244,7 @@ TEST(ambiguous_object)
 	sites_free(find(text, 0));
 	/* A path with a link in it. */
 	snprintf(text, sizeof(text), "%s/link", directory);
-	if (symlink("1", text))
-		abort();
+	need(!symlink("1", text));
 	snprintf(text, sizeof(text), "up:%s/link/libpair.so:only", directory);
 	sites_free(find(text, 0));
 	snprintf(text, sizeof(text), "%s/link", directory);
@@ -347,11 +344,9 @@ TEST(damaged)
 	says("up:libhurt.so:name", "damaged");
 	says("u:libhurt.so:p:n", "damaged");
 	says("u:p:n", "USDT probe"); /* it is passed over where others are meant as well */
-	if (truncate(path, 100))
-		abort();
+	need(!truncate(path, 100));
 	says("up:libhurt.so:name", "damaged");
-	if (truncate(path, 0))
-		abort();
+	need(!truncate(path, 0));
 	says("up:libhurt.so:name", "not an ELF file");
 	unlink(path);
 	free(path);
@@ -384,13 +379,11 @@ TEST(keys)
 	image_begin();
 	symbols_add(&table, "name", TEXT_ADDRESS, 1, STT_FUNC);
 	image_symbols(&image, &table, SHT_SYMTAB);
-	if (objects_read(&before, getpid()) || objects_read(&after, getpid()))
-		abort();
+	need(!objects_read(&before, getpid()) && !objects_read(&after, getpid()));
 	is_u64(objects_key(after), objects_key(before), "the same files have the same key");
 	objects_free(after);
 	path = image_map("libmore.so");
-	if (objects_read(&after, getpid()))
-		abort();
+	need(!objects_read(&after, getpid()));
 	ok(objects_key(after) != objects_key(before), "with one more it is another one");
 	objects_free(before);
 	objects_free(after);
@@ -400,8 +393,7 @@ TEST(keys)
 
 void tests_begin(void)
 {
-	if (!mkdtemp(directory))
-		abort();
+	need(mkdtemp(directory));
 }
 
 void tests_end(void)

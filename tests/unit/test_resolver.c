@@ -44,8 +44,7 @@ static struct {
 
 static int ask_open(void *context, uint32_t object, const char *path)
 {
-	if (context != &wanted || object != 0)
-		abort();
+	need(context == &wanted && object == 0);
 	wanted.wanted++;
 	strncat(wanted.paths, path, sizeof(wanted.paths) - strlen(wanted.paths) - 2);
 	strcat(wanted.paths, " ");
@@ -62,9 +61,8 @@ static struct resolver *resolver_of(resolver_open *open_debug, int fd, const cha
 	const struct mapping mapping = { MAPPED, MAPPED + (1UL << 32), 0, 0 };
 	struct resolver *resolver = resolver_new(open_debug, &wanted);
 
-	if (!resolver || resolver_add_object(resolver, 0, fd, path) ||
-	    resolver_set_mappings(resolver, 0, &mapping, 1))
-		abort();
+	need(resolver && !resolver_add_object(resolver, 0, fd, path) &&
+	     !resolver_set_mappings(resolver, 0, &mapping, 1));
 	return resolver;
 }
 
@@ -97,8 +95,7 @@ TEST(self)
 	if (!resolver || a_function_of_its_own(1) < 0)
 		return;
 	self_add(resolver);
-	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
-		abort();
+	need(readlink("/proc/self/exe", path, sizeof(path) - 1) >= 0);
 	is_str(name_of(resolver, own, true, &offset), "a_function_of_its_own", "a static function");
 	is_u64(offset, 0, "its start");
 	is_str(name_of(resolver, own + 5, false, &offset), "a_function_of_its_own", "a caller");
@@ -220,8 +217,7 @@ static struct resolver *functions_of_many(uint32_t type)
 		if (sections[i].sh_type == SHT_STRTAB)
 			sections[i].sh_size = MANY_STRINGS;
 	fd = bytes_fd(image.bytes, image.size);
-	if (ftruncate(fd, (off_t)(image.size + MANY_STRINGS)))
-		abort();
+	need(!ftruncate(fd, (off_t)(image.size + MANY_STRINGS)));
 	return resolver_of(no_open, fd, "/many");
 }
 
@@ -385,8 +381,7 @@ static void test_against_nm(const char *path)
 	}
 	snprintf(command, sizeof(command), "{ nm -DS %s; nm -S %s; } 2>/dev/null", path, path);
 	nm = popen(command, "r");
-	if (!nm || elf_file_open(&file, fd))
-		abort();
+	need(nm && !elf_file_open(&file, fd));
 	resolver = resolver_of(no_open, dup(fd), path);
 	while (line_read(nm, &line)) {
 		struct resolved_frame frame;
@@ -496,9 +491,8 @@ TEST(debug_files)
 		"with another checksum");
 
 	inner_make("packed", false);
-	if (lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, inner.bytes, inner.size, packed,
-				    &size, sizeof(packed)) != LZMA_OK)
-		abort();
+	need(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, inner.bytes, inner.size, packed,
+				     &size, sizeof(packed)) == LZMA_OK);
 	image_init(&image, true);
 	build_id_add(&image, 1);
 	image_section(&image, ".gnu_debugdata", SHT_PROGBITS, packed, size);
@@ -572,9 +566,8 @@ TEST(huge)
 	for (unsigned int i = 1; i < header->e_shnum; i++)
 		sections[i].sh_offset += HUGE_FILE;
 	header->e_shoff += HUGE_FILE;
-	if (pwrite(fd, image.bytes, image.size, (off_t)HUGE_FILE) < 0 ||
-	    pwrite(fd, image.bytes, image.size, 0) < 0)
-		abort();
+	need(pwrite(fd, image.bytes, image.size, (off_t)HUGE_FILE) >= 0 &&
+	     pwrite(fd, image.bytes, image.size, 0) >= 0);
 	resolver = resolver_of(no_open, fd, "/huge");
 	resolver_name(resolver, 0, CODE + 8, true, &frame);
 	is_str(frame.function, "far", "what is at the end of a terabyte");
@@ -590,8 +583,7 @@ TEST(shrinks)
 		struct resolver *resolver = resolver_of(no_open, fd, "/shrinks");
 		struct resolved_frame frame;
 
-		if (ftruncate(other, (off_t)size))
-			abort();
+		need(!ftruncate(other, (off_t)size));
 		resolver_name(resolver, 0, CODE + 8, true, &frame);
 		ok((!frame.function || !strcmp(frame.function, "there")) && frame.object,
 		   "a file that shrinks to %zu of %zu bytes", size, image.size);

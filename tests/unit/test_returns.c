@@ -138,8 +138,7 @@ void tests_begin(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || elf_file_open(&program, fd))
-		abort();
+	need(fd >= 0 && !elf_file_open(&program, fd));
 }
 
 void tests_end(void)

@@ -105,8 +105,7 @@ TEST(merge)
 		random_thread(&a);
 		random_thread(&b);
 		a.members = a.members ?: 1;
-		if (thread_merge(&both, &a) || thread_merge(&both, &b))
-			abort();
+		need(!thread_merge(&both, &a) && !thread_merge(&both, &b));
 		wrong = not_merged(thread_fields, (char *)&a, (char *)&b, (char *)&both);
 		if (both.members !=
 		    (sum(a.members, b.members) > UINT32_MAX ? UINT32_MAX : a.members + b.members))
@@ -128,8 +127,7 @@ static void *row_new(const struct row_list *list, uint32_t i)
 	const uint64_t one = 1, ns = 10 + i;
 	char *row = calloc(1, list->size);
 
-	if (!row)
-		abort();
+	need(row);
 	for (const struct field *field = list->fields; field->key; field++) {
 		const bool each = field->kind == FIELD_WORD || field->kind == FIELD_BOOL;
 		struct distribution *times = field_times(field, row);
@@ -159,8 +157,7 @@ static void many_add(const struct row_list *list, struct many_rows *all, uint32_
 	for (uint32_t i = 0; i < n; i++) {
 		void *row = row_new(list, i);
 
-		if (row_list_add(list, &all->rows, &all->n, row))
-			abort();
+		need(!row_list_add(list, &all->rows, &all->n, row));
 		row_list_free(list, row, 1);
 	}
 }
@@ -230,8 +227,7 @@ static void list_merges(const struct field *field)
 		char *of = (char *)(i < 5 ? &a : &b);
 		void *one = row_new(list, i < 5 ? i : i - 2);
 
-		if (row_list_add(list, of + field->at, (size_t *)(void *)(of + field->n), one))
-			abort();
+		need(!row_list_add(list, of + field->at, (size_t *)(void *)(of + field->n), one));
 		row_list_free(list, one, 1);
 	}
 	ok(!thread_merge(&a, &b), "%s: merged", field->key);
@@ -267,8 +263,7 @@ static void list_has_keys(const char *key, const struct row_list *list)
 		row = row_new(list, 0);
 		many_add(list, &all, 1);
 		row[field->at] ^= 1;
-		if (row_list_add(list, &all.rows, &all.n, row))
-			abort();
+		need(!row_list_add(list, &all.rows, &all.n, row));
 		say(text, "%s%s", field->key, all.n == 2 ? " " : " (is none)");
 		row_list_free(list, row, 1);
 		row_list_free(list, all.rows, all.n);
@@ -352,8 +347,7 @@ TEST(locks)
 	char text[] = "lock";
 
 	one.released_by = 7;
-	if (lock_put(&a, &one) || lock_put(&a, &other))
-		abort();
+	need(!lock_put(&a, &one) && !lock_put(&a, &other));
 	one.released_by = 0;
 	ok(!lock_put(&b, &one) && !thread_merge(&a, &b) && a.n_locks == 2, "merged");
 	is_i64(a.locks[0].released_by, 7, "who released it last stays");
@@ -363,8 +357,7 @@ TEST(locks)
 		one.meanwhile.asleep = 1;
 		one.symbol = text, one.object = "a", one.offset = 8, one.called_from = "x";
 		one.holder_name[0] = one.released_name[0] = 'x';
-		if (lock_put(&a, &one))
-			abort();
+		need(!lock_put(&a, &one));
 	}
 	lock_others_check(&a.locks[LOCKS_MOST]);
 	is_u64(a.locks[LOCKS_MOST].meanwhile.asleep, LOCKS_MOST + 2, "what holders did is added");
@@ -449,24 +442,21 @@ TEST(descriptors)
 	struct descriptor_row row = at(3, 5, 10), longer = at(3, 6, 20), other = at(3, 5, 1);
 
 	other.is.inode = 8;
-	if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row) ||
-	    row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &other) ||
-	    row_list_add(&descriptor_list, &b.descriptors, &b.n_descriptors, &longer))
-		abort();
+	need(!row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row) &&
+	     !row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &other) &&
+	     !row_list_add(&descriptor_list, &b.descriptors, &b.n_descriptors, &longer));
 	ok(!thread_merge(&a, &b) && a.n_descriptors == 2, "merged");
 	is_i64(a.descriptors[0].ended_by, 6, "who ended the longest stays");
 	is_u64(a.descriptors[0].others, 1, "others ended the other");
 	row = at(3, 0, 5);
 	row.in_progress = 1;
-	if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row))
-		abort();
+	need(!row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row));
 	is_u64(a.descriptors[0].waits.count, 3, "and one that has not ended");
 	is_u64(a.descriptors[0].others, 1, "which nobody has ended");
 	for (int32_t i = 0; i < 2 * DESCRIPTOR_ROWS; i++) {
 		row = at(100 + i, 5, 1);
 		memcpy(row.is.path, "/one", sizeof("/one"));
-		if (row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row))
-			abort();
+		need(!row_list_add(&descriptor_list, &a.descriptors, &a.n_descriptors, &row));
 	}
 	is_str(a.descriptors[DESCRIPTOR_ROWS].is.path, "", "others have no path");
 	thread_clear(&a);

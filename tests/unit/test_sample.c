@@ -14,8 +14,7 @@ static void *copy(const void *from, size_t size)
 {
 	void *to = malloc(size);
 
-	if (!to)
-		abort();
+	need(to);
 	return memcpy(to, from, size);
 }
 
@@ -30,9 +29,8 @@ static struct distribution times(uint64_t le, uint64_t count, uint64_t next_le, 
 {
 	struct distribution distribution = { 0 };
 
-	if (distribution_append(&distribution, le, count) ||
-	    (next_count && distribution_append(&distribution, next_le, next_count)))
-		abort();
+	need(!distribution_append(&distribution, le, count) &&
+	     !(next_count && distribution_append(&distribution, next_le, next_count)));
 	return distribution;
 }
 
@@ -561,8 +559,7 @@ static void task_take(struct thread_row *thread, int32_t tid, uint64_t taken[sta
 	task.woken_ns = (uint64_t)(tid % 7), task.preempted_ns = 1000;
 	task.rt_limit = tid % 11 == 0;
 	taken[task.own] += culprit_ns(&task);
-	if (culprits_add(&thread->culprits, &thread->n_culprits, &task))
-		abort();
+	need(!culprits_add(&thread->culprits, &thread->n_culprits, &task));
 }
 
 /* Sums of tasks, own ones and others, have all that was added, whoever is told apart: of two

@@ -312,8 +312,7 @@ static void test_opens(void)
 		return;
 	}
 	fd = mkstemp(secret);
-	if (fd < 0 || write(fd, "secret", 6) != 6)
-		abort();
+	need(fd >= 0 && write(fd, "secret", 6) == 6);
 	child = sandboxed(SANDBOX_OPENS | (SANITIZED & ~SANDBOX_WITHOUT_SILENCE), act_wait);
 	packet_receive(connection[0], &packet, false, 0);
 	is_str(status_field(child, "CapEff"), "0000010000080004", "it can open files of others");

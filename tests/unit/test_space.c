@@ -23,11 +23,9 @@ static struct resolver *resolver_with(uint32_t objects)
 {
 	struct resolver *resolver = resolver_new(NULL, NULL);
 
-	if (!resolver)
-		abort();
+	need(resolver);
 	for (uint32_t i = 0; i < objects; i++)
-		if (resolver_add_object(resolver, i, -1, "/object"))
-			abort();
+		need(!resolver_add_object(resolver, i, -1, "/object"));
 	return resolver;
 }
 
@@ -115,8 +113,7 @@ TEST(bounds)
 	struct mapping *many = calloc(MOST + 1, sizeof(*many));
 	struct resolver *space = resolver_with(SPACE_SNAPSHOTS + 10);
 
-	if (!many)
-		abort();
+	need(many);
 	for (uint32_t i = 0; i < SPACE_SNAPSHOTS + 10; i++)
 		resolver_set_mappings(
 			space, i, &(struct mapping){ 0x1000 * (i + 1), 0x1000 * (i + 2), 0, i }, 1);
@@ -192,8 +189,7 @@ TEST(random)
 									  (uint32_t)row[i] };
 			}
 			grid_set(&set, t, row);
-			if (resolver_set_mappings(space, t, mappings, n))
-				abort();
+			need(!resolver_set_mappings(space, t, mappings, n));
 			for (unsigned int i = 0; i < TIMES * ADDRESSES; i++) {
 				int64_t want = grid_find(set, i / ADDRESSES, i % ADDRESSES);
 
@@ -214,15 +210,13 @@ TEST(spaces)
 	struct mapping *pieces = calloc(PIECES, sizeof(*pieces)), late = { 0x7000, 0x8000, 0, 0 };
 	struct resolver *resolver = resolver_with(1);
 
-	if (!pieces)
-		abort();
+	need(pieces);
 	for (uint64_t t = 0; t < 3; t++) {
 		for (size_t i = 0; i < PIECES; i++)
 			pieces[i] = (struct mapping){ (2 * i + 8) << 12, (2 * i + 9) << 12, t, 0 };
 		for (uint32_t space = 0; space < 4; space++)
-			if (resolver_choose(resolver, space, false) ||
-			    resolver_set_mappings(resolver, 10 * t, pieces, PIECES))
-				abort();
+			need(!resolver_choose(resolver, space, false) &&
+			     !resolver_set_mappings(resolver, 10 * t, pieces, PIECES));
 	}
 	is_i64(resolver_choose(resolver, 4, false), 0, "a new one");
 	is_i64(resolver_set_mappings(resolver, 10, &late, 1), 0, "finds room");
@@ -235,9 +229,8 @@ TEST(spaces)
 	resolver_choose(resolver, 4, false);
 	is_i64(resolver_set_mappings(resolver, 20, pieces, PIECES), 0, "a large one does, too");
 	for (uint32_t space = 5; space < 8; space++)
-		if (resolver_choose(resolver, space, false) ||
-		    resolver_set_mappings(resolver, 20, pieces, PIECES))
-			abort();
+		need(!resolver_choose(resolver, space, false) &&
+		     !resolver_set_mappings(resolver, 20, pieces, PIECES));
 	is_i64(resolver_choose(resolver, 8, false), 0, "when all have nothing but what they have");
 	is_i64(resolver_set_mappings(resolver, 20, &late, 1), -E2BIG, "there is none");
 	is_i64(resolver_choose(resolver, 0, true), 0, "until one");
@@ -271,15 +264,13 @@ static int file_make(const void *bytes, size_t size)
 {
 	int fd = memfd_create("jit", MFD_CLOEXEC);
 
-	if (fd < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size)
-		abort();
+	need(fd >= 0 && pwrite(fd, bytes, size, 0) == (ssize_t)size);
 	return fd;
 }
 
 static void file_add(int fd, const char *text)
 {
-	if (pwrite(fd, text, strlen(text), lseek(fd, 0, SEEK_END)) != (ssize_t)strlen(text))
-		abort();
+	need(pwrite(fd, text, strlen(text), lseek(fd, 0, SEEK_END)) == (ssize_t)strlen(text));
 }
 
 /* A map of one file, and room for so many bytes. */
@@ -385,8 +376,7 @@ TEST(lines)
 	jit_map_read(map);
 	ok(name_at(map, 0x80), "behind a line that is too long there are others");
 	ok(!name_at(map, UINT64_MAX), "no code goes beyond the last address");
-	if (ftruncate(fd, 0))
-		abort();
+	need(!ftruncate(fd, 0));
 	file_add(fd, "10 10 anew\n");
 	jit_map_read(map);
 	ok(!strcmp(name_at(map, 0x10), "anew") && !name_at(map, 0x50), "a file written anew");

@@ -34,8 +34,7 @@ static struct stack_process *process_read(struct stack_processes *all, pid_t pid
 	if (!process)
 		return NULL;
 	process->mapped = mapped_new(files, getpid());
-	if (!process->mapped || mapped_read(process->mapped, note_none, NULL) < 0)
-		abort();
+	need(process->mapped && mapped_read(process->mapped, note_none, NULL) >= 0);
 	return process;
 }
 
@@ -46,8 +45,7 @@ static void process_map(struct stack_process *process, uint64_t page)
 					  .start = (page + 1) << 20,
 					  .length = 1 << 12 };
 
-	if (mapped_change(process->mapped, 1, &change, note_none, NULL) != 1)
-		abort();
+	need(mapped_change(process->mapped, 1, &change, note_none, NULL) == 1);
 }
 
 TEST(shared)

@@ -33,8 +33,7 @@ static struct stack_copy target_copy(pid_t pid)
 {
 	struct stack_copy copy;
 
-	if (!thread_stop(pid) || !thread_copy(pid, &copy))
-		abort();
+	need(thread_stop(pid) && thread_copy(pid, &copy));
 	ptrace(PTRACE_DETACH, pid, 0, SIGSTOP);
 	return copy;
 }
@@ -209,8 +208,7 @@ static pid_t other_start(int *output)
 	pid_t pid;
 	char byte;
 
-	if (pipe(ends))
-		abort();
+	need(!pipe(ends));
 	pid = fork();
 	if (!pid) {
 		dup2(ends[1], STDOUT_FILENO);
@@ -218,8 +216,7 @@ static pid_t other_start(int *output)
 		_exit(1);
 	}
 	close(ends[1]);
-	if (read(ends[0], &byte, 1) != 1)
-		abort();
+	need(read(ends[0], &byte, 1) == 1);
 	*output = ends[0];
 	return pid;
 }
@@ -278,8 +275,7 @@ static void test_unstarted(void)
 	struct stacks *stacks;
 	const char *text;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		abort();
+	need(!getrlimit(RLIMIT_NOFILE, &limit));
 	none = limit;
 	none.rlim_cur = 0;
 	capture_begin();

@@ -272,8 +272,7 @@ TEST(memory)
 		for (size_t j = 3; j < 3 + DENSE; j++) {
 			uint64_t figure = chance(1000000);
 
-			if (summary->measures.all[j].far)
-				abort();
+			need(!summary->measures.all[j].far);
 			memcpy((char *)&rows[i] + summary->measures.all[j].at, &figure,
 			       sizeof(figure));
 		}
@@ -388,8 +387,7 @@ static struct series *captured(size_t samples, uint64_t kept, uint64_t spread, b
 			rows[0].culprits = &culprit;
 			rows[0].n_culprits = 1;
 		}
-		if (series_add(series, judged(&sample)))
-			abort();
+		need(!series_add(series, judged(&sample)));
 	}
 	return series;
 }
@@ -454,8 +452,7 @@ static void steady_add(struct series *series, const char names[][KD_COMM_LEN], s
 			       sizeof(uint64_t));
 	}
 	sample = verdict_sample(rows, n);
-	if (series_add(series, judged(&sample)))
-		abort();
+	need(!series_add(series, judged(&sample)));
 }
 
 /* Halves of one capture differ in at most one of a hundred tries. */

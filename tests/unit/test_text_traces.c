@@ -453,8 +453,7 @@ static uint64_t check_lines(char *text, unsigned int lines, const char *what)
 	unsigned int n = 0, wrong = 0;
 	char *at, *rest = text;
 
-	if (regcomp(&line, LINE, REG_EXTENDED) || regcomp(&two, TWO_FIGURES, REG_EXTENDED))
-		abort();
+	need(!regcomp(&line, LINE, REG_EXTENDED) && !regcomp(&two, TWO_FIGURES, REG_EXTENDED));
 	while ((at = strsep(&rest, "\n")) && rest) {
 		if (regexec(&line, at, 0, NULL, 0) || !regexec(&two, at, 0, NULL, 0)) {
 			wrong++;

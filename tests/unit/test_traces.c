@@ -31,8 +31,7 @@ static struct trace_row row(enum trace_kind kind, pid_t tid, uint64_t start, uin
 
 static void add(struct trace_list *list, struct trace_row what)
 {
-	if (traces_add(list, &what))
-		abort();
+	need(!traces_add(list, &what));
 }
 
 TEST(order)

@@ -421,8 +421,7 @@ void tests_begin(void)
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	resolver = resolver_new(open_none, NULL);
-	if (shared == MAP_FAILED || !resolver)
-		abort();
+	need(shared != MAP_FAILED && resolver);
 	self = self_add(resolver);
 	resolver_add_object(resolver, self.objects, -1, "without a file");
 }

@@ -169,8 +169,7 @@ TEST(mutations)
 		uint64_t value = UNTOUCHED, max = random_next();
 		int result;
 
-		if (!text)
-			abort();
+		need(text);
 		for (size_t i = 0; i < length; i++)
 			text[i] = alphabet[random_next() % (sizeof(alphabet) - 1)];
 		text[length] = '\0';

@@ -52,8 +52,7 @@ static void is_verdict(struct sample *sample, const char *want, const char *what
 	struct verdict verdict = { 0 };
 	char text[SAY_LEN] = "";
 
-	if (verdict_find(&verdict, sample))
-		abort();
+	need(!verdict_find(&verdict, sample));
 	for (size_t i = 0; i < verdict.n_rows; i++)
 		say_row(text, &verdict.rows[i], i < verdict.n_blamed);
 	say(text, "kept %g of %g", ms(verdict.kept), ms(verdict.busy));

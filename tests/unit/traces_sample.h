@@ -8,6 +8,7 @@
 
 #include "cli/base/syscall_set.h"
 #include "cli/model/sample.h"
+#include "need.h"
 
 #define SECOND 1000000000ULL
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -96,16 +97,14 @@ static struct trace_row trace(enum trace_kind kind, pid_t tid, const char *name,
 
 static void trace_add(struct sample *sample, struct trace_row row)
 {
-	if (traces_add(&sample->traces, &row))
-		abort();
+	need(!traces_add(&sample->traces, &row));
 }
 
 /* Of several processes: 812 and those behind it, which are called "postgres: N". */
 __attribute__((unused)) static void trace_processes(struct sample *sample, pid_t n)
 {
 	sample->processes = calloc((size_t)n, sizeof(*sample->processes));
-	if (!sample->processes)
-		abort();
+	need(sample->processes);
 	for (pid_t i = 0; i < n; i++) {
 		struct process_row *process = &sample->processes[sample->n_processes++];
 
