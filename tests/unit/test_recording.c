@@ -364,15 +364,21 @@ static void *write_on(void *context)
 	return NULL;
 }
 
+/* The rings of one CPU. */
+static struct recorder_rings rings_of(struct kd_recorded *entries, struct kd_recorder *recorder)
+{
+	return (struct recorder_rings){ .events = entries,
+					.positions = recorder,
+					.cpus = 1,
+					.capacity = ROOM,
+					.spare = SPARE };
+}
+
 TEST(copy)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = { .events = entries,
-					.positions = &recorder,
-					.cpus = 1,
-					.capacity = ROOM,
-					.spare = SPARE };
+	struct recorder_rings rings = rings_of(entries, &recorder);
 	struct writer writer = { .rings = &rings };
 	struct recorded_event *events;
 	size_t n, all = 0, rounds = 0, cut = 0;
@@ -444,11 +450,7 @@ TEST(since)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = { .events = entries,
-					.positions = &recorder,
-					.cpus = 1,
-					.capacity = ROOM,
-					.spare = SPARE };
+	struct recorder_rings rings = rings_of(entries, &recorder);
 	struct recorded_event *events;
 	uint64_t complete;
 	size_t n;
@@ -466,11 +468,7 @@ TEST(days)
 {
 	static struct kd_recorded entries[ROOM + SPARE];
 	static struct kd_recorder recorder;
-	struct recorder_rings rings = { .events = entries,
-					.positions = &recorder,
-					.cpus = 1,
-					.capacity = ROOM,
-					.spare = SPARE };
+	struct recorder_rings rings = rings_of(entries, &recorder);
 	const uint64_t day = 24 * 3600 * 1000000000ULL, epoch = 77, now = epoch + 100 * day;
 	struct recorded_event *events;
 	uint64_t complete;
