@@ -107,6 +107,15 @@ static int call_value_use(struct kd_term *term, struct source *source,
 	return 0;
 }
 
+/* Finds a field by name. Returns false if there is none. */
+static bool event_field_find(struct event_field *field, const char *format, const char *name)
+{
+	while (event_field_next(field, &format))
+		if (strlen(name) == field->length && !memcmp(field->name, name, field->length))
+			return true;
+	return false;
+}
+
 static int field_use(struct kd_term *term, struct source *source, const struct predicate_term *of,
 		     const struct condition_location *location, struct predicate_error *error)
 {

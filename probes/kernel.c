@@ -132,14 +132,6 @@ bool event_field_next(struct event_field *field, const char **format)
 	return false;
 }
 
-bool event_field_find(struct event_field *field, const char *format, const char *name)
-{
-	while (event_field_next(field, &format))
-		if (strlen(name) == field->length && !memcmp(field->name, name, field->length))
-			return true;
-	return false;
-}
-
 /* --- Tracepoints and functions of the running kernel --- */
 
 #define LINE_LEN 1024                      /* the kernel's longest names have 511 bytes */

@@ -79,7 +79,4 @@ struct event_field {
  * to all events (common_...), where programs find a pointer. Returns false at the end. */
 bool event_field_next(struct event_field *field, const char **format);
 
-/* Finds a field by name. Returns false if there is none. */
-bool event_field_find(struct event_field *field, const char *format, const char *name);
-
 #endif

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the probes there are, and what triggers mean. */
+/* Lists the probes there are. */
 #ifndef LIST_H
 #define LIST_H
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
-
-#include "resolve.h"
-#include "trigger.h"
 
 /* Prints possible triggers. Each line begins with the trigger's text; lines that begin with #
  * are headings. Without glob (NULL): the USDT probes of the process, how many functions its
@@ -18,11 +14,6 @@
  * kind. With pid 0 only the kernel is listed. Returns 0; an exit status after printing what is
  * wrong; or a negative errno if out failed, without printing it. */
 int probes_list(FILE *out, pid_t pid, const char *glob);
-
-/* Prints what a trigger means: its kind, whom it fires for, every site, and the cost of a hit in
- * ns. Role is such as "start". Returns 0, or a negative errno if out failed. */
-int triggers_check(FILE *out, const char *role, const struct trigger *trigger,
-		   const struct sites *sites, bool target_only, const uint64_t *costs);
 
 /* --- Text of lists, for --check too --- */
 
