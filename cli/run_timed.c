@@ -28,6 +28,14 @@ struct search {
 	uint64_t settled_at; /* CLOCK_MONOTONIC ns; 0: none found */
 };
 
+/* True if other is a different process with the same program and name. */
+static bool identity_is_successor(const struct identity *identity, const struct identity *other)
+{
+	return (other->pid != identity->pid || other->started != identity->started) &&
+	       other->started >= identity->started && !strcmp(other->name, identity->name) &&
+	       !strcmp(other->file, identity->file);
+}
+
 /* Takes the first candidate. */
 static void candidate_look(void *context, pid_t pid, const char *comm)
 {
@@ -76,7 +84,7 @@ exit_status run_successor_await(struct run *run, bool *found)
 		 run->identity.name);
 	loop_forget_process(run->loop);
 	appear_open(&search.appear, run->identity.name);
-	loop_watch(run->loop, appear_fd(&search.appear));
+	loop_watch(run->loop, search.appear.fd);
 	while ((event = loop_wait(run->loop, run->deadline, successor_look, &search)) ==
 	       LOOP_PRESSED)
 		log_warn("SIGUSR1: nothing is recorded while there is no process");

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
 
 #define CONTAINER_ID 64
@@ -38,13 +37,5 @@ struct container_names {
  * this machine). Only trusts files of root and of this user. */
 void container_describe(const char *root, const char id[static CONTAINER_ID + 1],
 			struct container_names *names);
-
-/* --- Lookup --- */
-
-/* Sets *path, of size bytes, to the cgroup of a running container given by name, POD/NAME or ID
- * prefix; or of a pod given by name or UID. Full matches precede ID prefixes. Returns 0, or
- * after printing what is wrong EX_UNAVAILABLE (none), EX_NOINPUT (several; they are listed), or
- * EX_OSERR. */
-exit_status container_find(const char *word, char *path, size_t size);
 
 #endif

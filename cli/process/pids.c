@@ -202,13 +202,6 @@ bool identity_is_alive(const struct identity *identity)
 	return identity_read(&now, identity->pid) && now.started == identity->started;
 }
 
-bool identity_is_successor(const struct identity *identity, const struct identity *other)
-{
-	return (other->pid != identity->pid || other->started != identity->started) &&
-	       other->started >= identity->started && !strcmp(other->name, identity->name) &&
-	       !strcmp(other->file, identity->file);
-}
-
 uint64_t identity_clock(void)
 {
 	struct timespec boot;
@@ -429,20 +422,6 @@ bool appear_look(struct appear *appear)
 	bool found = appear->fd >= 0 && connector_look(appear);
 
 	return names_look(appear) || found;
-}
-
-int appear_fd(const struct appear *appear)
-{
-	return appear->fd;
-}
-
-void appear_wait(const struct appear *appear, uint64_t ns)
-{
-	struct pollfd fd = { appear->fd, POLLIN, 0 };
-	struct timespec timeout =
-		clock_timespec(u64_min(ns, u64_sub(appear->next, clock_monotonic())));
-
-	ppoll(&fd, 1, &timeout, NULL);
 }
 
 void appear_close(struct appear *appear)

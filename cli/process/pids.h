@@ -39,9 +39,6 @@ bool identity_read(struct identity *identity, pid_t pid);
 /* True if this process still exists. */
 bool identity_is_alive(const struct identity *identity);
 
-/* True if other is a different process with the same program and name. */
-bool identity_is_successor(const struct identity *identity, const struct identity *other);
-
 /* Current time, on the clock of started. */
 uint64_t identity_clock(void);
 
@@ -54,10 +51,9 @@ uint64_t identity_started_at(const struct identity *identity);
 
 #define APPEAR_SHARE 200 /* scans of /proc take at most 1/200 of a CPU */
 
-/* Fields are private. */
 struct appear {
 	char name[KD_COMM_LEN];
-	int fd;        /* connector socket; -1: none */
+	int fd;        /* readable when appear_look() should be called at once; -1: none */
 	uint64_t next; /* next scan of /proc, ns of CLOCK_MONOTONIC */
 };
 
@@ -66,12 +62,6 @@ void appear_open(struct appear *appear, const char *name);
 
 /* True if there may be a new one since the last call, or any on the first call. Does not block. */
 bool appear_look(struct appear *appear);
-
-/* Readable when appear_look() should be called at once; -1: none. */
-int appear_fd(const struct appear *appear);
-
-/* Waits until a call may be worthwhile, for at most ns. */
-void appear_wait(const struct appear *appear, uint64_t ns);
 
 void appear_close(struct appear *appear);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -448,6 +449,16 @@ static bool name_is_there(const struct target_name *name)
 
 	target_each(namesake_compare, &namesake);
 	return namesake.found;
+}
+
+/* Waits until a call may be worthwhile, for at most ns. */
+static void appear_wait(const struct appear *appear, uint64_t ns)
+{
+	struct pollfd fd = { appear->fd, POLLIN, 0 };
+	struct timespec timeout =
+		clock_timespec(u64_min(ns, u64_sub(appear->next, clock_monotonic())));
+
+	ppoll(&fd, 1, &timeout, NULL);
 }
 
 static void name_await(const struct target_name *name, uint64_t deadline)
