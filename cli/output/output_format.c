@@ -86,16 +86,3 @@ const struct output_format *output_format_find(const char *name, size_t length)
 			break;
 	return format;
 }
-
-int output_format_sample(const struct output_format *format, const struct sample *sample,
-			 struct report_options *options, bool is_new, FILE *out)
-{
-	int error;
-
-	if (is_new)
-		options->shown_from = options->shown_until = 0;
-	error = format->sample(sample, options, out);
-	options->shown_from = sample->recording ? sample->recording->from : sample->start;
-	options->shown_until = sample->end;
-	return error;
-}

@@ -38,10 +38,6 @@ struct output_format {
 	int (*mark)(FILE *out, const char *what, uint64_t trigger, const struct timespec *when);
 };
 
-/* Writes a sample. Uses and updates what its file already shows, which is in options. */
-int output_format_sample(const struct output_format *format, const struct sample *sample,
-			 struct report_options *options, bool is_new, FILE *out);
-
 /* Format at an index, NULL after the last one. The first is the text, the default. */
 const struct output_format *output_format_at(size_t index);
 

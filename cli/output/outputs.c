@@ -363,6 +363,20 @@ static int marks_write(struct output_of_run *output, FILE *out)
 	return error;
 }
 
+/* Writes a sample. Uses and updates what its file already shows, which is in options. */
+static int output_format_sample(const struct output_format *format, const struct sample *sample,
+				struct report_options *options, bool is_new, FILE *out)
+{
+	int error;
+
+	if (is_new)
+		options->shown_from = options->shown_until = 0;
+	error = format->sample(sample, options, out);
+	options->shown_from = sample->recording ? sample->recording->from : sample->start;
+	options->shown_until = sample->end;
+	return error;
+}
+
 static int subject_write(struct output_of_run *output, const struct subject *subject, FILE *out)
 {
 	const struct output_format *format = output->format;
