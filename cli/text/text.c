@@ -2,17 +2,22 @@
 #define _GNU_SOURCE
 #include "text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/columns.h"
+#include "cli/base/names.h"
+#include "cli/base/parse.h"
 #include "cli/base/wall_clock.h"
 #include "cli/model/sample.h"
 #include "text_parts.h"
 
-/* --- Report --- */
+/* --- Lines above --- */
 
 static void mark(struct columns *columns, const char *what, uint64_t trigger,
 		 const struct timespec *when)
@@ -46,6 +51,16 @@ static void title(struct columns *columns, const struct sample *sample)
 	text_target_labels(columns, sample->capture);
 }
 
+/* Adds the line above the first thread's block. */
+static void text_threads_header(struct columns *columns)
+{
+	columns_add(columns, "TID        THREAD           <RESOURCE SPECIFIC>\n"
+			     "---------- ---------------- --------------------------------------"
+			     "--------------------------------------\n");
+}
+
+/* --- All threads --- */
+
 /* Section of all processes. */
 static int full_processes(struct text *text)
 {
@@ -78,6 +93,307 @@ static int full(struct text *text, const struct report_options *options)
 	}
 	return error;
 }
+
+/* --- The first screen, and a line for each thread that has no block --- */
+
+static void thread_line(struct text *text, const struct verdict_thread *thread)
+{
+	struct columns *columns = &text->columns;
+	char kept[NUMBER_LEN];
+
+	text_thread_id(text, thread->row);
+	columns_add(columns, " ");
+	number_time(kept, thread->kept);
+	columns_right(columns, kept, 9);
+	columns_add(columns, "  ");
+	text_thread_states(columns, &thread->row->ledger);
+	columns_add(columns, thread->row->ended ? ", ended" : "");
+	text_process_of(text, thread->row);
+	columns_add(columns, "\n");
+}
+
+/* Limit on lines that people still read. Unless more threads than usual were asked for, sections
+ * stop at the limit, except those of the first few threads. */
+#define LINES_MOST 400
+#define LINES_BESIDE 40 /* screen, headers, footer */
+#define TOP_USUAL 10
+#define TOP_LEAST 3
+
+/* Lines of a thread's sections, including the empty one after them. */
+static size_t lines_of(const struct text *text, const struct thread_row *thread)
+{
+	struct text *trial = malloc(sizeof(*trial));
+	char *written = NULL;
+	size_t length = 0, lines = 1;
+	FILE *out = open_memstream(&written, &length);
+
+	if (out && trial) {
+		*trial = (struct text){ .sample = text->sample, .brief = text->brief };
+		columns_begin(&trial->columns, out);
+		text_thread(trial, thread);
+		columns_end(&trial->columns);
+	}
+	if (out)
+		fclose(out);
+	for (size_t i = 0; i < length; i++)
+		lines += written[i] == '\n';
+	free(written);
+	free(trial);
+	return lines;
+}
+
+/* How many of the first top threads have space for their sections. */
+static size_t top_of(const struct text *text, const struct verdict_thread *const *threads, size_t n,
+		     size_t top)
+{
+	size_t used = LINES_BESIDE + n;
+
+	if (top > TOP_USUAL)
+		return top;
+	for (size_t i = 0; i < n && i < top; i++) {
+		used += lines_of(text, threads[i]->row);
+		if (used > LINES_MOST && i >= TOP_LEAST)
+			return i;
+	}
+	return top;
+}
+
+static void threads_write(struct text *text, const struct verdict_thread *const *threads, size_t n,
+			  size_t top)
+{
+	struct columns *columns = &text->columns;
+	bool multiple = text_is_multiprocess(text->sample);
+
+	columns_add(columns, "\n");
+	if (top)
+		text_threads_header(columns);
+	for (size_t i = 0; i < n && i < top; i++) {
+		columns_add(columns, i ? "\n" : "");
+		if (multiple && (!i || process_compare(threads[i]->row, threads[i - 1]->row)))
+			text_process_heading(text, threads[i]->row);
+		text_thread(text, threads[i]->row);
+	}
+	if (n <= top)
+		return;
+	columns_add(columns, top ? "\n" : "");
+	text_bold(text, top ? "OTHER      THREAD                KEPT  STATES"
+			    : "TID        THREAD                KEPT  STATES");
+	columns_add(columns, "\n");
+	for (size_t i = top; i < n; i++)
+		thread_line(text, threads[i]);
+}
+
+/* Writes the first screen. Unless only that is asked for, adds sections of the first threads in
+ * the requested order, and a line for each other. Returns 0 or -ENOMEM. */
+static int text_short(struct text *text, const struct report_options *options)
+{
+	const struct verdict_thread **threads;
+	size_t n;
+	int error;
+
+	threads = text_threads_order(text->sample, options, &n);
+	if (!threads)
+		return -ENOMEM;
+	error = text_screen(text, threads, n) ?: text_path(text);
+	if (!error && options->extent == REPORT_SHORT)
+		error = text_processes(text, options->top);
+	if (!error && options->extent == REPORT_SHORT)
+		threads_write(text, threads, n, top_of(text, threads, n, options->top));
+	free(threads);
+	return error;
+}
+
+/* --- Interruptions --- */
+
+/* The longest ones are listed. */
+#define LISTED 100
+
+static int by_length(const void *a, const void *b)
+{
+	const struct interruption *const *x = a, *const *y = b;
+
+	return ((*x)->ns < (*y)->ns) - ((*x)->ns > (*y)->ns);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct interruption *const *x = a, *const *y = b;
+
+	return (*x > *y) - (*x < *y); /* in order of the sample */
+}
+
+/* Adds the main cause, its name, and the number of others; then further causes; "moved": to
+ * another CPU. */
+static void why(struct columns *columns, const struct interruption *interruption)
+{
+	columns_left(columns, interruption_titles[interruption->cause], 11);
+	if (*interruption->who) {
+		columns_add(columns, " ");
+		columns_foreign(columns, interruption->who, sizeof(interruption->who),
+				sizeof(interruption->who));
+	}
+	if (interruption->who_tid)
+		columns_print(columns, "[%d]", (int)interruption->who_tid);
+	if (interruption->who_others)
+		columns_print(columns, " and %u more", interruption->who_others);
+	for (uint32_t i = 0; i < INTERRUPTION_CAUSES; i++) {
+		if (i == interruption->cause || !interruption->by[i])
+			continue;
+		columns_print(columns, ", %s ", interruption_titles[i]);
+		columns_ns(columns, interruption->by[i], 0);
+	}
+	if (interruption->tick_late) {
+		columns_add(columns, ", tick late by ");
+		columns_ns(columns, interruption->tick_late, 0);
+	}
+	columns_add(columns, interruption->moved ? ", moved\n" : "\n");
+}
+
+static void interruption_row(struct columns *columns, const struct sample *sample,
+			     const struct interruption *interruption)
+{
+	columns_add(columns, "  ");
+	columns_count(columns, interruption->since, 19);
+	columns_gap_ns(columns, interruption->ns, 15);
+	columns_add(columns, interruption->open ? "+" : " ");
+	columns_count(columns, interruption->cpu, 4);
+	columns_add(columns, " ");
+	columns_count(columns, (uint64_t)interruption->tid, 10);
+	columns_add(columns, " ");
+	text_thread_name(columns, sample, interruption->name, interruption->tid);
+	columns_add(columns, " ");
+	why(columns, interruption);
+}
+
+/* Picks the longest interruptions of matching threads, sorted by start. Returns *n of them;
+ * *all: how many there were; *others_ns: time of the others. NULL without memory. */
+static const struct interruption **chosen(const struct sample *sample, const char *names, size_t *n,
+					  size_t *all, uint64_t *others_ns)
+{
+	const struct interruption **list = calloc(sample->n_interruptions + 1, sizeof(*list));
+
+	*n = *all = 0;
+	*others_ns = 0;
+	for (size_t i = 0; list && i < sample->n_interruptions; i++) {
+		char name[KD_COMM_LEN + 1];
+
+		snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, sample->interruptions[i].name);
+		if (!names || names_match(names, name))
+			list[(*all)++] = &sample->interruptions[i];
+	}
+	*n = *all;
+	if (*all > LISTED) {
+		qsort(list, *all, sizeof(const struct interruption *), by_length);
+		*n = LISTED;
+		for (size_t i = LISTED; i < *all; i++)
+			*others_ns = u64_add(*others_ns, list[i]->ns);
+		qsort(list, *n, sizeof(const struct interruption *), by_start);
+	}
+	return list;
+}
+
+/* List of interruptions; nothing if not asked for. Returns 0 or -ENOMEM. */
+static int text_interruption_list(struct columns *columns, const struct sample *sample,
+				  const struct report_options *options)
+{
+	const struct interruption **list;
+	char length[NUMBER_LEN];
+	uint64_t others_ns;
+	size_t n, all;
+
+	if (!sample->interruptions_known)
+		return 0;
+	list = chosen(sample, options->threads, &n, &all, &others_ns);
+	if (!list)
+		return -ENOMEM;
+	number_time(length, sample->interruptions_from);
+	columns_print(columns,
+		      "\n# INTERRUPTIONS of at least %s%s:\n"
+		      "             START (ns)        LENGTH ns   CPU        TID COMM             "
+		      "CAUSE       BY, AND WHAT ELSE (ns)\n"
+		      "  ------------------- ---------------- ----- ---------- ---------------- "
+		      "----------- ----------------------\n",
+		      length, n < all ? ", the longest" : "");
+	for (size_t i = 0; i < n; i++)
+		interruption_row(columns, sample, list[i]);
+	if (n < all)
+		columns_print(columns, "  and %zu others, not longer: %s ns\n", all - n,
+			      GROUPED(others_ns));
+	free(list);
+	return 0;
+}
+
+/* --- Open vSwitch upcalls --- */
+
+/* Results that a line counts. */
+enum which { ALL, FAILED, OF_ERROR };
+
+static bool counts(const struct upcall_row *row, enum which which, uint32_t error)
+{
+	return which == ALL || (which == FAILED && row->error) ||
+	       (which == OF_ERROR && row->error == error);
+}
+
+/* Adds the sum, and those of CPUs with any. */
+static void upcall_line(struct columns *columns, const struct sample *sample, const char *name,
+			enum which which, uint32_t error)
+{
+	uint64_t total = 0, here = 0;
+	const char *separator = "";
+
+	for (size_t i = 0; i < sample->n_upcalls; i++)
+		if (counts(&sample->upcalls[i], which, error))
+			total += sample->upcalls[i].count;
+	if (!total && which != ALL)
+		return;
+	columns_add(columns, "  ");
+	columns_left(columns, name, 20);
+	columns_add(columns, ": ");
+	columns_count(columns, total, 0);
+	columns_add(columns, " [");
+	for (size_t i = 0; i < sample->n_upcalls; i++) {
+		const struct upcall_row *row = &sample->upcalls[i];
+
+		if (counts(row, which, error))
+			here += row->count;
+		if (!here || (i + 1 < sample->n_upcalls && row[1].cpu == row->cpu))
+			continue;
+		columns_add(columns, separator);
+		columns_count(columns, row->cpu, 0);
+		columns_add(columns, ": ");
+		columns_count(columns, here, 0);
+		here = 0;
+		separator = ", ";
+	}
+	columns_add(columns, "]\n");
+}
+
+/* Section on Open vSwitch upcalls, as in kernel_delay.py, including its spelling; nothing if
+ * they were not counted. */
+static void text_upcalls(struct columns *columns, const struct sample *sample)
+{
+	bool failed = false;
+
+	if (!sample->upcalls_known)
+		return;
+	columns_add(columns, "\n# UPCALL STATISTICS (TOTAL [CPU_ID: N_UPCALLS_PER_CPU, ...]):\n");
+	upcall_line(columns, sample, "Total upcalls", ALL, 0);
+	for (size_t i = 0; i < sample->n_upcalls; i++)
+		failed |= sample->upcalls[i].error != 0;
+	if (!failed)
+		return;
+	upcall_line(columns, sample, "Successfull upcalls", OF_ERROR, 0);
+	upcall_line(columns, sample, "Failed upcalls", FAILED, 0);
+	for (uint32_t error = 1; error < KD_ERRNOS; error++) {
+		const char *text = strerrorname_np((int)error);
+		char name[32];
+
+		snprintf(name, sizeof(name), "%5u, %s", error, text ? text : "?");
+		upcall_line(columns, sample, name, OF_ERROR, error);
+	}
+}
+
+/* --- The report --- */
 
 int report_text(const struct sample *sample, const struct report_options *options, FILE *out)
 {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What sections of the report share: words, and sections of rows. */
+#define _GNU_SOURCE
+/* What sections of the report share: words, sections of rows, and the order of threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/rows.h"
+#include "cli/model/words.h"
 #include "text_parts.h"
 
 /* --- Words --- */
@@ -321,4 +324,116 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 	       uint64_t life)
 {
 	text_rows_below(text, list, rows, n, life, NULL);
+}
+
+/* --- Order of threads, and their states in a line --- */
+
+int text_is_trigger(const struct sample *sample, const struct thread_row *thread)
+{
+	bool one = thread->members == 1;
+
+	return one && sample->start_triggered && thread->tid == sample->started_on  ? 2
+	       : one && sample->stop_triggered && thread->tid == sample->stopped_on ? 1
+										    : 0;
+}
+
+bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
+{
+	char name[KD_COMM_LEN + 1];
+
+	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
+	return !options->threads || names_match(options->threads, name);
+}
+
+static uint64_t sum_of(const struct thread_row *row, size_t from, size_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = from; i <= to; i++)
+		sum = u64_add(sum, row->ledger.ns[i]);
+	return sum;
+}
+
+static uint64_t sort_key(const struct verdict_thread *thread, enum report_sort sort)
+{
+	switch (sort) {
+	case SORT_KEPT:
+		return thread->kept;
+	case SORT_LONGEST:
+		return thread->longest;
+	case SORT_RUNNING:
+		return ledger_running(&thread->row->ledger);
+	case SORT_READY:
+		return sum_of(thread->row, LEDGER_READY_WOKEN, LEDGER_READY_PREEMPTED);
+	case SORT_BLOCKED:
+		return sum_of(thread->row, LEDGER_BLOCKED, LEDGER_BLOCKED_UNINT);
+	default:
+		return 0;
+	}
+}
+
+struct order {
+	const struct sample *sample;
+	enum report_sort sort;
+};
+
+static int threads_compare(const void *a, const void *b, void *context)
+{
+	const struct verdict_thread *x = *(const struct verdict_thread *const *)a;
+	const struct verdict_thread *y = *(const struct verdict_thread *const *)b;
+	const struct order *order = context;
+	int by = text_is_trigger(order->sample, y->row) - text_is_trigger(order->sample, x->row);
+	uint64_t key_x = sort_key(x, order->sort), key_y = sort_key(y, order->sort);
+
+	if (!by)
+		by = (key_x < key_y) - (key_x > key_y);
+	if (!by && order->sort == SORT_TID)
+		by = (x->row->tid > y->row->tid) - (x->row->tid < y->row->tid);
+	return by ? by : (x->row > y->row) - (x->row < y->row); /* by name, then TID */
+}
+
+const struct verdict_thread **text_threads_order(const struct sample *sample,
+						 const struct report_options *options, size_t *n)
+{
+	const struct verdict *verdict = sample->verdict;
+	struct order order = { sample, options->sort };
+	const struct verdict_thread **threads = calloc(verdict->n_threads ?: 1, sizeof(*threads));
+
+	*n = 0;
+	for (size_t i = 0; threads && i < verdict->n_threads; i++)
+		if (text_wants_thread(options, verdict->threads[i].row))
+			threads[(*n)++] = &verdict->threads[i];
+	if (threads)
+		qsort_r(threads, *n, sizeof(*threads), threads_compare, &order);
+	return threads;
+}
+
+void text_thread_states(struct columns *columns, const struct ledger *ledger)
+{
+	char share[NUMBER_LEN];
+	bool written[LEDGER_STATES] = { false };
+	uint64_t rest = ledger_sum(ledger);
+	size_t left = 0;
+
+	for (size_t state = 0; state < LEDGER_STATES; state++)
+		left += ledger->ns[state] > 0;
+	for (unsigned int i = 0; left && (i < 3 || left == 1); i++) {
+		size_t most = LEDGER_STATES;
+
+		for (size_t state = 0; state < LEDGER_STATES; state++)
+			if (ledger->ns[state] && !written[state] &&
+			    (most == LEDGER_STATES || ledger->ns[state] > ledger->ns[most]))
+				most = state;
+		written[most] = true;
+		rest = u64_sub(rest, ledger->ns[most]);
+		left--;
+		number_share(share, ledger->ns[most], ledger->life);
+		columns_add(columns, i ? ", " : "");
+		columns_add(columns, ledger_words[most].title);
+		columns_add(columns, " ");
+		columns_add(columns, share);
+	}
+	number_share(share, rest, ledger->life);
+	if (left)
+		columns_print(columns, ", %zu others %s", left, share);
 }

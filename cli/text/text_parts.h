@@ -57,9 +57,6 @@ void text_bold(struct text *text, const char *bold);
 /* True if the target has more than one process. */
 bool text_is_multiprocess(const struct sample *sample);
 
-/* Adds the line above the first thread's block. */
-void text_threads_header(struct columns *columns);
-
 /* True if the thread was asked for. */
 bool text_wants_thread(const struct report_options *options, const struct thread_row *thread);
 
@@ -118,9 +115,6 @@ void text_rows_below(struct text *text, const struct row_list *list, const void 
 /* Section on what had the CPU while a thread was ready; nothing if it never was. */
 void text_culprits(struct text *text, const struct thread_row *thread);
 
-/* Section on sleeps with a timeout; nothing if none lasted that long. */
-void text_timers(struct text *text, const struct thread_row *thread);
-
 /* Section on what a thread read and wrote; nothing if all is 0. */
 void text_io(struct text *text, const struct thread_row *thread);
 
@@ -130,16 +124,9 @@ void text_counters(struct text *text, const struct thread_row *thread);
 /* Section on resources of up to most processes; nothing without --resources. */
 void text_usages(struct text *text, size_t most);
 
-/* Section on interruptions of a thread; nothing without --interruptions. */
-void text_interruptions(struct text *text, const struct thread_row *thread);
-
 /* Writes how far back the recording goes, and the critical path: 12 lines at most. Skips what is
  * unknown. Returns 0 or -ENOMEM. */
 int text_path(struct text *text);
-
-/* List of interruptions; nothing if not asked for. Returns 0 or -ENOMEM. */
-int text_interruption_list(struct columns *columns, const struct sample *sample,
-			   const struct report_options *options);
 
 /* Section on distributions of a thread's durations: a table of quantiles, then a chart of each
  * by powers of two. Nothing without any. */
@@ -153,10 +140,6 @@ void text_traces(struct columns *columns, const struct sample *sample,
 
 /* Merged waits and samples listed at most; the sum covers all. */
 #define TEXT_TRACES_MOST 50
-
-/* Section on Open vSwitch upcalls, as in kernel_delay.py, including its spelling; nothing if
- * they were not counted. */
-void text_upcalls(struct columns *columns, const struct sample *sample);
 
 /* Writes warnings and notes, one line each. A "# WARNING" line appears exactly if sample_lost()
  * is not 0. */
@@ -195,11 +178,7 @@ void text_sentences(struct text *text);
 #define WHO_LEN 128
 const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row);
 
-/* --- Threads of a report without all sections of all threads --- */
-
-/* Writes the first screen. Unless only that is asked for, adds sections of the first threads in
- * the requested order, and a line for each other. Returns 0 or -ENOMEM. */
-int text_short(struct text *text, const struct report_options *options);
+/* --- Order of threads, and their states in a line --- */
 
 /* Matching threads of the verdict in the requested order, *n of them. The caller frees the
  * array. NULL: no memory. */

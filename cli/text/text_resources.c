@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/model/resource.h"
 #include "text_parts.h"
@@ -227,26 +226,4 @@ void text_counters(struct text *text, const struct thread_row *thread)
 		counter_line(&text->columns, &thread->counters[i]);
 	for (size_t i = 0; i < counter_n_ratios; i++)
 		ratio_line(&text->columns, thread, &counter_ratios[i]);
-}
-
-/* --- Sleeps with a timeout --- */
-
-void text_timers(struct text *text, const struct thread_row *thread)
-{
-	const struct kd_overslept *overslept = &thread->overslept;
-	struct columns *columns = &text->columns;
-
-	if (!overslept->by.count ||
-	    (text->brief && u64_times(overslept->by.total, 100) < thread->ledger.life))
-		return;
-	text_section(text, "[TIME-OUTS]",
-		     "     COUNT       REQUESTED ns     OVERSLEPT ns            MAX ns"
-		     "          SLACK ns");
-	columns_add(columns, TEXT_INDENT);
-	columns_count(columns, overslept->by.count, 10);
-	columns_gap_ns(columns, overslept->requested, 17);
-	columns_gap_ns(columns, overslept->by.total, 15);
-	columns_gap_ns(columns, overslept->by.max, 16);
-	columns_gap_ns(columns, overslept->slack, 16);
-	columns_add(columns, "\n");
 }

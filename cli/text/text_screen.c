@@ -19,15 +19,6 @@
 _Static_assert(FIXED_LINES + STATES_MOST + CAUSES_MOST + SCREEN_THREADS / 2 <= SCREEN_LINES,
 	       "the screen has room for all");
 
-int text_is_trigger(const struct sample *sample, const struct thread_row *thread)
-{
-	bool one = thread->members == 1;
-
-	return one && sample->start_triggered && thread->tid == sample->started_on  ? 2
-	       : one && sample->stop_triggered && thread->tid == sample->stopped_on ? 1
-										    : 0;
-}
-
 /* --- Cells --- */
 
 #define NUMBERS 10000000 /* no TID is larger */

@@ -523,6 +523,63 @@ static void lock_below(struct text *text, const void *row)
 	lock_meanwhile(text, lock);
 }
 
+/* --- Sleeps with a timeout --- */
+
+/* Section on sleeps with a timeout; nothing if none lasted that long. */
+static void text_timers(struct text *text, const struct thread_row *thread)
+{
+	const struct kd_overslept *overslept = &thread->overslept;
+	struct columns *columns = &text->columns;
+
+	if (!overslept->by.count ||
+	    (text->brief && u64_times(overslept->by.total, 100) < thread->ledger.life))
+		return;
+	text_section(text, "[TIME-OUTS]",
+		     "     COUNT       REQUESTED ns     OVERSLEPT ns            MAX ns"
+		     "          SLACK ns");
+	columns_add(columns, TEXT_INDENT);
+	columns_count(columns, overslept->by.count, 10);
+	columns_gap_ns(columns, overslept->requested, 17);
+	columns_gap_ns(columns, overslept->by.total, 15);
+	columns_gap_ns(columns, overslept->by.max, 16);
+	columns_gap_ns(columns, overslept->slack, 16);
+	columns_add(columns, "\n");
+}
+
+/* --- Interruptions: sums by cause --- */
+
+static void sum_row(struct columns *columns, const char *title, const struct interruption_sum *sum)
+{
+	const struct durations times = { .ended = &sum->times, .max = sum->count.max };
+
+	if (!sum->count.count)
+		return;
+	columns_add(columns, TEXT_INDENT);
+	columns_left(columns, title, TEXT_NAME_WIDTH);
+	columns_gap_count(columns, sum->count.count, 10);
+	columns_gap_ns(columns, sum->count.total, 16);
+	columns_gap_ns(columns, sum->count.max, 16);
+	columns_gap_ns(columns, durations_permille(&times, 500), 14);
+	columns_gap_ns(columns, durations_permille(&times, 990), 14);
+	columns_add(columns, "\n");
+}
+
+/* Section on interruptions of a thread; nothing without --interruptions. */
+static void text_interruptions(struct text *text, const struct thread_row *thread)
+{
+	const struct interruption_sum *sums = thread_interrupted(thread);
+	struct columns *columns = &text->columns;
+
+	if (!sums[INTERRUPTION_CAUSES].count.count)
+		return;
+	text_section(text, "[INTERRUPTIONS]",
+		     "BY                         COUNT          TOTAL ns            MAX ns"
+		     "          P50 ns          P99 ns");
+	for (int i = 0; i < INTERRUPTION_CAUSES; i++)
+		sum_row(columns, interruption_titles[i], &sums[i]);
+	sum_row(columns, "all", &sums[INTERRUPTION_CAUSES]);
+}
+
 /* --- All sections --- */
 
 static void silent_threads(struct text *text, const struct thread_row *thread,
