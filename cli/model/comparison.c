@@ -438,13 +438,6 @@ void comparison_clear(struct comparison *comparison)
 	memset(comparison, 0, sizeof(*comparison));
 }
 
-double difference_percent(const struct difference *difference)
-{
-	double before = difference->before.mean;
-
-	return 100 * (difference->now.mean - before) / (before > 0 ? before : 1);
-}
-
 /* --- Rank test --- */
 
 #define SUMS (RANK_TEST_EXACT * (RANK_TEST_EXACT + 1) + 1) /* of doubled ranks */

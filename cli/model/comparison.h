@@ -108,9 +108,6 @@ int comparison_find(struct comparison *comparison, const struct series *before,
 
 void comparison_clear(struct comparison *comparison);
 
-/* Change in percent of the value before, negative if it fell. A value of 0 counts as 1. */
-double difference_percent(const struct difference *difference);
-
 /* --- Rank test of Mann and Whitney: do two sets of values differ by more than chance? --- */
 
 /* Up to this many values in all, every split is counted, with middle ranks for ties. Beyond, a

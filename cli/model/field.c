@@ -85,45 +85,6 @@ int field_own(const char **member, const char *text, size_t most)
 	return *text && most && !*member ? -ENOMEM : 0;
 }
 
-static const char **own_of(const struct field *field, void *row)
-{
-	return field->kind == FIELD_OWN ? (const char **)((char *)row + field->at) : NULL;
-}
-
-int fields_detach(const struct field *fields, void *row)
-{
-	int error = 0;
-
-	for (const struct field *field = fields; field->key; field++) {
-		struct distribution *times = field_times(field, row), from;
-		const char **own = own_of(field, row), *text = own ? *own : NULL;
-
-		if (own)
-			*own = NULL;
-		if (text && !error)
-			error = field_own(own, text, strlen(text));
-		if (!times)
-			continue;
-		from = *times;
-		*times = (struct distribution){ NULL, 0 };
-		if (!error)
-			error = distribution_merge(times, &from);
-	}
-	return error;
-}
-
-void fields_free(const struct field *fields, void *row)
-{
-	for (const struct field *field = fields; field->key; field++) {
-		const char **own = own_of(field, row);
-
-		if (field_times(field, row))
-			distribution_clear(field_times(field, row));
-		if (own)
-			free((char *)*own);
-	}
-}
-
 const void *field_object(const struct field *field, const void *structure)
 {
 	const void *member = (const char *)structure + field->at, *object = member;

@@ -142,13 +142,6 @@ void *field_object_make(const struct field *field, void *structure);
 /* Sets a FIELD_OWN member to a copy of text, of most bytes or up to a NUL. Returns 0 or -ENOMEM. */
 int field_own(const char **member, const char *text, size_t most);
 
-/* Copies FIELD_OWN members and distributions that a copied row still shares with its original.
- * Returns 0, or -ENOMEM with some of them copied. */
-int fields_detach(const struct field *fields, void *row);
-
-/* Frees FIELD_OWN members and distributions. */
-void fields_free(const struct field *fields, void *row);
-
 /* The distribution in a member, NULL if it has none. */
 struct distribution *field_times(const struct field *field, void *structure);
 

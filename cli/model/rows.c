@@ -26,6 +26,50 @@ struct row_figures row_figures(const struct row_list *list, const void *row)
 	};
 }
 
+/* --- What a row has of its own: texts and distributions --- */
+
+static const char **own_of(const struct field *field, void *row)
+{
+	return field->kind == FIELD_OWN ? (const char **)((char *)row + field->at) : NULL;
+}
+
+/* Copies FIELD_OWN members and distributions that a copied row still shares with its original.
+ * Returns 0, or -ENOMEM with some of them copied. */
+static int fields_detach(const struct field *fields, void *row)
+{
+	int error = 0;
+
+	for (const struct field *field = fields; field->key; field++) {
+		struct distribution *times = field_times(field, row), from;
+		const char **own = own_of(field, row), *text = own ? *own : NULL;
+
+		if (own)
+			*own = NULL;
+		if (text && !error)
+			error = field_own(own, text, strlen(text));
+		if (!times)
+			continue;
+		from = *times;
+		*times = (struct distribution){ NULL, 0 };
+		if (!error)
+			error = distribution_merge(times, &from);
+	}
+	return error;
+}
+
+/* Frees FIELD_OWN members and distributions. */
+static void fields_free(const struct field *fields, void *row)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		const char **own = own_of(field, row);
+
+		if (field_times(field, row))
+			distribution_clear(field_times(field, row));
+		if (own)
+			free((char *)*own);
+	}
+}
+
 /* --- Adding --- */
 
 /* True if x has the keys of y, or of the row of others for y. */

@@ -314,6 +314,14 @@ static void difference_cell_add(struct columns *columns, const struct difference
 	columns_right(columns, text, DIFFERENCE_CELL);
 }
 
+/* Change in percent of the value before, negative if it fell. A value of 0 counts as 1. */
+static double difference_percent(const struct difference *difference)
+{
+	double before = difference->before.mean;
+
+	return 100 * (difference->now.mean - before) / (before > 0 ? before : 1);
+}
+
 /* "+35 %", "x 12", "new", "gone". */
 static void change_add(struct columns *columns, const struct difference *difference)
 {
