@@ -260,7 +260,4 @@ extern const struct metric_bucket metric_buckets[METRIC_BUCKETS];
 
 const char *metric_type_name(enum metric_type type);
 
-/* Most series per row of this kind. */
-size_t metric_kind_series(enum metric_kind kind);
-
 #endif

@@ -96,11 +96,62 @@ void metric_labels_number(struct metric_labels *labels, const char *name, unsign
 	metric_labels_add(labels, name, text);
 }
 
+/* --- Labels of processes --- */
+
+bool metric_is_multiprocess(const struct sample *sample)
+{
+	return (sample->capture && sample->capture->multiple) || processes_count(sample) > 1;
+}
+
+void metric_labels_process(struct metric_labels *labels, const char *name, const char *text)
+{
+	if (*text)
+		metric_labels_foreign(labels, name, text, METRIC_PROCESS_LABEL, "");
+}
+
+void metric_process_labels(struct metric_labels *labels, const struct process_row *process,
+			   bool with_pid)
+{
+	if (!process || !*process->name)
+		metric_labels_add(labels, "process", "[unknown]");
+	else
+		metric_labels_foreign(labels, "process", process->name, KD_COMM_LEN, "");
+	if (!process)
+		return;
+	metric_labels_process(labels, "container", process->container);
+	metric_labels_process(labels, "pod", process->pod);
+	if (with_pid)
+		metric_labels_number(labels, "pid", (unsigned long)process->pid);
+}
+
+void metric_target_labels(struct metric_labels *labels, const struct capture *capture)
+{
+	if (!capture)
+		return;
+	metric_labels_process(labels, "container", capture->container);
+	metric_labels_process(labels, "pod", capture->pod);
+}
+
 /* --- Values --- */
 
 #define PERIOD (60 * NSEC_PER_SEC) /* of maxima */
 /* Prometheus also considers a series gone after this time without values. */
 #define STALE (300 * NSEC_PER_SEC)
+
+/* Most series per row of this kind. */
+static size_t metric_kind_series(enum metric_kind kind)
+{
+	size_t series = 0;
+
+	for (size_t i = 0; i < metric_n_families; i++) {
+		const struct metric_family *family = &metric_families[i];
+
+		if (family->kind == kind)
+			series += family->type == METRIC_HISTOGRAM ? METRIC_BUCKETS + 3
+								   : family->n_points;
+	}
+	return series;
+}
 
 struct metrics *metrics_new(const struct report_options *options)
 {

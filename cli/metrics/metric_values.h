@@ -118,17 +118,14 @@ bool metric_is_multiprocess(const struct sample *sample);
 	(sizeof(",process=\"\",container=\"\",pod=\"\",pid=\"2147483647\"") + 3 * KD_COMM_LEN +    \
 	 2 * 3 * METRIC_PROCESS_LABEL)
 
+/* Adds a label of a process or its container; none without a text. */
+void metric_labels_process(struct metric_labels *labels, const char *name, const char *text);
+
 /* Adds process, and container, pod and PID where present. process NULL: unknown. */
 void metric_process_labels(struct metric_labels *labels, const struct process_row *process,
 			   bool with_pid);
 
 /* Adds the labels of a single target process: only its container's. */
 void metric_target_labels(struct metric_labels *labels, const struct capture *capture);
-
-/* Adds the metrics of processes. Failures are noted in metrics. */
-void metric_take_processes(struct metrics *metrics, const struct sample *sample);
-
-/* Adds their resources; nothing if unknown. */
-void metric_take_usages(struct metrics *metrics, const struct sample *sample);
 
 #endif

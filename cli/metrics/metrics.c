@@ -370,20 +370,6 @@ const char *metric_type_name(enum metric_type type)
 	return names[type];
 }
 
-size_t metric_kind_series(enum metric_kind kind)
-{
-	size_t series = 0;
-
-	for (size_t i = 0; i < metric_n_families; i++) {
-		const struct metric_family *family = &metric_families[i];
-
-		if (family->kind == kind)
-			series += family->type == METRIC_HISTOGRAM ? METRIC_BUCKETS + 3
-								   : family->n_points;
-	}
-	return series;
-}
-
 int metrics_list(FILE *out)
 {
 	struct columns columns;
