@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sites of a trigger, and their files. */
+/* Sites of a trigger, their files, and how they are found. */
 #ifndef SITES_H
 #define SITES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cli/base/exit_status.h"
 #include "trigger.h"
@@ -31,6 +32,7 @@ struct elf_file;
 struct object;
 struct objects;
 struct packet;
+struct signals;
 struct sites;
 
 /* Identifies a file, whatever path leads there: probes belong to the file. In containers that
@@ -88,6 +90,16 @@ const struct site *sites_get(const struct sites *sites, size_t index);
 
 /* Sets which of its trigger's conditions a site has. */
 void sites_set_condition(struct sites *sites, size_t index, uint32_t condition);
+
+/* --- Finding them --- */
+
+/* Finds all sites that a trigger names in the process or the kernel. Returns 0. Otherwise prints
+ * what is wrong with the names that come close, or the choices of an ambiguous name. Then
+ * returns EX_CONFIG for a trigger that names nothing, else another exit status. A child process
+ * (reader.h) reads the target's files; this one waits as signals_wait() does. The caller frees
+ * *sites. */
+exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_t pid,
+		       struct signals *signals);
 
 /* --- While sites are being found --- */
 

@@ -12,7 +12,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/model/trigger_stats.h"
 #include "cli/options/options.h"
-#include "probes/resolve.h"
+#include "probes/sites.h"
 #include "processes.h"
 
 #define TRIGGER_SETS 64 /* most sets of sites per trigger: per call, or per program */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "probes/elf/objects.h"
-#include "probes/resolve.h"
+#include "probes/sites.h"
 #include "captured.h"
 #include "elf_image.h"
 #include "tap.h"
