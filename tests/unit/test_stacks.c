@@ -31,7 +31,7 @@ static pid_t child_of(const struct stacks *stacks)
 /* Of a process that stays stopped. */
 static struct stack_copy target_copy(pid_t pid)
 {
-	struct stack_copy copy = { .size = 0 };
+	struct stack_copy copy;
 
 	need(thread_stop(pid) && thread_copy(pid, &copy));
 	ptrace(PTRACE_DETACH, pid, 0, SIGSTOP);
