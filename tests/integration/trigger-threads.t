@@ -136,7 +136,7 @@ def case_one_of_two(test):
 def case_longest(test):
     """Who ends first does not end the sample of who takes longer: the longer pair, begun second,
     is among the longest."""
-    load = test.workload("caller", "sleeps:1:0:1:100000", "sleeps:2:20:2:150000")
+    load = test.workload("caller", "sleeps:1:0:1:400000", "sleeps:2:20:2:500000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta=worst=1",
                     "--duration", "60s", *NO_LIMIT)
     log = Log(load, load.go())
