@@ -16,6 +16,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
+#include "cli/base/proc_file.h"
 #include "cli/sandbox/confine.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
@@ -126,6 +127,7 @@ int stacks_child_main(int argc, char **argv)
 #define PATIENCE (10 * NSEC_PER_SEC) /* time to read a debug file of 1 GB */
 #define MOST_FILE 256                /* bytes of a path, in a message */
 #define MOST_OPENED 16               /* debug file requests per object */
+#define EXECUTE_NS NSEC_PER_SEC      /* time to execute another program, where CPUs are busy */
 
 struct stacks {
 	pid_t pid;           /* the only process; 0: several */
@@ -323,13 +325,26 @@ static exit_status stacks_greeted(struct stacks *stacks, bool quiet)
 	return EX_OSERR;
 }
 
-/* All copies are taken later: the current mappings count from the start. */
+static bool process_lives(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, pid) && stat.threads && !stat.kernel;
+}
+
+/* All copies are taken later: the current mappings count from the start. A process that executes
+ * another program has none for a moment, like one that has ended. */
 static exit_status stacks_begin(struct stacks *stacks)
 {
+	uint64_t end = clock_monotonic() + EXECUTE_NS;
 	bool denied;
 	int err;
 
 	process_begin(stacks, stacks->pid, &err);
+	while (err == -ESRCH && process_lives(stacks->pid) && clock_monotonic() < end) {
+		clock_wait_until(clock_monotonic() + NSEC_PER_MSEC);
+		process_begin(stacks, stacks->pid, &err);
+	}
 	if (!err)
 		return 0;
 	if (err == -ESRCH) {

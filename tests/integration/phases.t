@@ -3,6 +3,7 @@
 """What the target does while the program begins, in each of its phases: it executes itself, has
 children or threads all the time, or ends; and several runs begin on it together."""
 
+import os
 import re
 import signal
 import subprocess
@@ -29,6 +30,40 @@ def case_storms(test):
                 f"{kind} {options[:1]}: the calls after it are counted exactly")
         test.books(report)
         load.end()
+
+
+# What a process has mapped is nothing at first, as while it executes another program.
+UNMAPPED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+FILE *fopen(const char *path, const char *mode)
+{
+    static int n;
+    FILE *(*next)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+
+    if (!strncmp(path, "/proc/", 6) && strstr(path, "/maps") && n++ < 3) {
+        fprintf(stderr, "nothing is mapped\\n");
+        path = "/dev/null";
+    }
+    return next(path, mode);
+}
+"""
+
+
+def case_executes_meanwhile(test):
+    """A process without code for a moment has not ended: its stacks are there."""
+    load = test.workload("slow", "asker", "spinner")
+    path = test.directory() / "report.json"
+    done = test.program("-p", load.pid, "-s", "0", "--sample-time", "100ms", "-o", f"json:{path}",
+                        env={**os.environ, "LD_PRELOAD": test.preload(UNMAPPED)})
+    test.eq((done.status, done.stderr), (0, "nothing is mapped\n" * 3), "it goes on")
+    objects = {frame.get("object") for stack in kdtest.samples_of(path)[0]["traces"]["stacks"]
+               for frame in stack["frames"]}
+    test.ok(any("libc.so.6" in (name or "") for name in objects), "with user stacks",
+            objects)
 
 
 def case_trigger_in_a_storm(test):
@@ -94,4 +129,4 @@ def case_together(test):
         test.books(report)
 
 
-kdtest.main(case_storms, case_trigger_in_a_storm, case_ended, case_together)
+kdtest.main(case_storms, case_executes_meanwhile, case_trigger_in_a_storm, case_ended, case_together)
