@@ -367,7 +367,10 @@ __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 
 	if (!blame || !thread)
 		return 0;
+	/* If it runs, the state in which it waited: see waiting_end_late(). Branchless, because
+	 * the verifier would follow both sides. */
 	state = state_now(thread);
+	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	if (key < KD_WHO_TASK) {
 		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_PADDED)], state, ns, in_wait);
 		return 0;

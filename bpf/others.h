@@ -126,7 +126,7 @@ struct kd_blame {
 #define KD_UNLISTED (KD_WAITERS + 1)
 struct kd_runqueue {
 	__u16 waiters[KD_WAITERS]; /* slots; 0: none */
-	__u32 crowded;             /* 1: a thread found no entry, since the CPU was last idle */
+	__u32 unlisted;            /* waiting threads without an entry */
 	__u32 client;              /* a waiting task outside the target, followed by the recorder;
 				    * 0: none */
 	__u64 hard_ns, soft_ns;    /* taken by interrupts, */
@@ -213,6 +213,7 @@ struct kd_waiting {
 	struct kd_limited limited[2]; /* at mark; and for the task iterator */
 	struct kd_takers takers;
 	__u64 own_ns, idle_ns; /* of the run queue, at mark, if not listed */
+	__u64 ended;           /* end of a wait whose end was not reported */
 	/* Being charged, see blame_book(). */
 	__u64 part_total, part_hard, part_soft, part_limited, part_own, part_idle, part_steal;
 	/* Written only by the task iterator: what had the CPU since that mark, and the part

@@ -29,7 +29,7 @@ static __always_inline u64 runqueue_waits(struct kd_runqueue *runqueue)
 {
 	const u64 *words = (const u64 *)runqueue->waiters;
 
-	return words[0] | words[1] | words[2] | words[3] | runqueue->crowded;
+	return words[0] | words[1] | words[2] | words[3] | runqueue->unlisted;
 }
 _Static_assert(sizeof(((struct kd_runqueue *)0)->waiters) == 4 * sizeof(u64), "all of them");
 
@@ -75,7 +75,7 @@ static __always_inline void runqueue_run(struct kd_runqueue *runqueue, enum kd_r
 }
 
 /* A thread got no entry: records the sums when its wait begins. Global, to be verified once. */
-__noinline int waiting_without_entry(u32 slot, u32 cpu, u64 t)
+__noinline int waiting_count(u32 slot, u32 cpu, u64 t)
 {
 	struct kd_runqueue *runqueue = runqueue_of(cpu);
 	struct kd_thread *thread = slot_thread(slot);
@@ -83,7 +83,7 @@ __noinline int waiting_without_entry(u32 slot, u32 cpu, u64 t)
 
 	if (!runqueue || !thread)
 		return 0;
-	runqueue->crowded = 1;
+	__sync_fetch_and_add(&runqueue->unlisted, 1);
 	ns = runqueue_run_ns(runqueue, t);
 	thread->waiting.index = KD_UNLISTED;
 	thread->waiting.own_ns = runqueue->own_ns + (runqueue->runs == KD_RUNS_OWN ? ns : 0);
@@ -126,7 +126,7 @@ __noinline int waiting_list_elsewhere(u32 slot, u32 cpu, u64 t)
 		thread->waiting.index = index;
 		WRITE_ONCE(runqueue->waiters[BOUNDED(index, KD_WAITERS)], slot);
 	} else {
-		waiting_without_entry(slot, cpu, t);
+		waiting_count(slot, cpu, t);
 	}
 	return 0;
 }
@@ -164,6 +164,8 @@ static __always_inline bool waiting_unlist(struct kd_thread *thread, u32 slot)
 	u16 *entry;
 
 	thread->waiting.index = KD_WAITERS;
+	if (runqueue && index == KD_UNLISTED && READ_ONCE(runqueue->unlisted))
+		__sync_fetch_and_add(&runqueue->unlisted, -1);
 	if (!runqueue || index >= KD_WAITERS)
 		return false;
 	entry = &runqueue->waiters[BOUNDED(index, KD_WAITERS)];
@@ -403,12 +405,28 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
 	waiting_charge(slot, KD_WHO_UNKNOWN, t);
 }
 
-/* It has been running on this CPU for a while, although its last event left it waiting. The time
- * since the last charge is unexplained: user space assumes this for uncharged waits. */
-static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot)
+/* It has been running on this CPU since t, although its last event left it waiting. The time
+ * since the last charge is unexplained: user space assumes this for uncharged waits. For an
+ * unlisted thread, the sums tell, and stay unchanged until it is switched out. */
+static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
-	if (state_waits(state_now(thread)) && thread->waiting.mark)
+	if (!state_waits(state_now(thread)) || !thread->waiting.mark)
+		return;
+	if (thread->waiting.index == KD_UNLISTED &&
+	    thread->waiting.cpu == bpf_get_smp_processor_id())
+		thread->waiting.ended = t;
+	else
 		waiting_unlist(thread, slot);
+}
+
+/* A running thread is about to be switched out: charges a wait whose end was not reported. Done
+ * here rather than where this was found, because fewer programs need to verify it. */
+static __always_inline void waiting_end_late(struct kd_thread *thread, u32 slot)
+{
+	if (likely(thread->waiting.index != KD_UNLISTED))
+		return;
+	waiting_charge(slot, KD_WHO_REST, thread->waiting.ended);
+	waiting_unlist(thread, slot);
 }
 
 /* A waiting thread is about to be moved to another CPU. */

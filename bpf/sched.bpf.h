@@ -252,7 +252,7 @@ __noinline int switch_in_unreported(u32 slot, u64 exec_ns, u64 t)
 		ran = exec_ns - target.thread->exec_out;
 	if (ran > t - target.thread->since)
 		ran = t - target.thread->since;
-	waiting_lost(target.thread, slot);
+	waiting_lost(target.thread, slot, t - ran);
 	switch_in(target, 0, t - ran, true);
 	if (wait_is_long(target.thread, t - ran))
 		wait_over_unreported(slot, t - ran);
@@ -383,6 +383,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 
 	if (unlikely(!thread->on_cpu))
 		run_unreported(slot, task, t);
+	waiting_end_late(thread, slot);
 	run_end(target, runnable, task->se.sum_exec_runtime, steal, t);
 	if (!runnable)
 		state = state_of_sleep(task, task_state);
@@ -454,8 +455,9 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		runqueue_charge(runqueue, cpu, key, t);
 	}
 	runqueue_run(runqueue, in ? KD_RUNS_OWN : next->pid ? KD_RUNS_OTHER : KD_RUNS_IDLE, t);
-	if (!next->pid && unlikely(READ_ONCE(runqueue->crowded)))
-		WRITE_ONCE(runqueue->crowded, 0);
+	/* No thread waits here. The remaining count is of threads hidden from tracing. */
+	if (!next->pid && unlikely(READ_ONCE(runqueue->unlisted)))
+		WRITE_ONCE(runqueue->unlisted, 0);
 	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
 		if (unlikely(!to.thread)) {
 			to.slot = slot_adopt(next, t);

@@ -27,7 +27,7 @@ from kdtest import MS
 RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
 CELLS = 24  # of a thread, in the program
 LISTED = 16  # who wait for a CPU
-RUNQUEUE, CROWDED = 128, 32  # bytes of struct kd_runqueue (bpf/others.h), and before this word
+RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/others.h), and before the count
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 
@@ -652,14 +652,14 @@ def idle_ticks(cpu):
 
 
 def case_hidden_ends(test):
-    """Once a wait found no entry in its CPU's list, threads are taken to wait there until that CPU has
-    nothing to do, even if the kernel hid the wait's end from tracing."""
+    """A wait without an entry in its CPU's list, of which the kernel hid the end from its tracing,
+    counts until that CPU has nothing to do."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", "poll")
     capture = test.capture(load.pid)
     cpus = os.sched_getaffinity(0)
     with runqueues_of(capture.pid) as memory:
-        struct.pack_into("I", memory, cpu * RUNQUEUE + CROWDED, 1)
+        struct.pack_into("I", memory, cpu * RUNQUEUE + UNLISTED, 3)
         before = idle_ticks(cpu)
         os.sched_setaffinity(0, {cpu})  # it becomes idle each time that this thread rests
         try:
@@ -668,7 +668,7 @@ def case_hidden_ends(test):
             raise kdtest.Skip("the CPU always has something to do") from None
         finally:
             os.sched_setaffinity(0, cpus)
-        test.eq(struct.unpack_from("I", memory, cpu * RUNQUEUE + CROWDED)[0], 0, "nobody waits")
+        test.eq(struct.unpack_from("I", memory, cpu * RUNQUEUE + UNLISTED)[0], 0, "nobody waits")
     test.books(capture.close(test))
 
 
