@@ -4,6 +4,7 @@
 """Triggers of several processes, of one program and of several: hits of any of them count, also of
 those that come later, and of no others. Windows against what the processes log themselves."""
 
+import functools
 import json
 import os
 import re
@@ -31,18 +32,24 @@ def entries(load, order):
     return sorted(entry for log in load.ask(order).values() for entry in log)
 
 
-def family(test, n=1):
-    """A brood, and the PIDs of its children."""
-    load = test.workload("brood")
-    return load, load.ask(f"fork {n}")["pids"]
-
-
 def copied(test, name):
     """A program that is a file of its own."""
     path = test.directory() / f"kdt-{name}"
     shutil.copy(kdtest.WORKLOADS / name, path)
     path.parent.chmod(0o755)
     return path
+
+
+@functools.lru_cache(maxsize=1)
+def brood(test, _case):
+    """One file for all families of a case, which no other test runs: hits outside are counted."""
+    return copied(test, "brood")
+
+
+def family(test, n=1):
+    """A brood, and the PIDs of its children."""
+    load = test.workload(brood(test, test.case), "brood")
+    return load, load.ask(f"fork {n}")["pids"]
 
 
 def run(test, target, *args):
