@@ -20,7 +20,7 @@ PRIVILEGES_GOAL_MS = 5
 PHASES = (
     "exec, linking, options, finding the target",
     "opening the BPF object",
-    "choosing programs, slicing the kernel's BTF",
+    "choosing programs, the kernel's BTF",
     "loading: creating maps",
     "loading: libbpf, verifying programs",
     "mapping and filling maps",
@@ -70,8 +70,8 @@ def phases_of(stamps, notes):
     iterating = notes["bpf_program__attach_iter"][0][1]
     maps = duration(notes["BPF_MAP_CREATE"], loading, loaded)
     loads = {}
-    for name, begin, end in notes["BPF_PROG_LOAD"]:
-        loads[name] = loads.get(name, 0) + end - begin
+    for name, since, until in notes["BPF_PROG_LOAD"]:
+        loads[name] = loads.get(name, 0) + until - since
     values = (opening - began, opened - opening, loading - opened, maps,
               loaded - loading - maps, attaching - loaded, iterating - attaching,
               start - iterating, stop - start - SAMPLE_MS / 1000, last - stop, end - last)
@@ -117,7 +117,7 @@ def measure_privileges(table, target):
                    for each in runs.values())
     table.say("  the same with user stacks, -s 1ms")
     table.row("  until the report is printed", given, "ms")
-    table.row("  with --keep-privileges", kept, "ms")
+    table.row("  with --debug=0,keep-privileges", kept, "ms")
     table.row("  giving them up: the medians' difference",
               [statistics.median(given) - statistics.median(kept)], "ms", 1, PRIVILEGES_GOAL_MS)
 
