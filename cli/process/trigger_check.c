@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* --check: what triggers mean, and what a hit costs. */
+#include "trigger_set.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/base/log.h"
+#include "cli/model/words.h"
+#include "probes/attach.h"
+#include "probes/attach_cost.h"
+#include "probes/elf/usdt.h"
+#include "probes/kernel.h"
+#include "probes/list.h"
+
+/* --- Values that a condition can name at a site --- */
+
+static char sign_letter(bool is_signed)
+{
+	return is_signed ? 's' : 'u';
+}
+
+/* Returns the word in front of the assembler's text for a place. */
+static const char *location_word(const struct usdt_argument *argument)
+{
+	if (argument->in_memory)
+		return "at";
+	return argument->base.size || argument->index.size ? "in" : "is";
+}
+
+static void argument_print(struct list_out *out, const struct usdt_argument *argument)
+{
+	char location[64];
+
+	snprintf(location, sizeof(location), "%.*s", (int)argument->location_length,
+		 argument->location);
+	list_print(out, ":%c%d %s ", sign_letter(argument->is_signed), 8 * argument->size,
+		   location_word(argument));
+	list_print_text(out, location, 0);
+}
+
+static void arguments_print(struct list_out *out, const char *text)
+{
+	struct usdt_argument argument;
+	const char *why;
+
+	for (unsigned int i = 0; i < PREDICATE_ARGUMENTS; i++) {
+		int error = usdt_argument_read(&argument, MACHINE_HERE, text, i, &why);
+
+		if (error == -ENOENT) {
+			list_print(out, "%s", i ? "\n" : "");
+			return;
+		}
+		list_print(out, "%sarg%u", i ? ", " : "    arguments: ", i);
+		if (error)
+			list_print(out, " (%s)", why);
+		else
+			argument_print(out, &argument);
+	}
+	list_print(out, "\n");
+}
+
+static void fields_print(struct list_out *out, const struct site *site)
+{
+	struct event_field field;
+	char *format;
+	const char *rest;
+	bool any = false;
+
+	if (kernel_event_format(&format, site->group, site->name))
+		return;
+	rest = format;
+	while (event_field_next(&field, &rest)) {
+		if (!field.is_number)
+			continue;
+		list_print(out, "%s%.*s:%c%d", any ? ", " : "    fields: ", (int)field.length,
+			   field.name, sign_letter(field.is_signed), 8 * field.size);
+		any = true;
+	}
+	list_print(out, "%s", any ? "\n" : "");
+	free(format);
+}
+
+/* Prints a line with a USDT probe's arguments and their places, or a tracepoint's fields. Prints
+ * nothing where there are none, or for other sites, whose values no file describes. */
+static void list_print_values(struct list_out *out, const struct trigger *trigger,
+			      const struct site *site)
+{
+	if (trigger->kind == TRIGGER_USDT && site->arguments)
+		arguments_print(out, site->arguments);
+	else if (trigger->kind == TRIGGER_TRACEPOINT)
+		fields_print(out, site);
+}
+
+/* --- A trigger and its sites --- */
+
+/* Says why a hit costs what it does. */
+static const char *cost_reason(const struct trigger *trigger, const struct site *site)
+{
+	if (!trigger_is_user(trigger))
+		return "typical, not measured";
+	if (site->on_return)
+		return "return";
+	return site->instruction == CLASS_OTHER ? "instruction single-stepped"
+						: "instruction emulated";
+}
+
+static void site_print(struct list_out *out, const struct trigger *trigger, const struct site *site,
+		       uint64_t cost)
+{
+	list_print(out, "  ");
+	if (site->group) {
+		list_print_text(out, site->group, 0);
+		list_print(out, ":");
+	}
+	list_print_text(out, *site->name ? site->name : "(by address)", 0);
+	if (trigger->offset)
+		list_print(out, "+0x%" PRIx64, trigger->offset);
+	if (site->danger)
+		list_print(out, "%s0x%" PRIx64, site->into < 0 ? "-" : "+",
+			   site->into < 0 ? -(uint64_t)site->into : (uint64_t)site->into);
+	if (site->object) {
+		list_print(out, "  at 0x%" PRIx64 " of ", site->offset);
+		list_print_text(out, site->object, 0);
+	}
+	if (site->semaphore)
+		list_print(out, ", semaphore at 0x%" PRIx64, site->semaphore);
+	if (site->danger)
+		list_print(out, ", a return instruction (%s)", site->danger);
+	else if (site->on_return)
+		list_print(out, ", by a return probe");
+	list_print(out, "\n");
+	list_print_values(out, trigger, site);
+	list_print(out, "    about %" PRIu64 " ns per hit (%s)\n", cost,
+		   cost_reason(trigger, site));
+}
+
+/* Prints what a trigger means: its kind, whom it fires for, every site, and the cost of a hit in
+ * ns. Role is such as "start". Returns 0, or a negative errno if file failed. */
+static int triggers_check(FILE *file, const char *role, const struct trigger *trigger,
+			  const struct sites *sites, bool target_only, const uint64_t *costs)
+{
+	struct list_out out = { .file = file };
+	size_t n = sites_count(sites);
+
+	list_print(&out, "%s ", role);
+	list_print_text(&out, trigger->text, 0);
+	list_print(&out, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind), n,
+		   n == 1 ? "" : "s",
+		   target_only ? "the target only" : "any process, unless target-only is behind it",
+		   trigger_is_user(trigger) && trigger->everywhere
+			   ? "; other processes that run this code pay as much"
+			   : "");
+	for (size_t i = 0; i < n && !out.error; i++)
+		site_print(&out, trigger, sites_get(sites, i), costs[i]);
+	if (!out.error && fflush(file))
+		out.error = errno ? -errno : -EIO;
+	return out.error;
+}
+
+/* --- All triggers --- */
+
+static exit_status sites_check(const struct attach_costs *costs, const struct trigger_set *set,
+			       enum kd_role role, const struct sites *sites)
+{
+	size_t n = sites_count(sites);
+	uint64_t *ns = calloc(n + 1, sizeof(*ns));
+	int error;
+
+	if (!ns)
+		return log_no_memory();
+	for (size_t i = 0; i < n; i++)
+		ns[i] = attach_cost(costs, &set->triggers[role], sites_get(sites, i));
+	error = triggers_check(stdout, role_keys[role], &set->triggers[role], sites,
+			       set->target_only[role], ns);
+	free(ns);
+	return error ? log_write_failed("the list", error) : 0;
+}
+
+/* Attaches as a run does: attaching may fail, and the probes must end up in the process's
+ * memory. Hits cost the process as much as in a run. */
+static exit_status probes_check(const struct attach_costs *costs, const struct trigger_set *set,
+				const struct trigger_sites *all, const struct processes *processes)
+{
+	struct attachment *attachments[KD_ROLES] = { NULL };
+	const struct bpf_program *program = attach_costs_program(costs);
+	pid_t pid = processes->all[0].pid;
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES && program && !status; role++)
+		if (all[role].n_sets && trigger_is_user(all[role].trigger))
+			status = attachment_open(&attachments[role], program, all[role].trigger,
+						 all[role].sets, all[role].n_sets,
+						 set->everywhere ? 0 : pid);
+	if (!status && program)
+		status = trigger_set_placed(set, processes, pid);
+	attachments_close(attachments, KD_ROLES);
+	return status;
+}
+
+exit_status check_triggers(const struct trigger_set *set, const struct processes *processes)
+{
+	struct trigger_sites all[KD_ROLES];
+	struct attach_costs *costs;
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES; role++)
+		all[role] = (struct trigger_sites){ &set->triggers[role], set->sets[role],
+						    set->n_sets[role], &set->conditions[role] };
+	costs = attach_costs_new(all, KD_ROLES);
+	if (!costs)
+		return log_no_memory();
+	attach_costs_measure(costs);
+	for (int role = 0; role < KD_ROLES; role++)
+		for (size_t i = 0; i < set->n_sets[role] && !status; i++)
+			status = sites_check(costs, set, role, set->sets[role][i]);
+	if (!status)
+		status = probes_check(costs, set, all, processes);
+	attach_costs_free(costs);
+	return status;
+}
