@@ -31,7 +31,7 @@ static const struct {
 	[CAUSE_IDLE] = { "keep its CPU out of deep idle states (cpupower idle-set)",
 			 "keep their CPUs out of deep idle states (cpupower idle-set)" },
 	[CAUSE_HARDIRQ] = { "move interrupts to other CPUs (/proc/irq/*/smp_affinity)", NULL },
-	[CAUSE_SOFTIRQ] = { "move the network's interrupts to other CPUs (RSS, smp_affinity)",
+	[CAUSE_SOFTIRQ] = { "move the network's interrupts (RSS); on loopback, see who sends",
 			    NULL },
 	[CAUSE_STOLEN] = { "ask the host for dedicated CPUs", NULL },
 	[CAUSE_LOCK] = { "--off-cpu=1ms shows where it waits for locks",
