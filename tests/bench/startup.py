@@ -16,6 +16,7 @@ SAMPLE_MS = 10
 GOAL_MS = 60
 HERD, HERD_GOAL_MS = (200, 10), 100
 PRIVILEGES_GOAL_MS = 5
+NOTER = BUILD / "bench" / "phases.so"
 
 PHASES = (
     "exec, linking, options, finding the target",
@@ -131,6 +132,8 @@ def rows(table, runs):
 
 def measure(table):
     table.section(f"exec to the printed report, less its {SAMPLE_MS} ms")
+    if not NOTER.exists():
+        raise Missing(f"{NOTER} is not built: make bench-programs")
     plain, bound, noted = [], [], []
     with Threads(1, cpus=CPUS) as target, Load() as load, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "notes")
@@ -138,7 +141,7 @@ def measure(table):
         for _ in range(ROUNDS):
             plain.append(sample_once(target.pid))
             bound.append(sample_once(load.pid))
-            stamps = sample_once(target.pid, LD_PRELOAD=str(BUILD / "bench" / "phases.so"),
+            stamps = sample_once(target.pid, LD_PRELOAD=str(NOTER),
                                  BENCH_PHASES=str(path))
             noted.append((stamps, *phases_of(stamps, read_notes(path))))
         rows(table, plain)
