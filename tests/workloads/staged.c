@@ -281,12 +281,14 @@ static void *look_for_gaps(void *arg)
 {
 	char **argv = arg;
 	long long now, last;
+	bool ended = false;
 
 	pin(number(argv[1]));
 	if (number(argv[2]))
 		be_fifo((int)number(argv[2]));
 	tid = gettid();
-	for (last = now_ns(); !over; last = now) {
+	for (last = now_ns(); !ended; last = now) {
+		ended = over; /* before the clock: notes the gap in which that was set */
 		now = now_ns();
 		if (now - last < least || n_gaps == GAPS)
 			continue;
