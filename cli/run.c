@@ -25,6 +25,7 @@
 #include "cli/process/preflight.h"
 #include "cli/process/processes.h"
 #include "cli/sandbox/confine.h"
+#include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stacks.h"
 #include "cli/text/text_parts.h"
 #include "run_sampling.h"
@@ -325,12 +326,15 @@ static exit_status run_open_readers(struct run *run)
 		.epoch = session_window_now(run->session).epoch,
 		.wanted = &run->tracing,
 		.stacks = run->stacks,
-		.capacity = run->options->stacks,
+		.symbols = run->symbols,
 	};
 
+	/* Before privileges go, which a thread would keep. */
+	if (run->tracing.on && run->tracing.kernel_stacks && kernel_symbols_read(run->symbols))
+		return log_no_memory();
 	if (run->stacks)
 		run_open_stacks(run);
-	run->collector = collector_new(run->session, run->target->pid);
+	run->collector = collector_new(run->session, run->symbols, run->target->pid);
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);
@@ -348,6 +352,10 @@ static exit_status run_open_session(struct run *run)
 	int status;
 
 	config_fill(&config, run);
+	if (kernel_symbols_open(&run->symbols, NULL, run->options->stacks))
+		return log_no_memory();
+	if (run->tracing.on && run->tracing.kernel_stacks)
+		kernel_symbols_begin(run->symbols);
 	if (run->options->verbose)
 		ipi_count_begin(&ipis);
 	status = session_open(&run->session, &config);
@@ -443,6 +451,7 @@ static void run_detach(struct run *run)
 	stacks_close(run->stacks);
 	stacks_close(run->lock_stacks);
 	collector_free(run->collector);
+	kernel_symbols_close(run->symbols);
 	session_close(run->session);
 	ipi_count_end(&ipis, "detaching");
 	run->tracer = NULL;
@@ -452,6 +461,7 @@ static void run_detach(struct run *run)
 	run->lock_stacks = NULL;
 	run->lock_stacks_until = 0;
 	run->collector = NULL;
+	run->symbols = NULL;
 	run->session = NULL;
 }
 

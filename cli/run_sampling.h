@@ -111,6 +111,7 @@ struct run {
 	struct loop *loop;
 	struct tracing_config tracing; /* what the tracer should do */
 	struct tracer *tracer;
+	struct kernel_symbols *symbols;
 	struct interruptions *interruptions; /* NULL: not wanted */
 	struct lock_locations *lock_locations;
 	struct stacks *lock_stacks; /* of waits for locks; NULL: none */

@@ -3,12 +3,10 @@
 #include "collect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
@@ -28,8 +26,6 @@ struct ended {
 	uint64_t torn; /* rows read without consistency */
 };
 
-#define KERNEL_FUNCTIONS 1024 /* functions in which threads sleep */
-
 struct collector {
 	struct session *session;
 	pid_t pid;
@@ -39,9 +35,6 @@ struct collector {
 	struct ended ended[KD_BANKS]; /* by bank, for its window */
 	uint8_t *ended_in;            /* by slot: bits of the banks whose `ended` has its thread */
 	struct lock_callers *callers;
-	/* Kernel functions, read for a thread that slept outside of system calls. kallsyms was
-	 * opened while this process could see addresses; -1: not possible, or already read. */
-	int kallsyms;
 	struct kernel_symbols *symbols;
 	uint64_t torn;
 	uint64_t walked;          /* generation of the window for which the maps were last walked */
@@ -67,14 +60,14 @@ static void row_free(void *row)
 	free(row);
 }
 
-struct collector *collector_new(struct session *session, pid_t pid)
+struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid)
 {
 	struct collector *collector = calloc(1, sizeof(*collector));
 
 	if (!collector)
 		return NULL;
-	collector->kallsyms = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	collector->session = session;
+	collector->symbols = symbols;
 	collector->pid = pid;
 	collector->row_of = calloc(session_window_now(session).slots, sizeof(*collector->row_of));
 	collector->ended_in = calloc(session_window_now(session).slots, 1);
@@ -135,9 +128,6 @@ void collector_free(struct collector *collector)
 	free(collector->row_of);
 	free(collector->ended_in);
 	lock_callers_free(collector->callers);
-	kernel_symbols_close(collector->symbols);
-	if (collector->kallsyms >= 0)
-		close(collector->kallsyms);
 	free(collector);
 }
 
@@ -218,21 +208,9 @@ static uint8_t bank_bit(const struct session_view *view)
  * unnamed. */
 static void kernel_function_name(struct collector *collector, struct thread_row *row)
 {
-	const struct stack *stack;
-
-	if (!row->kernel_at)
-		return;
-	if (collector->kallsyms >= 0) {
-		kernel_symbols_read(&collector->symbols, collector->kallsyms, KERNEL_FUNCTIONS);
-		close(collector->kallsyms);
-		collector->kallsyms = -1;
-	}
-	if (!collector->symbols)
-		return;
-	stack = kernel_symbols_stack(collector->symbols, &row->kernel_at, 1);
-	if (stack && stack->n && stack->frames[0].function)
+	if (row->kernel_at && !kernel_symbols_read(collector->symbols))
 		snprintf(row->kernel_function, sizeof(row->kernel_function), "%s",
-			 stack->frames[0].function);
+			 kernel_symbols_name(collector->symbols, row->kernel_at));
 }
 
 /* Reads threads that have ended (or all threads) into rows, except those already in the window's

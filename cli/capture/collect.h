@@ -15,10 +15,11 @@
 /* --- Rows --- */
 
 struct collector;
+struct kernel_symbols;
 struct lock_callers;
 
-/* Returns NULL without memory. The session must outlive the collector. */
-struct collector *collector_new(struct session *session, pid_t pid);
+/* Returns NULL without memory. The session and the symbols must outlive the collector. */
+struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid);
 void collector_free(struct collector *collector);
 
 /* Accounts ended threads, folded by name, and frees their slots. Call it every few tens of
@@ -81,10 +82,10 @@ struct tracer_config {
 	uint64_t epoch;
 	const struct tracing_config *wanted;
 	struct stacks *stacks; /* user stacks; NULL: not wanted */
-	size_t capacity;       /* number of distinct kernel stacks */
+	struct kernel_symbols *symbols;
 };
 
-/* Returns NULL without memory. Session and stacks must outlive the tracer. */
+/* Returns NULL without memory. Session, stacks and symbols must outlive the tracer. */
 struct tracer *tracer_new(struct session *session, const struct tracer_config *config);
 
 /* NULL is allowed. */

@@ -73,14 +73,7 @@ void record_row_join(struct trace_row *row, const struct trace_row *call);
 /* --- Kernel stacks of records --- */
 
 struct kernel_symbols;
-struct programs;
 struct stack;
-
-/* Reads the kernel's symbols unless done before; capacity: the most stacks to keep. Reading takes a
- * while, so is not done before there is a stack. Unreadable symbols count as hidden. Returns 0
- * or a negative errno. */
-int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t capacity);
 
 /* Returns the stack of n frames, preceded by frames that the kernel left out: these are found in
  * the words, see struct kd_trace. NULL: too many stacks. */

@@ -11,7 +11,6 @@
 #include "cli/model/words.h"
 #include "cli/stack/kernel_symbols.h"
 #include "session_locks.h"
-#include "session_programs.h"
 
 /* --- Memory of a thread that is in a call now --- */
 
@@ -201,24 +200,6 @@ void record_row_join(struct trace_row *row, const struct trace_row *call)
 }
 
 /* --- Kernel stacks of records --- */
-
-static int own_code_found(void *symbols, uint64_t address, uint64_t size)
-{
-	return kernel_symbols_add_own(symbols, address, size);
-}
-
-int record_symbols_open(struct kernel_symbols **symbols, const struct programs *programs,
-			size_t capacity)
-{
-	int error;
-
-	if (*symbols)
-		return 0;
-	error = kernel_symbols_open(symbols, NULL, capacity);
-	if (error && error != -ENOMEM)
-		error = kernel_symbols_open(symbols, "/dev/null", capacity);
-	return error ? error : programs_code(programs, own_code_found, *symbols);
-}
 
 const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const uint64_t *words,
 					size_t n_words, const uint64_t *frames, size_t n)

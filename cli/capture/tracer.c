@@ -15,6 +15,7 @@
 #include "cli/stack/stacks.h"
 #include "collect_row.h"
 #include "file_names.h"
+#include "session_programs.h"
 
 /* Most records that wait for their window to be read. */
 #define PENDING_MAX 500000
@@ -48,7 +49,6 @@ struct maps_change {
 struct tracer {
 	struct session *session;
 	struct tracer_config config;
-	struct kernel_symbols *symbols;
 	struct pending *first, **last;
 	size_t n;
 	struct trace_losses losses;
@@ -111,6 +111,11 @@ static void tracer_known(void *context, const struct known *known, const struct 
 		      (uintptr_t)stack, mapped_at);
 }
 
+static int own_code_found(void *symbols, uint64_t address, uint64_t size)
+{
+	return kernel_symbols_add_own(symbols, address, size);
+}
+
 struct tracer *tracer_new(struct session *session, const struct tracer_config *config)
 {
 	struct tracer *tracer = calloc(1, sizeof(*tracer));
@@ -120,6 +125,11 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 	tracer->session = session;
 	tracer->config = *config;
 	tracer->last = &tracer->first;
+	if (config->wanted->on && config->wanted->kernel_stacks &&
+	    programs_code(session_programs(session), own_code_found, config->symbols)) {
+		free(tracer);
+		return NULL;
+	}
 	if (config->stacks)
 		stacks_tell_known(config->stacks, tracer_known, tracer);
 	return tracer;
@@ -153,7 +163,6 @@ void tracer_free(struct tracer *tracer)
 	if (tracer->config.stacks)
 		stacks_flush(tracer->config.stacks);
 	pending_drop(tracer, UINT64_MAX);
-	kernel_symbols_close(tracer->symbols);
 	free(tracer);
 }
 
@@ -418,6 +427,7 @@ static void stack_join(struct pending *pending, const struct pending *found, boo
 static int kernel_stack(struct tracer *tracer, struct pending *pending, const struct pending *from)
 {
 	const uint64_t *frames = from->kernel + from->n_sched;
+	struct kernel_symbols *symbols = tracer->config.symbols;
 	size_t own = 0;
 	int error;
 
@@ -425,25 +435,25 @@ static int kernel_stack(struct tracer *tracer, struct pending *pending, const st
 		pending->row.no_kernel = "the kernel did not report the switch";
 	if (!from->n_kernel || !tracer->config.wanted->kernel_stacks)
 		return 0;
-	error = record_symbols_open(&tracer->symbols, session_programs(tracer->session),
-				    tracer->config.capacity);
+	error = kernel_symbols_read(symbols);
 	if (error)
 		return error;
 	pending->row.waited = from->row.waited;
 	/* A call that did not wait was in this program's own code. */
 	if (pending->row.kind == TRACE_CALL && !pending->row.waited)
-		own = kernel_symbols_tracing(tracer->symbols, frames, from->n_kernel);
+		own = kernel_symbols_tracing(symbols, frames, from->n_kernel);
 	if (pending->row.kind == TRACE_SAMPLE)
-		own = kernel_symbols_own(tracer->symbols, frames, from->n_kernel);
+		own = kernel_symbols_own(symbols, frames, from->n_kernel);
 	pending->row.tracing = pending->row.kind == TRACE_SAMPLE && own;
-	pending->row.kernel = record_kernel_stack(tracer->symbols, from->kernel, from->n_sched,
+	pending->row.kernel = record_kernel_stack(symbols, from->kernel, from->n_sched,
 						  frames + own, from->n_kernel - own);
 	return 0;
 }
 
 static void counts_tell(struct tracer *tracer, struct trace_list *list)
 {
-	uint64_t kernel_beyond = tracer->symbols ? kernel_symbols_beyond(tracer->symbols) : 0;
+	const struct kernel_symbols *symbols = tracer->config.symbols;
+	uint64_t kernel_beyond = kernel_symbols_beyond(symbols);
 	struct stacks_counts counts = { 0 };
 
 	if (tracer->config.stacks) {
@@ -456,7 +466,7 @@ static void counts_tell(struct tracer *tracer, struct trace_list *list)
 	list->failed = counts.failed - tracer->reported.failed;
 	list->incomplete = counts.incomplete - tracer->reported.incomplete +
 			   tracer->known_incomplete;
-	list->kernel_hidden = tracer->symbols && kernel_symbols_hidden(tracer->symbols);
+	list->kernel_hidden = tracer->config.wanted->on && kernel_symbols_hidden(symbols);
 	tracer->reported = counts;
 	tracer->beyond_reported = kernel_beyond;
 	tracer->window_lost = tracer->known_incomplete = 0;

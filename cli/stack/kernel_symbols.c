@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,10 @@ struct cached {
 };
 
 struct kernel_symbols {
+	int fd; /* to be read; -1: no more */
+	pthread_t reader;
+	bool is_reading;
+	int error;
 	struct kernel_symbol *symbols; /* by address */
 	char *names;                   /* of functions and modules */
 	uint32_t *modules;             /* offsets in the names */
@@ -217,49 +222,61 @@ static void symbols_sort(struct kernel_symbols *symbols)
 	symbols->n = n;
 }
 
-static int symbols_read(struct kernel_symbols *symbols, int fd)
+static void *symbols_read(void *context)
 {
+	struct kernel_symbols *symbols = context;
 	char *buffer = malloc(READ_SIZE);
-	int err = buffer ? lines_read(symbols, fd, buffer) : -ENOMEM;
 
+	symbols->error = buffer ? lines_read(symbols, symbols->fd, buffer) : -ENOMEM;
 	free(buffer);
-	if (!err && symbols->n)
+	if (symbols->error) {
+		symbols->n = 0;
+		symbols->hidden = true;
+	} else if (symbols->n) {
 		symbols_sort(symbols);
-	return err;
+	}
+	return NULL;
 }
 
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity)
 {
-	int err, fd = open(path ? path : KALLSYMS, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	err = kernel_symbols_read(symbols, fd, capacity);
-	close(fd);
-	return err;
-}
-
-int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t capacity)
-{
-	int err;
-
 	*symbols = calloc(1, sizeof(**symbols));
 	if (!*symbols)
 		return -ENOMEM;
 	(*symbols)->capacity = capacity;
 	(*symbols)->hidden = true;
-	err = symbols_read(*symbols, fd);
-	if (err) {
-		kernel_symbols_close(*symbols);
-		*symbols = NULL;
-	}
-	return err;
+	(*symbols)->fd = open(path ? path : KALLSYMS, O_RDONLY | O_CLOEXEC);
+	return 0;
+}
+
+void kernel_symbols_begin(struct kernel_symbols *symbols)
+{
+	if (symbols->fd >= 0 && !symbols->is_reading)
+		symbols->is_reading = !pthread_create(&symbols->reader, NULL, symbols_read,
+						      symbols);
+}
+
+int kernel_symbols_read(struct kernel_symbols *symbols)
+{
+	if (symbols->is_reading)
+		pthread_join(symbols->reader, NULL);
+	else if (symbols->fd >= 0)
+		symbols_read(symbols);
+	if (symbols->fd >= 0)
+		close(symbols->fd);
+	symbols->is_reading = false;
+	symbols->fd = -1;
+	return symbols->error == -ENOMEM ? -ENOMEM : 0;
 }
 
 void kernel_symbols_close(struct kernel_symbols *symbols)
 {
 	if (!symbols)
 		return;
+	if (symbols->is_reading)
+		pthread_join(symbols->reader, NULL);
+	if (symbols->fd >= 0)
+		close(symbols->fd);
 	for (size_t i = 0; i < BUCKETS; i++) {
 		struct cached *cached, *next;
 
@@ -278,7 +295,7 @@ void kernel_symbols_close(struct kernel_symbols *symbols)
 
 bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
 {
-	return symbols->hidden;
+	return symbols->fd < 0 && symbols->hidden;
 }
 
 /* Function that contains an address; NULL: none. */
@@ -374,8 +391,7 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 	return &cached->stack;
 }
 
-/* Name of the function at an address; "": unknown. */
-static const char *name_at(const struct kernel_symbols *symbols, uint64_t address)
+const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address)
 {
 	const struct kernel_symbol *symbol = symbol_find(symbols, address);
 
@@ -431,9 +447,9 @@ size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64
 	size_t own = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *name = name_at(symbols, ips[i]);
+		const char *name = kernel_symbols_name(symbols, ips[i]);
 
-		if (is_program(name) || is_way(name))
+		if (is_own(symbols, ips[i]) || is_program(name) || is_way(name))
 			own = i + 1;
 		else if (i > own + 1)
 			break;
@@ -450,7 +466,7 @@ static size_t way_end(const struct kernel_symbols *symbols, const uint64_t *ips,
 	size_t end = from;
 
 	for (size_t i = from; i < n && i <= end + calls; i++) {
-		const char *name = name_at(symbols, ips[i]);
+		const char *name = kernel_symbols_name(symbols, ips[i]);
 
 		if (is_program(name))
 			return from;

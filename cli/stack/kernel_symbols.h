@@ -11,18 +11,23 @@
 
 struct kernel_symbols;
 
-/* Reads the symbols from path (NULL: /proc/kallsyms), which takes about 50 ms; call when the
- * first stack arrives. capacity: distinct stacks stored. Returns 0 or a negative errno; *symbols is
- * usable even if the kernel hides addresses. The caller frees it. */
+/* Opens the symbols at path (NULL: /proc/kallsyms), which needs the right to see addresses; reading
+ * them later does not. capacity: distinct stacks stored. Returns 0 or -ENOMEM: a file that cannot
+ * be opened or read hides all addresses. The caller frees them. */
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity);
 
-/* Reads from an open file, which stays open. */
-int kernel_symbols_read(struct kernel_symbols **symbols, int fd, size_t capacity);
+/* Begins to read them in a thread of its own, which takes some 40 ms, nearly all of it in the
+ * kernel: while it verifies the BPF programs, say, on another CPU. Harmless if it cannot. */
+void kernel_symbols_begin(struct kernel_symbols *symbols);
+
+/* Reads them, or waits for the thread that does; at once if they were read. Call it before what is
+ * below. Returns 0 or -ENOMEM. */
+int kernel_symbols_read(struct kernel_symbols *symbols);
 
 /* Frees all stacks, too. NULL is allowed. */
 void kernel_symbols_close(struct kernel_symbols *symbols);
 
-/* True if the kernel hides function addresses (kptr_restrict). */
+/* True if they were read, and the kernel hides function addresses (kptr_restrict). */
 bool kernel_symbols_hidden(const struct kernel_symbols *symbols);
 
 /* Returns the stack with these frames, innermost first. NULL without space, which is counted, or
@@ -30,18 +35,22 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols);
 const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const uint64_t *ips,
 					 size_t n);
 
+/* Returns the name of the function at an address; "" if unknown. It lives as long as the symbols.
+ */
+const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
+
 /* Filters words from inside a thread's kernel stack frames, innermost first. Keeps return
  * addresses of functions that the kernel leaves out of stacks: the scheduler's and its locks',
  * which share a section. Drops those that only switch threads. Returns how many are left; 0 if
  * the kernel hides the section. */
 size_t kernel_symbols_sched(const struct kernel_symbols *symbols, uint64_t *words, size_t n);
 
-/* Number of innermost frames of a BPF program and its invocation: without them, the stack begins
- * at the tracepoint. */
+/* Number of innermost frames of a BPF program, this program's or another's, and its invocation:
+ * without them, the stack begins at the tracepoint. */
 size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64_t *ips, size_t n);
 
 /* Adds a function of one of this program's BPF programs by address, because other programs may
- * use the same names. Returns 0 or -ENOMEM. */
+ * use the same names, and these may be loaded after the symbols were read. Returns 0 or -ENOMEM. */
 int kernel_symbols_add_own(struct kernel_symbols *symbols, uint64_t address, uint64_t size);
 
 /* Number of a sample's innermost frames that are this program's own: such functions, their

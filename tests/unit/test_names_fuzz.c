@@ -88,17 +88,16 @@ static unsigned int round_kernel(void)
 	struct kernel_symbols *symbols;
 	char path[64];
 	unsigned int named = 0;
-	int fd, err;
+	int fd;
 
 	for (uint64_t changes = chance(8); changes; changes--)
 		text[chance(sizeof(text) - 1)] = (char)(chance(3) ? "\n\t [] tT0f"[chance(10)]
 								  : (int)chance(256));
 	fd = bytes_fd(text, sizeof(text) - chance(20));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = kernel_symbols_open(&symbols, path, 2);
+	need(!kernel_symbols_open(&symbols, path, 2));
 	close(fd);
-	if (err)
-		return 0;
+	need(!kernel_symbols_read(symbols));
 	stack = kernel_symbols_stack(symbols, ips, 3);
 	for (size_t i = 0; stack && i < stack->n; i++)
 		named += stack->frames[i].function && *stack->frames[i].function;
