@@ -176,8 +176,8 @@ VERB(waiter, 3, 3, "CALLS EVERY PAUSE_US")
  *                                    a fixed random sequence
  *   watches:CALLS:0:AFTER:LONG_US    as many short calls as it can, and CALLS long ones: one
  *                                    each time that a probe came into probed_call(), and AFTER
- *                                    calls later; "certain": for how many of these it was still
- *                                    there when they had begun
+ *                                    calls later (half as many where it left earlier); "certain":
+ *                                    for how many of these it was still there when they had begun
  * throughout:
  *   sleeper                          one poll without end
  *   spinner                          burns a CPU
@@ -270,7 +270,7 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 	struct log *log = &logs[worker->number];
 	struct call call = { .sleeps = sleeps }, last = { 0 };
 	unsigned int seed = (unsigned int)worker->number + 1;
-	long n_long = 0, n_probed = 0, n_certain = 0;
+	long n_long = 0, n_probed = 0, n_certain = 0, after = worker->args[2];
 
 	for (long i = 0; (watches ? n_long : i) < count; i++) {
 		long long due = rate ? begin + i * 1000000000LL / rate : 0;
@@ -280,8 +280,12 @@ static void calls_make(struct worker *worker, bool sleeps, unsigned int variety,
 		if (!sleeps)
 			spin_until(due);
 		if (watches) {
-			n_probed = instruction() == unprobed ? 0 : n_probed + 1;
-			call.length = n_probed == worker->args[2];
+			bool is_probed = instruction() != unprobed;
+
+			if (!is_probed && n_probed && n_probed < after)
+				after = after / 2 + 1;
+			n_probed = is_probed ? n_probed + 1 : 0;
+			call.length = n_probed == after;
 		} else {
 			call.length = is_long(i, worker->args[2], &seed);
 		}
