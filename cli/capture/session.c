@@ -40,7 +40,7 @@ static exit_status base_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	/* Slots for present threads, later ones, and those that end before the collector's next
 	 * pass. More threads do not mean that more end. */
-	uint64_t slots = config->threads + config->threads / 16 + 768;
+	uint64_t slots = config->threads + 768;
 	int status = programs_select(&session->programs);
 
 	if (status)
