@@ -31,10 +31,10 @@
 /* Probes of the kernel need no target. */
 static bool list_needs_target(const struct options *options)
 {
-	struct trigger only = { 0 };
+	enum trigger_kind only;
 
 	return *options->pids || options->comm || options->pidfile || !options->list_glob ||
-	       !trigger_kind_read(&only.kind, options->list_glob) || trigger_is_user(&only);
+	       !trigger_kind_read(&only, options->list_glob) || probe_kinds[only].is_user;
 }
 
 /* True if the files to look at include some that a program has only after its loader ran. */

@@ -222,24 +222,6 @@ const struct bpf_program *attach_costs_program(const struct attach_costs *costs)
 	return costs->attached ? costs->skel->progs.kd_cost : NULL;
 }
 
-static uint64_t typical(enum trigger_kind kind)
-{
-	switch (kind) {
-	case TRIGGER_UPROBE:
-	case TRIGGER_USDT:
-		return 1500;
-	case TRIGGER_URETPROBE:
-		return 2000;
-	case TRIGGER_KPROBE:
-		return 200;
-	case TRIGGER_KRETPROBE:
-		return 400;
-	case TRIGGER_TRACEPOINT:
-		return 150;
-	}
-	return 0;
-}
-
 static uint64_t measured(const struct attach_costs *costs, const struct site *site)
 {
 	enum instruction_class instruction = site->instruction;
@@ -257,7 +239,7 @@ uint64_t attach_cost(const struct attach_costs *costs, const struct trigger *tri
 {
 	uint64_t ns = trigger_is_user(trigger) ? measured(costs, site) : 0;
 
-	return ns ? ns : typical(trigger->kind);
+	return ns ? ns : probe_kinds[trigger->kind].hit_ns;
 }
 
 uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger_sites *trigger)

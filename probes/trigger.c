@@ -223,7 +223,7 @@ static int function_read(struct trigger *trigger, struct piece name, const char 
 	return !error && with_offset && names_is_glob(trigger->name) ? -EINVAL : error;
 }
 
-static int kernel_function_read(struct trigger *trigger, struct piece name, const char **why)
+static int kprobe_read(struct trigger *trigger, struct piece name, const char **why)
 {
 	*why = "a function of the kernel has no : in its name";
 	if (memchr(name.at, ':', name.length))
@@ -250,7 +250,7 @@ static int address_read(struct trigger *trigger, const struct piece *address, co
 	return trigger->address ? 0 : -EINVAL;
 }
 
-static int user_function_read(struct trigger *trigger, struct piece name, const char **why)
+static int uprobe_read(struct trigger *trigger, struct piece name, const char **why)
 {
 	struct piece object;
 	int error;
@@ -296,46 +296,31 @@ static int trigger_condition_read(struct trigger *trigger, const char *text, con
 	return -EINVAL;
 }
 
-#define KINDS (TRIGGER_URETPROBE + 1)
-#define WORDS 3
-
-static const struct {
-	const char *words[WORDS]; /* the long form first */
-	int (*read)(struct trigger *trigger, struct piece probe, const char **why);
-	bool is_user, is_return;
-} kinds[KINDS] = {
-	[TRIGGER_USDT] = { .words = { "usdt", "u" }, .read = usdt_read, .is_user = true },
-	[TRIGGER_TRACEPOINT] = { .words = { "trace", "t" }, .read = tracepoint_read },
-	[TRIGGER_KPROBE] = { .words = { "kprobe", "k" }, .read = kernel_function_read },
-	[TRIGGER_KRETPROBE] = { .words = { "kretprobe", "kr" },
-				.read = kernel_function_read,
-				.is_return = true },
-	[TRIGGER_UPROBE] = { .words = { "uprobe", "up" },
-			     .read = user_function_read,
-			     .is_user = true },
-	[TRIGGER_URETPROBE] = { .words = { "uretprobe", "ur", "upr" },
-				.read = user_function_read,
+const struct probe_kind probe_kinds[] = {
+	[TRIGGER_USDT] = { { "usdt", "u" }, usdt_read, .is_user = true, .hit_ns = 1500 },
+	[TRIGGER_TRACEPOINT] = { { "trace", "t" }, tracepoint_read, .hit_ns = 150 },
+	[TRIGGER_KPROBE] = { { "kprobe", "k" }, kprobe_read, .hit_ns = 200 },
+	[TRIGGER_KRETPROBE] = { { "kretprobe", "kr" },
+				kprobe_read,
+				.is_return = true,
+				.hit_ns = 400 },
+	[TRIGGER_UPROBE] = { { "uprobe", "up" }, uprobe_read, .is_user = true, .hit_ns = 1500 },
+	[TRIGGER_URETPROBE] = { { "uretprobe", "ur", "upr" },
+				uprobe_read,
 				.is_user = true,
-				.is_return = true },
+				.is_return = true,
+				.hit_ns = 2000 },
 };
-
-const char *trigger_kind_word(size_t index)
-{
-	for (size_t i = 0; i < KINDS * WORDS; i++)
-		if (kinds[i / WORDS].words[i % WORDS] && !index--)
-			return kinds[i / WORDS].words[i % WORDS];
-	return NULL;
-}
 
 size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
 {
 	size_t length = strcspn(text, ":");
 
-	for (size_t i = 0; text[length] && i < KINDS * WORDS; i++) {
-		const char *word = kinds[i / WORDS].words[i % WORDS];
+	for (size_t i = 0; text[length] && i < TRIGGER_KINDS * TRIGGER_WORDS; i++) {
+		const char *word = probe_kinds[i / TRIGGER_WORDS].words[i % TRIGGER_WORDS];
 
 		if (word && strlen(word) == length && !memcmp(word, text, length)) {
-			*kind = (enum trigger_kind)(i / WORDS);
+			*kind = (enum trigger_kind)(i / TRIGGER_WORDS);
 			return length;
 		}
 	}
@@ -368,7 +353,7 @@ static int text_read(struct trigger *trigger, const char **why)
 		probe.length = (size_t)(condition - rest);
 	while (condition && probe.length && probe.at[probe.length - 1] == ' ')
 		probe.length--;
-	error = kinds[trigger->kind].read(trigger, probe, why);
+	error = probe_kinds[trigger->kind].read(trigger, probe, why);
 	return error || !condition ? error : trigger_condition_read(trigger, condition + 3, why);
 }
 
@@ -401,16 +386,6 @@ void trigger_clear(struct trigger *trigger)
 	memset(trigger, 0, sizeof(*trigger));
 }
 
-bool trigger_is_user(const struct trigger *trigger)
-{
-	return kinds[trigger->kind].is_user;
-}
-
-bool trigger_is_return(const struct trigger *trigger)
-{
-	return kinds[trigger->kind].is_return;
-}
-
 bool trigger_is_glob(const struct trigger *trigger)
 {
 	return (trigger->name && names_is_glob(trigger->name)) ||
@@ -421,9 +396,4 @@ bool trigger_is_of_target(const struct trigger *trigger)
 {
 	return trigger_is_user(trigger) ||
 	       (trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls"));
-}
-
-const char *trigger_kind_name(enum trigger_kind kind)
-{
-	return kinds[kind].words[0];
 }

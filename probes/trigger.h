@@ -18,7 +18,9 @@ enum trigger_kind {
 	TRIGGER_KRETPROBE,
 	TRIGGER_UPROBE,
 	TRIGGER_URETPROBE,
+	TRIGGER_KINDS,
 };
+#define TRIGGER_WORDS 3
 
 /* The trigger owns the strings. NULL: not given. */
 struct trigger {
@@ -36,6 +38,17 @@ struct trigger {
 	bool terse;      /* no hint about other places; set by the caller */
 };
 
+struct piece; /* of a trigger's text */
+
+/* What is special about a kind, as far as it is constant. */
+extern const struct probe_kind {
+	const char *words[TRIGGER_WORDS]; /* the long form, the short one, another one or NULL */
+	int (*read)(struct trigger *trigger, struct piece probe, const char **why);
+	bool is_user;    /* looked up in the target's files, not in the kernel */
+	bool is_return;  /* fires when its function returns */
+	uint64_t hit_ns; /* what a hit typically costs; user space measures, if it can */
+} probe_kinds[TRIGGER_KINDS];
+
 /* Parses a trigger such as "up:bridge_run" or "up:bridge_run if arg0 == 3". Returns 0 and fills
  * *trigger, which the caller clears; -ENOMEM; or -EINVAL, and *why is a string constant that
  * says what is wrong. For an error in the condition, trigger->condition_at is its byte in the
@@ -46,11 +59,15 @@ int trigger_parse(struct trigger *trigger, const char *text, const char **why);
 /* Releases what the trigger owns and clears it; safe on a zeroed one. */
 void trigger_clear(struct trigger *trigger);
 
-/* True if the trigger is looked up in the target's files, not in the kernel. */
-bool trigger_is_user(const struct trigger *trigger);
+static inline bool trigger_is_user(const struct trigger *trigger)
+{
+	return probe_kinds[trigger->kind].is_user;
+}
 
-/* True if it fires when its function returns. */
-bool trigger_is_return(const struct trigger *trigger);
+static inline bool trigger_is_return(const struct trigger *trigger)
+{
+	return probe_kinds[trigger->kind].is_return;
+}
 
 /* True if the name, or a USDT probe's provider, is a pattern (names.h). */
 bool trigger_is_glob(const struct trigger *trigger);
@@ -66,12 +83,11 @@ size_t trigger_kind_read(enum trigger_kind *kind, const char *text);
 /* Returns where the function begins in "up:OBJECT:ns::function" and the like. */
 const char *trigger_function(const char *text);
 
-/* Returns the word of a kind at an index, without its colon. A kind has several, the long form
- * first. NULL past the last one. */
-const char *trigger_kind_word(size_t index);
-
 /* Returns "uprobe", "usdt", ...: the long form in the grammar. */
-const char *trigger_kind_name(enum trigger_kind kind);
+static inline const char *trigger_kind_name(enum trigger_kind kind)
+{
+	return probe_kinds[kind].words[0];
+}
 
 /* The grammar, one form per line, for error messages and --help. */
 extern const char *const trigger_grammar[];

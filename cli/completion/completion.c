@@ -127,7 +127,7 @@ static void offer_listed(const struct completion *completion, char *list)
 
 static void offer_triggers(const struct completion *completion)
 {
-	struct trigger trigger = { .text = NULL };
+	enum trigger_kind kind;
 	const struct target_name name = { completion->comm, NULL, UID_ANY };
 	struct target target = { .pid = 0 };
 	const char *word;
@@ -136,19 +136,19 @@ static void offer_triggers(const struct completion *completion)
 	FILE *out;
 
 	if (!strchr(completion->value, ':')) {
-		for (size_t i = 0; (word = trigger_kind_word(i)); i++) {
+		for (size_t i = 0; i < TRIGGER_KINDS * TRIGGER_WORDS; i++) {
+			word = probe_kinds[i / TRIGGER_WORDS].words[i % TRIGGER_WORDS];
+			/* Before anything is typed, the short forms. */
+			if (!word || (!*completion->value && i % TRIGGER_WORDS != 1))
+				continue;
 			snprintf(glob, sizeof(glob), "%s:", word);
-			/* The others are long forms. */
-			if (*completion->value || strlen(word) < 3)
-				offer(completion, 'p', glob, "");
+			offer(completion, 'p', glob, "");
 		}
 		return;
 	}
-	if (names_is_glob(completion->value) ||
-	    !trigger_kind_read(&trigger.kind, completion->value))
-		return;
-	if (trigger_is_user(&trigger) &&
-	    target_find(&target, completion->pid, name.comm ? &name : NULL))
+	if (names_is_glob(completion->value) || !trigger_kind_read(&kind, completion->value) ||
+	    (probe_kinds[kind].is_user &&
+	     target_find(&target, completion->pid, name.comm ? &name : NULL)))
 		return;
 	tracefs_provide();
 	alarm(PATIENCE);
