@@ -423,107 +423,6 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 	return error;
 }
 
-static exit_status process_list(struct listing *listing)
-{
-	pid_t pid = listing->pid;
-	const struct list_filter *filter = &listing->filter;
-	int error = objects_read(&listing->objects, pid);
-
-	if (error) {
-		listing->objects = NULL;
-		if (error == -ESRCH) {
-			log_error("process %d has ended", (int)pid);
-			return EX_UNAVAILABLE;
-		}
-		log_error("cannot look into process %d: %s", (int)pid, strerror(-error));
-		if (error != -EPERM && error != -EACCES)
-			return EX_OSERR;
-		capability_hint_ptrace(NULL);
-		return EX_NOPERM;
-	}
-	if (filter->trigger.object) {
-		listing->meant = calloc(objects_count(listing->objects) + 1,
-					sizeof(*listing->meant));
-		if (!listing->meant)
-			return log_no_memory();
-		objects_meant(listing->objects, filter->trigger.object, listing->meant);
-	}
-	if (list_filter_wants(filter, TRIGGER_USDT))
-		error = usdt_list(listing);
-	if (!error && !filter->glob)
-		list_print(&listing->out,
-			   "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
-	if (!error && list_filter_wants(filter, TRIGGER_UPROBE))
-		error = objects_each(listing, functions_read);
-	return error ? log_no_memory() : 0;
-}
-
-/* --- In a child process, which reads the files --- */
-
-static ssize_t text_send(void *context, const char *text, size_t size)
-{
-	const struct listing *listing = context;
-
-	/* A short or failed write is an error of the stream. */
-	for (size_t at = 0, part; at < size; at += part) {
-		part = size - at < PACKET_PAYLOAD ? size - at : PACKET_PAYLOAD;
-		if (reader_send(listing->socket, PACKET_TEXT, text + at, part, -1))
-			return 0;
-	}
-	return (ssize_t)size;
-}
-
-static exit_status process_run(void *context, int socket)
-{
-	const cookie_io_functions_t sends = { .write = text_send };
-	struct listing *listing = context;
-	uint64_t printed;
-	int status;
-
-	listing->socket = socket;
-	listing->out.file = fopencookie(listing, "w", sends);
-	if (!listing->out.file)
-		return log_no_memory();
-	status = process_list(listing);
-	if (!status && listing->out.error)
-		status = listing->out.error == -ENOMEM ? log_no_memory() : EX_OSERR;
-	printed = listing->printed;
-	if (fflush(listing->out.file) ||
-	    reader_send(socket, PACKET_PRINTED, &printed, sizeof(printed), -1))
-		return EX_OSERR;
-	return status;
-}
-
-/* The caller learns about errors of the output. */
-static exit_status process_take(void *context, struct packet *packet)
-{
-	struct listing *listing = context;
-	uint64_t printed;
-
-	if (packet->fd >= 0)
-		close(packet->fd);
-	if (packet->head.number == PACKET_PRINTED && packet->size == sizeof(printed)) {
-		memcpy(&printed, packet->payload, sizeof(printed));
-		listing->printed += printed;
-		return 0;
-	}
-	escape_controls((char *)packet->payload, packet->size);
-	if (fwrite(packet->payload, 1, packet->size, listing->out.file) < packet->size)
-		listing->out.error = errno ? -errno : -EIO;
-	return listing->out.error ? EX_IOERR : 0;
-}
-
-static exit_status process_read(struct listing *listing)
-{
-	const struct probe_reader reader = {
-		.run = process_run,
-		.take = process_take,
-		.context = listing,
-	};
-
-	return reader_do(&reader, NULL);
-}
-
 /* --- Probes in the kernel --- */
 
 static int event_take(void *context, const char *system, const char *event)
@@ -637,6 +536,107 @@ static exit_status kernel_list(struct listing *listing)
 	if (!error && filter->glob && list_filter_wants(filter, TRIGGER_KPROBE))
 		error = kernel_functions_list(listing);
 	return error ? log_no_memory() : 0;
+}
+
+static exit_status process_list(struct listing *listing)
+{
+	pid_t pid = listing->pid;
+	const struct list_filter *filter = &listing->filter;
+	int error = objects_read(&listing->objects, pid);
+
+	if (error) {
+		listing->objects = NULL;
+		if (error == -ESRCH) {
+			log_error("process %d has ended", (int)pid);
+			return EX_UNAVAILABLE;
+		}
+		log_error("cannot look into process %d: %s", (int)pid, strerror(-error));
+		if (error != -EPERM && error != -EACCES)
+			return EX_OSERR;
+		capability_hint_ptrace(NULL);
+		return EX_NOPERM;
+	}
+	if (filter->trigger.object) {
+		listing->meant = calloc(objects_count(listing->objects) + 1,
+					sizeof(*listing->meant));
+		if (!listing->meant)
+			return log_no_memory();
+		objects_meant(listing->objects, filter->trigger.object, listing->meant);
+	}
+	if (list_filter_wants(filter, TRIGGER_USDT))
+		error = usdt_list(listing);
+	if (!error && !filter->glob)
+		list_print(&listing->out,
+			   "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
+	if (!error && list_filter_wants(filter, TRIGGER_UPROBE))
+		error = objects_each(listing, functions_read);
+	return error ? log_no_memory() : 0;
+}
+
+/* --- In a child process, which reads the files --- */
+
+static ssize_t text_send(void *context, const char *text, size_t size)
+{
+	const struct listing *listing = context;
+
+	/* A short or failed write is an error of the stream. */
+	for (size_t at = 0, part; at < size; at += part) {
+		part = size - at < PACKET_PAYLOAD ? size - at : PACKET_PAYLOAD;
+		if (reader_send(listing->socket, PACKET_TEXT, text + at, part, -1))
+			return 0;
+	}
+	return (ssize_t)size;
+}
+
+static exit_status process_run(void *context, int socket)
+{
+	const cookie_io_functions_t sends = { .write = text_send };
+	struct listing *listing = context;
+	uint64_t printed;
+	int status;
+
+	listing->socket = socket;
+	listing->out.file = fopencookie(listing, "w", sends);
+	if (!listing->out.file)
+		return log_no_memory();
+	status = process_list(listing);
+	if (!status && listing->out.error)
+		status = listing->out.error == -ENOMEM ? log_no_memory() : EX_OSERR;
+	printed = listing->printed;
+	if (fflush(listing->out.file) ||
+	    reader_send(socket, PACKET_PRINTED, &printed, sizeof(printed), -1))
+		return EX_OSERR;
+	return status;
+}
+
+/* The caller learns about errors of the output. */
+static exit_status process_take(void *context, struct packet *packet)
+{
+	struct listing *listing = context;
+	uint64_t printed;
+
+	if (packet->fd >= 0)
+		close(packet->fd);
+	if (packet->head.number == PACKET_PRINTED && packet->size == sizeof(printed)) {
+		memcpy(&printed, packet->payload, sizeof(printed));
+		listing->printed += printed;
+		return 0;
+	}
+	escape_controls((char *)packet->payload, packet->size);
+	if (fwrite(packet->payload, 1, packet->size, listing->out.file) < packet->size)
+		listing->out.error = errno ? -errno : -EIO;
+	return listing->out.error ? EX_IOERR : 0;
+}
+
+static exit_status process_read(struct listing *listing)
+{
+	const struct probe_reader reader = {
+		.run = process_run,
+		.take = process_take,
+		.context = listing,
+	};
+
+	return reader_do(&reader, NULL);
 }
 
 int probes_list(FILE *out, pid_t pid, const char *glob)
