@@ -96,20 +96,6 @@ static void list_filter_clear(struct list_filter *filter)
 	trigger_clear(&filter->trigger);
 }
 
-/* True if probes of this kind, or on its returns, may be wanted. */
-static bool list_filter_wants(const struct list_filter *filter, enum trigger_kind kind)
-{
-	enum trigger_kind wanted = filter->kind;
-
-	if (!*filter->word)
-		return true;
-	if (wanted == TRIGGER_KRETPROBE)
-		wanted = TRIGGER_KPROBE;
-	if (wanted == TRIGGER_URETPROBE)
-		wanted = TRIGGER_UPROBE;
-	return wanted == kind;
-}
-
 /* True if the pattern matches a trigger's text, or the name in it. */
 static bool list_filter_takes(const struct list_filter *filter, const char *text, const char *name)
 {
@@ -141,6 +127,7 @@ struct listing {
 	pid_t pid;  /* of the process to look into */
 	int socket; /* in the child: to this process */
 	struct list_filter filter;
+	const char *word; /* of the kind that is listed */
 	size_t printed;
 	struct objects *objects;
 	bool *meant;  /* for each object: it is the filter's OBJECT; NULL: no OBJECT */
@@ -178,23 +165,15 @@ static size_t entries_width(const struct entries *entries)
 }
 
 /* Lists a probe if the filter takes it. Object is NULL for the program and the kernel. */
-static int probe_offer(struct listing *listing, enum trigger_kind kind, const char *object,
-		       const char *group, const char *name, const struct names_entry *entry,
-		       bool *taken)
+static int probe_offer(struct listing *listing, const char *object, const char *group,
+		       const char *name, const struct names_entry *entry, bool *taken)
 {
-	static const char *const words[] = {
-		[TRIGGER_USDT] = "u",
-		[TRIGGER_TRACEPOINT] = "t",
-		[TRIGGER_KPROBE] = "k",
-		[TRIGGER_UPROBE] = "up",
-	};
 	const struct list_filter *filter = &listing->filter;
 	char text[LIST_TEXT_MAX];
 	int length;
 
 	*taken = false;
-	length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s",
-			  *filter->word ? filter->word : words[kind], object ? object : "",
+	length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s", listing->word, object ? object : "",
 			  object ? ":" : "", group ? group : "", group ? ":" : "", name);
 	if (length >= (int)sizeof(text) ||
 	    !(list_filter_takes(filter, text, name) || (object && is_meant(listing, group, name))))
@@ -205,18 +184,18 @@ static int probe_offer(struct listing *listing, enum trigger_kind kind, const ch
 
 /* Like probe_offer(), for a probe of the current object. The filter may or may not name the
  * program. */
-static int object_offer(struct listing *listing, enum trigger_kind kind, const char *group,
-			const char *name, const struct names_entry *entry, bool *taken)
+static int object_offer(struct listing *listing, const char *group, const char *name,
+			const struct names_entry *entry, bool *taken)
 {
 	const struct object *object = objects_get(listing->objects, listing->index);
 	int error = 0;
 
 	*taken = false;
 	if (object->executable)
-		error = probe_offer(listing, kind, NULL, group, name, entry, taken);
+		error = probe_offer(listing, NULL, group, name, entry, taken);
 	if (!error && !*taken)
-		error = probe_offer(listing, kind, object_label(listing->objects, object), group,
-				    name, entry, taken);
+		error = probe_offer(listing, object_label(listing->objects, object), group, name,
+				    entry, taken);
 	return error;
 }
 
@@ -283,7 +262,7 @@ static int usdt_take(void *context, const struct usdt_site *site)
 	/* A colon would end that field of the trigger. */
 	if (!site->usable || strchr(site->provider, ':') || strchr(site->name, ':'))
 		return 0;
-	return object_offer(listing, TRIGGER_USDT, site->provider, site->name, &entry, &taken);
+	return object_offer(listing, site->provider, site->name, &entry, &taken);
 }
 
 static int usdt_read(struct listing *listing, const struct elf_file *file)
@@ -376,12 +355,12 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	/* A colon would make the text before it an object. */
 	if (symbol->resolver || strchr(symbol->name, ':'))
 		return 0;
-	error = object_offer(listing, TRIGGER_UPROBE, NULL, symbol->name, &entry, &taken);
+	error = object_offer(listing, NULL, symbol->name, &entry, &taken);
 	if (error || taken || !listing->filter.glob)
 		return error;
 	written = demangle(symbol->name);
 	if (written)
-		error = object_offer(listing, TRIGGER_UPROBE, NULL, written, &entry, &taken);
+		error = object_offer(listing, NULL, written, &entry, &taken);
 	free(written);
 	return error;
 }
@@ -423,6 +402,14 @@ static int functions_read(struct listing *listing, const struct elf_file *file)
 	return error;
 }
 
+static int functions_list(struct listing *listing)
+{
+	if (!listing->filter.glob)
+		list_print(&listing->out,
+			   "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
+	return objects_each(listing, functions_read);
+}
+
 /* --- Probes in the kernel --- */
 
 static int event_take(void *context, const char *system, const char *event)
@@ -430,7 +417,7 @@ static int event_take(void *context, const char *system, const char *event)
 	struct names_entry entry = { .address = 0 };
 	bool taken;
 
-	return probe_offer(context, TRIGGER_TRACEPOINT, NULL, system, event, &entry, &taken);
+	return probe_offer(context, NULL, system, event, &entry, &taken);
 }
 
 static int function_take(void *context, const char *function, const char *module)
@@ -439,7 +426,7 @@ static int function_take(void *context, const char *function, const char *module
 	bool taken;
 
 	(void)module;
-	return probe_offer(context, TRIGGER_KPROBE, NULL, NULL, function, &entry, &taken);
+	return probe_offer(context, NULL, NULL, function, &entry, &taken);
 }
 
 static void systems_print(struct listing *listing)
@@ -494,6 +481,8 @@ static int kernel_functions_list(struct listing *listing)
 	size_t end, left_out = 0;
 	int error;
 
+	if (!listing->filter.glob)
+		return 0;
 	if (!kernel_has_kprobes()) {
 		if (*listing->filter.word)
 			log_warn("this kernel has no probes on its functions "
@@ -526,15 +515,30 @@ static int kernel_functions_list(struct listing *listing)
 	return error;
 }
 
-static exit_status kernel_list(struct listing *listing)
+/* --- All kinds --- */
+
+/* Lists the kinds in the target's files, or those in the kernel: the pattern's kind, else all but
+ * returns, which are where the functions are. */
+static exit_status kinds_list(struct listing *listing, bool is_user)
 {
+	static int (*const lists[])(struct listing * listing) = {
+		[TRIGGER_USDT] = usdt_list,
+		[TRIGGER_TRACEPOINT] = tracepoints_list,
+		[TRIGGER_KPROBE] = kernel_functions_list,
+		[TRIGGER_KRETPROBE] = kernel_functions_list,
+		[TRIGGER_UPROBE] = functions_list,
+		[TRIGGER_URETPROBE] = functions_list,
+	};
 	const struct list_filter *filter = &listing->filter;
 	int error = 0;
 
-	if (list_filter_wants(filter, TRIGGER_TRACEPOINT))
-		error = tracepoints_list(listing);
-	if (!error && filter->glob && list_filter_wants(filter, TRIGGER_KPROBE))
-		error = kernel_functions_list(listing);
+	for (unsigned int kind = 0; kind < TRIGGER_KINDS && !error; kind++) {
+		if (probe_kinds[kind].is_user != is_user ||
+		    (*filter->word ? kind != filter->kind : probe_kinds[kind].is_return))
+			continue;
+		listing->word = *filter->word ? filter->word : probe_kinds[kind].words[1];
+		error = lists[kind](listing);
+	}
 	return error ? log_no_memory() : 0;
 }
 
@@ -563,14 +567,7 @@ static exit_status process_list(struct listing *listing)
 			return log_no_memory();
 		objects_meant(listing->objects, filter->trigger.object, listing->meant);
 	}
-	if (list_filter_wants(filter, TRIGGER_USDT))
-		error = usdt_list(listing);
-	if (!error && !filter->glob)
-		list_print(&listing->out,
-			   "# Functions: --list-probes='up:OBJECT:*' lists those of an object\n");
-	if (!error && list_filter_wants(filter, TRIGGER_UPROBE))
-		error = objects_each(listing, functions_read);
-	return error ? log_no_memory() : 0;
+	return kinds_list(listing, true);
 }
 
 /* --- In a child process, which reads the files --- */
@@ -646,11 +643,10 @@ int probes_list(FILE *out, pid_t pid, const char *glob)
 	int status = 0;
 
 	list_filter_init(&listing.filter, glob);
-	if (pid &&
-	    (list_filter_wants(filter, TRIGGER_USDT) || list_filter_wants(filter, TRIGGER_UPROBE)))
+	if (pid && (!*filter->word || probe_kinds[filter->kind].is_user))
 		status = process_read(&listing);
 	if (!status)
-		status = kernel_list(&listing);
+		status = kinds_list(&listing, false);
 	if (!status && glob && !listing.printed && !listing.out.error)
 		log_warn("nothing matches %s", glob);
 	entries_clear(&listing.entries);
