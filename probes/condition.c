@@ -165,7 +165,7 @@ static int register_name_use(struct kd_term *term, struct source *source,
 static int source_find(struct kd_term *term, struct source *source, const struct predicate_term *of,
 		       const struct condition_location *location, struct predicate_error *error)
 {
-	bool at_return = location->kind == TRIGGER_URETPROBE || location->kind == TRIGGER_KRETPROBE;
+	bool at_return = probe_kinds[location->kind].is_return;
 
 	if (location->kind == TRIGGER_TRACEPOINT)
 		return tracepoint_value_use(term, source, of, location, error);
@@ -348,9 +348,7 @@ int condition_make(struct kd_condition *condition, const struct predicate *predi
 
 	memset(condition, 0, sizeof(*condition));
 	condition->n = (uint32_t)predicate->n;
-	condition->in_kernel = location->kind == TRIGGER_KPROBE ||
-			       location->kind == TRIGGER_KRETPROBE ||
-			       (location->kind == TRIGGER_TRACEPOINT && !location->is_call);
+	condition->in_kernel = !probe_kinds[location->kind].is_user && !location->is_call;
 	for (size_t i = 0; i < predicate->n; i++) {
 		if (term_make(&condition->terms[i], &predicate->terms[i], location, error))
 			return -EINVAL;
@@ -378,11 +376,6 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static bool is_of_calls(const struct trigger *trigger)
-{
-	return trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls");
-}
-
 static struct condition_location location_of(const struct trigger *trigger, const struct site *site)
 {
 	struct condition_location location = {
@@ -392,7 +385,7 @@ static struct condition_location location_of(const struct trigger *trigger, cons
 		.arguments = site->arguments,
 	};
 
-	if (is_of_calls(trigger)) {
+	if (trigger_is_of_calls(trigger)) {
 		location.call_exit = begins(site->name, "sys_exit_");
 		location.is_call = location.call_exit || begins(site->name, "sys_enter_");
 	}
@@ -474,7 +467,7 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 			return status;
 		number = condition_number(*conditions, &condition);
 		/* One program may serve all system calls, and does not learn which one it is. */
-		if (number && is_of_calls(trigger)) {
+		if (number && trigger_is_of_calls(trigger)) {
 			log_error("trigger '%s': its system calls have the values in different "
 				  "places",
 				  trigger->text);

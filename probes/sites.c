@@ -448,8 +448,7 @@ static int site_receive(struct sites *sites, const struct trigger *trigger,
 	    text_take(packet, &at, sent.name, &site.name) ||
 	    text_take(packet, &at, sent.danger, &site.danger) ||
 	    text_take(packet, &at, sent.arguments, &site.arguments) || !site.name ||
-	    !site.group != (trigger->kind != TRIGGER_USDT) ||
-	    (sent.on_return && !trigger_is_return(trigger)))
+	    !site.group != !trigger->group || (sent.on_return && !trigger_is_return(trigger)))
 		return -EBADMSG;
 	site.fd = sites->binaries[sent.binary].fd;
 	site.file = sites->binaries[sent.binary].file;

@@ -392,8 +392,12 @@ bool trigger_is_glob(const struct trigger *trigger)
 	       (trigger->group && names_is_glob(trigger->group));
 }
 
+bool trigger_is_of_calls(const struct trigger *trigger)
+{
+	return trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls");
+}
+
 bool trigger_is_of_target(const struct trigger *trigger)
 {
-	return trigger_is_user(trigger) ||
-	       (trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls"));
+	return trigger_is_user(trigger) || trigger_is_of_calls(trigger);
 }

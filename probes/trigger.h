@@ -72,6 +72,9 @@ static inline bool trigger_is_return(const struct trigger *trigger)
 /* True if the name, or a USDT probe's provider, is a pattern (names.h). */
 bool trigger_is_glob(const struct trigger *trigger);
 
+/* True if it is on tracepoints of single system calls. */
+bool trigger_is_of_calls(const struct trigger *trigger);
+
 /* True if it fires for the target only: in its files, and on system calls. Other kernel probes
  * fire for any process. */
 bool trigger_is_of_target(const struct trigger *trigger);

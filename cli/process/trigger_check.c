@@ -88,7 +88,7 @@ static void fields_print(struct list_out *out, const struct site *site)
 static void list_print_values(struct list_out *out, const struct trigger *trigger,
 			      const struct site *site)
 {
-	if (trigger->kind == TRIGGER_USDT && site->arguments)
+	if (site->arguments)
 		arguments_print(out, site->arguments);
 	else if (trigger->kind == TRIGGER_TRACEPOINT)
 		fields_print(out, site);
