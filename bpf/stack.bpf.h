@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Stacks: kernel stacks by the kernel's own unwinder, user stacks as a copy of registers and
- * memory, which user space unwinds. Stacks that it knows are not copied. */
+/* Kernel stacks come from the kernel's unwinder. User stacks are copied with the registers, for
+ * user space to unwind, unless user space has unwound them before. */
 #ifndef STACK_BPF_H
 #define STACK_BPF_H
 
@@ -10,33 +10,33 @@
 
 /* --- Registers and stacks --- */
 
-/* If the end of a stack is unknown, it is assumed after this many unreadable pages. */
+/* Unreadable pages in a row that a stack without a known end may have. */
 #define HOLE_PAGES 16
 
 /* Users of scratch records: programs that may interrupt each other, one of each kind per CPU,
  * and the iterator. */
 enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
-#define SCRATCH_ITERATOR 0 /* its key; those of CPUs follow */
+#define SCRATCH_ITERATOR 0 /* the iterator's key; the CPUs' keys follow */
 
 /* Progress of copying a stack. */
 #define KD_PART_PAGES 2
-#define KD_PARTS 16 /* at once */
+#define KD_PARTS 16 /* per stack_copy_parts() */
 struct kd_cursor {
 	u64 at, end;
 	u64 present[KD_STACK_WORDS];
 	u32 offset, misses, page, pages;
 };
 
-/* Purposes of copies: threads taken off their CPU may only wait for a moment. */
+/* Purposes of copies. Threads copied in advance, when switched out, may wait only a moment. */
 enum purpose { FOR_RECORD, IN_ADVANCE, PURPOSES };
 
 struct kd_scratch {
 	struct kd_trace trace;
-	/* Space for the returns, and for accesses the verifier cannot bound. */
+	/* Space beyond a copy: for the returns, and for accesses the verifier cannot bound. */
 	u8 stack[KD_STACK_MAX + 2 * KD_STACK_PAGE];
 	struct kd_cursor cursor;
-	u64 due[PURPOSES]; /* when the costs of copies will be made up for */
-	u64 copied_at;     /* mapped_at of the trace, 0: not copied */
+	u64 due[PURPOSES]; /* when the costs of copies will be paid off */
+	u64 copied_at;     /* when the copy began; 0: not copied */
 	u32 purpose;
 };
 
@@ -64,15 +64,15 @@ static __always_inline struct kd_trace *scratch_trace(u32 key)
 	return scratch ? &scratch->trace : NULL;
 }
 
-/* Costs of copies, scaled by their share, may run ahead of the clock by at most a burst. Each
- * CPU is accounted separately. */
+/* Costs of copies, scaled by their share, may run ahead of the clock by at most a burst. Each CPU
+ * has its own budget for each purpose. */
 static __always_inline bool stack_is_allowed(struct kd_scratch *scratch, enum purpose purpose,
 					     u64 t)
 {
 	return !kd_stack_share || scratch->due[purpose] <= t + kd_stack_burst;
 }
 
-/* A program may be interrupted for long; no copy takes longer than this. */
+/* Longest time a copy takes; a longer one was interrupted. */
 #define COPY_NS_MAX 200000
 
 static __always_inline void stack_charge(struct kd_scratch *scratch)
@@ -97,10 +97,9 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 
 #define SCHED_PART 12
 
-/* For sched_words_find(): examines count words of the stack's copy from first on, at most
- * SCHED_PART. Returns whether the innermost function shown by the kernel was found. Only
- * branches to leave, as in stack_copy_part(). Global, so that a part is verified once, not the
- * entire loop. */
+/* Examines up to SCHED_PART of count words of a kernel stack's copy, from first on. Returns whether
+ * the innermost function shown by the kernel was found. Branches only to leave, as in
+ * stack_copy_part(). Global, so that a part is verified once, not the entire loop. */
 TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -115,7 +114,7 @@ TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 		word = words[i];
 		if (word == scratch->trace.kernel[0])
 			return 1;
-		/* Through memory, so that the verifier does not follow it. */
+		/* Counts in memory, so that the verifier does not track the number. */
 		n = scratch->trace.n_sched;
 		scratch->trace.sched[BOUNDED(n, KD_SCHED_WORDS)] = word;
 		scratch->trace.n_sched = n + (is_image_address(word) & (n - last) >> 63);
@@ -123,10 +122,9 @@ TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 	return 0;
 }
 
-/* For a thread that is not running, with its kernel stack taken: collects words inside the stack
- * that may be return addresses. They include all that bpf_get_task_stack() leaves out
- * (stack_trace_consume_entry_nosched()); user space picks them by function name. Global, to be
- * verified once. */
+/* Collects words on the stack of a thread that is not running, if they may be return addresses.
+ * bpf_get_task_stack() leaves out those in the scheduler (stack_trace_consume_entry_nosched());
+ * user space picks them by function name. Global, to be verified once. */
 TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -155,8 +153,8 @@ static __always_inline void sched_words_take(u32 key, struct task_struct *task)
 		sched_words_find(key, sp, stack + kd_stack_size);
 }
 
-/* User registers of a thread. Read to where its stack will be: the program's own stack has no
- * space for them (512 bytes for all nested functions). */
+/* Reads the user registers by way of a buffer. The program's own stack has no space for them: its
+ * 512 bytes are for all nested functions. */
 static __always_inline bool registers_read(__u64 into[KD_REGS], void *buffer, const void *from)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -193,8 +191,8 @@ static __always_inline bool registers_take(struct kd_trace *trace, const void *f
 }
 
 /* Upper bound of the stack with this stack pointer; ~0 if unknown. C libraries put a thread's
- * control block, where its thread pointer leads, above its stack; the first thread has its
- * arguments there. */
+ * control block, at its thread pointer, above its stack. The main thread has its arguments
+ * there. */
 static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 {
 	u64 thread_pointer = task_thread_pointer(task), end = ~0ULL;
@@ -207,8 +205,7 @@ static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 	return end == ~0ULL ? end : (end | (KD_STACK_PAGE - 1)) + 1;
 }
 
-/* In a signal handler on its own stack: the interrupted part is on the thread's stack, at an
- * unknown depth. */
+/* Handles sigaltstack(): the interrupted code is on the thread's own stack, at an unknown depth. */
 static __always_inline void other_stack(struct kd_trace *trace, struct task_struct *task)
 {
 	u64 start = BPF_CORE_READ(task, sas_ss_sp), size = BPF_CORE_READ(task, sas_ss_size);
@@ -233,9 +230,9 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 	other_stack(trace, task);
 }
 
-/* Copies a part of a stack, and advances the cursor. Only branches to leave: the verifier would
- * follow each twice as often. Global, like stack_copy(), so that its loop is verified once, not
- * per part. Returns whether there may be more. */
+/* Copies a part of a stack and advances the cursor. Returns whether there may be more. Branches
+ * only to leave: others would double the verifier's paths. Global, so that its loop is verified
+ * once, not per part. */
 TRACES_GLOBAL int stack_copy_part(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -258,7 +255,7 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 			break;
 		}
 		part = KD_STACK_PAGE - at % KD_STACK_PAGE;
-		if (offset + part > kd_user_bytes) { /* part of the page, and then stop */
+		if (offset + part > kd_user_bytes) { /* copy part of the page, then stop */
 			scratch->trace.flags |= KD_TRACE_CUT;
 			part = kd_user_bytes - offset;
 			cursor->pages = i + 1;
@@ -281,7 +278,7 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 	return more;
 }
 
-/* The same of several parts. Global as well. */
+/* Copies KD_PARTS parts: two short loops are verified faster than one long loop. */
 TRACES_GLOBAL int stack_copy_parts(u32 key)
 {
 	for (u32 i = 0; i < KD_PARTS; i++)
@@ -322,8 +319,8 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 #define RETURNS_PART 4
 _Static_assert(KD_RETURNS % RETURNS_PART == 0, "all of them, and no others");
 
-/* For returns_copy(): copies some return_instances, from the one at this address on, behind those
- * that are there. Returns the address of the next one. Global, to be verified once. */
+/* Appends some return_instances, from the one at this address on. Returns the address of the next
+ * one. Global, to be verified once. */
 TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -332,7 +329,7 @@ TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
 	u64 at;
 
 	for (u32 i = 0; scratch && i < RETURNS_PART && address; i++) {
-		/* Counted in memory, so that the verifier does not follow the number. */
+		/* Counts in memory, so that the verifier does not track the number. */
 		at = offset + (u64)scratch->trace.n_returns++ * sizeof(*to);
 		barrier_var(at); /* this register must be in bounds */
 		if (at > KD_STACK_MAX + KD_RETURNS * sizeof(*to))
@@ -346,8 +343,8 @@ TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
 	return address;
 }
 
-/* Copies the return targets of functions with return probes, after offset bytes of earlier data:
- * on the stack they are replaced by the kernel's trampoline. */
+/* Copies the return addresses that the kernel has replaced by its trampoline for return probes,
+ * after offset bytes of earlier data. */
 TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -391,15 +388,15 @@ static __always_inline void user_stack_take(struct kd_trace *trace, u32 key)
 	trace->flags |= KD_TRACE_REGS;
 }
 
-/* --- Stacks that user space knows --- */
+/* --- Stacks that user space has unwound --- */
 
-/* User stacks that user space knows, and that need no new copy.
+/* User stacks that user space has unwound need no new copy.
  *
  * Unwinding a stack reads a few registers and words of it, mostly return addresses: its shape,
  * which user space provides. While their values and the mapped code are unchanged, so is the
  * stack. */
 
-/* User space writes both at any time: data read is right if the hash matches. */
+/* User space writes both maps at any time: what was read is right if the hash matches. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* KD_SHAPES */
@@ -416,9 +413,8 @@ struct {
 
 #define KNOWN_PART 8
 
-/* For known_try(): mixes up to KNOWN_PART words of the stack, from the shape's word first on,
- * into the hash in trace->known. Returns false if one is unreadable. Global, to be verified
- * once. */
+/* Mixes up to KNOWN_PART words of the stack, from the shape's word first on, into the hash
+ * trace->known. Returns false if one is unreadable. Global, to be verified once. */
 TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -441,8 +437,8 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 	return 1;
 }
 
-/* Notes in a trace which stack the current thread has, whose registers were taken, if it has
- * that shape and is known. Global, to be verified once. */
+/* Sets trace->known to user space's number of the current thread's stack, if it has this shape and
+ * was unwound before. Global, to be verified once. */
 TRACES_GLOBAL int known_try(u32 key, u32 index)
 {
 	struct kd_trace *trace = scratch_trace(key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Steal time: what the hypervisor takes from a CPU of a virtual machine. The kernel only reads
- * that clock where it also updates a run queue's clock, at ticks and switches. The programs look
- * there, too; any new steal time was taken since the previous look. */
+/* Steal time: what the hypervisor takes from a CPU of a virtual machine. The kernel only reads the
+ * steal clock when it updates a run queue's clock, at ticks and switches. Programs read it there,
+ * too; any increase was stolen since the previous reading. */
 #ifndef STEAL_BPF_H
 #define STEAL_BPF_H
 
@@ -9,11 +9,11 @@
 #include "interruption.bpf.h"
 #include "window.bpf.h"
 
-/* Interrupts at shorter distances are not ticks. */
+/* Shortest time between ticks: 1 ms, and some tolerance. */
 #define STEAL_LOOK_NS 900000
 
-/* Validity of a look at a switch: stolen time also passes on our clock, so no more than this is
- * noticed late. A look costs about 40 ns. (An interrupt may look before the run queue's clock is
+/* Validity of a reading at a switch: stolen time also passes on our clock, so no more than this is
+ * noticed late. A reading costs about 40 ns. (An interrupt may read before the run queue's clock is
  * updated.) */
 #define STEAL_FRESH_NS 10000
 
@@ -22,7 +22,7 @@ static __always_inline bool steal_is_fresh(const struct kd_steal_cpu *steal, u64
 	return steal->ns && t < steal->at + STEAL_FRESH_NS;
 }
 
-/* Steal time by t, which is now, from any CPU, plus 1, so that 0 means "unknown". */
+/* Steal time of any CPU at t, which is now, plus 1; 0: unknown. */
 static __always_inline u64 steal_now(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -33,7 +33,7 @@ static __always_inline u64 steal_now(u32 cpu, u64 t)
 }
 
 /* Reads this CPU's steal time: at a switch, while the leaving task is still current, or in an
- * interrupt. Global, like the two below, to be verified once. */
+ * interrupt. Global, like all below, to be verified once. */
 __noinline u64 steal_read(u32 cpu)
 {
 	struct kd_steal_cpu *steal = bpf_map_lookup_elem(&kd_steals, &cpu);
@@ -46,7 +46,6 @@ __noinline u64 steal_read(u32 cpu)
 	return steal->ns;
 }
 
-/* At a switch at t. */
 static __always_inline u64 steal_switch(u32 cpu, u64 t)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -57,7 +56,7 @@ static __always_inline u64 steal_switch(u32 cpu, u64 t)
 	return steal_read(cpu);
 }
 
-/* As of the last switch or tick looked at. */
+/* Steal time of a CPU at the last reading there. */
 static __always_inline u64 steal_then(u32 cpu)
 {
 	struct kd_steal_cpu *steal = kd_steal ? bpf_map_lookup_elem(&kd_steals, &cpu) : NULL;
@@ -65,8 +64,8 @@ static __always_inline u64 steal_then(u32 cpu)
 	return steal ? steal->ns : 0;
 }
 
-/* A thread has run since the previous look, and until t; steal: see steal_now(). Stolen time may
- * have been taken at any point: an edge of a window divides it. */
+/* Books what was stolen from a thread between its previous reading and t; steal: see steal_now().
+ * Each window gets a share in proportion, because nobody knows when the time was stolen. */
 __noinline int steal_book(u32 slot, u64 steal, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -113,14 +112,14 @@ static __always_inline void steal_look(u32 slot, struct kd_thread *thread, u64 s
 		steal_book(slot, steal, t);
 }
 
-/* Also before its first event: then as the iterator found it. */
+/* Uses the iterator's seed before the thread's first event. */
 static __always_inline bool thread_has_cpu(const struct kd_thread *thread)
 {
 	return thread->on_cpu || (thread->state == KD_UNSEEN && kd_is_running(thread->seed_state));
 }
 
-/* In an interrupt that began at t. If it is a tick, it has updated the clock. There may have
- * been no look at a switch on this CPU yet. */
+/* Reads steal time in an interrupt that began at t; a tick has updated the clock. It may be the
+ * first reading on this CPU. */
 __noinline int steal_tick(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -130,7 +129,7 @@ __noinline int steal_tick(u32 slot, u64 t)
 	return 0;
 }
 
-/* All time stolen from a thread so far, for the iterator. */
+/* Time stolen from a thread so far, for the iterator. */
 __noinline u64 steal_counted(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -146,7 +145,7 @@ __noinline u64 steal_counted(u32 slot)
 	return now > before ? stolen_ns + now - before : stolen_ns;
 }
 
-/* The thread was switched in. */
+/* Called at switch-in. */
 static __always_inline void steal_begin(struct kd_thread *thread, u64 steal, u64 t)
 {
 	if (!kd_steal)

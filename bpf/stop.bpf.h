@@ -9,16 +9,15 @@
 
 /* --- Who moves a thread --- */
 
-/* Who moves threads to other CPUs: the last caller of sched_setaffinity before a thread had to
- * leave its CPU. No event reports this: a kernel thread moves a running thread, and a sleeping
- * one moves at its wakeup. */
+/* Movers are the last callers of sched_setaffinity before a thread had to leave its CPU. No event
+ * reports this: a kernel thread moves a running thread, and a sleeping one moves at its wakeup. */
 
-/* A thread that first runs elsewhere later than this was moved otherwise: by a cpuset, which has
- * no caller. */
+/* Time until a switch-in without a move clears the mover. A later move has another cause, such as a
+ * cpuset, which has no caller. */
 #define MOVER_KEPT_NS 100000000
 
-/* The current thread, of any process, makes the native call sched_setaffinity. TIDs are of its
- * own PID namespace: only those of the initial one are usable. */
+/* Notes that the current thread, of any process, makes the native call sched_setaffinity. TIDs are
+ * of its own PID namespace: only those of the initial one are usable. */
 static __noinline void affinity_requested(void)
 {
 	struct pt_regs *regs = current_user_regs();
@@ -56,7 +55,7 @@ static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 		loss_count(KD_LOSS_MOVES);
 }
 
-/* A thread that was the target of such a call runs again at t. */
+/* Attributes a move to its mover when the thread runs again, at t. */
 __noinline int mover_ran(u32 slot, bool moved, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -76,14 +75,14 @@ __noinline int mover_ran(u32 slot, bool moved, u64 t)
 
 /* --- Who stops a thread --- */
 
-/* What stops threads: the sender of a job control signal, noted when it is sent, or the tracer,
- * which is a traced thread's parent. */
+/* Stoppers are senders of job control signals, noted at the call, and tracers, which are the
+ * parents of traced threads. */
 
-/* include/linux/sched/signal.h: a signal sent by the kernel itself. Only terminals (drivers/tty)
- * do this for these signals, and ptrace(2), whose caller becomes the tracer. */
+/* Signals from the kernel itself (include/linux/sched/signal.h). Stop signals are sent this way
+ * only by terminals (drivers/tty) and by ptrace(2), whose caller becomes the tracer. */
 #define SEND_SIG_PRIV 1
 
-/* Last sender of such a signal to a process. */
+/* Last sender of this stop signal to a process. */
 static __always_inline struct kd_stopper *stop_sender(u32 tgid, u32 index)
 {
 	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
@@ -92,8 +91,8 @@ static __always_inline struct kd_stopper *stop_sender(u32 tgid, u32 index)
 		       : &kd_stop_senders[BOUNDED(index, KD_STOP_SIGNALS)];
 }
 
-/* The current thread sends a signal. A stop signal stops the entire process, whichever thread
- * gets it. */
+/* Notes that the current thread sends a signal. A stop signal stops the entire process, whichever
+ * thread gets it. */
 static __always_inline void stop_sent(u32 signal, u64 info, u64 address)
 {
 	u32 index = signal - KD_SIGSTOP;
@@ -121,8 +120,8 @@ static __always_inline void stop_sent(u32 signal, u64 info, u64 address)
 	bpf_get_current_comm(sender->comm, sizeof(sender->comm));
 }
 
-/* A thread stops. A traced one may stop for a signal that its tracer passed on: then the entire
- * process is stopped. Global, to be verified once, and without typed pointers. */
+/* Finds who stops a thread. A traced one may stop for a signal that its tracer passed on, which
+ * stops the entire process. Global, to be verified once, and without typed pointers. */
 __noinline int stop_begin(u32 slot)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -135,7 +134,7 @@ __noinline int stop_begin(u32 slot)
 	task = (struct task_struct *)thread->task;
 	stopper = &thread->stopper;
 	__builtin_memset(stopper, 0, sizeof(*stopper));
-	/* do_jobctl_trap() recognizes a stop of the process likewise. */
+	/* do_jobctl_trap() tells a stop of the process by the same test. */
 	if (BPF_CORE_READ(task, ptrace) && !BPF_CORE_READ(task, signal, group_stop_count) &&
 	    !(BPF_CORE_READ(task, signal, flags) & SIGNAL_STOP_STOPPED)) {
 		tracer = BPF_CORE_READ(task, parent);
@@ -174,7 +173,7 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 		loss_count(KD_LOSS_STOPS);
 }
 
-/* A stop until t: adds its part in each window. */
+/* Adds a stop until t to the windows that it overlaps. */
 __noinline int stop_across(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -190,7 +189,6 @@ __noinline int stop_across(u32 slot, u64 t)
 	return 0;
 }
 
-/* A stopped thread is woken. */
 static __always_inline void stop_end(struct event event)
 {
 	item_across(event.slot, ITEM_STOPPED, event.thread->since, event.t);

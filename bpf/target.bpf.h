@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Membership of tasks in the target.
  *
- * For a single process all threads belong: a compare with the task's TGID. With a thread filter
- * or several processes, tasks with a slot or a refused one belong (kd_by_thread), at the cost of
- * a lookup. Then the decision is made when a thread begins, is renamed, or is found by the
- * iterator. */
+ * With a single process, a task belongs if its TGID is the target's. With a thread filter or
+ * several processes (kd_by_thread) a lookup tells: a task belongs if it has a slot, or was refused
+ * one. Slots are then assigned when a thread begins, is renamed, or is found by the iterator. */
 #ifndef TARGET_BPF_H
 #define TARGET_BPF_H
 
@@ -15,17 +14,17 @@
 /* --- From a TID to its slot ---
  *
  * The hash kd_tids is authoritative. kd_tid_fronts has the number of TIDs in the hash with the same
- * low bits, and the slot of one of them. The front alone is enough if it has none, as for nearly
- * all other tasks, or if it has the wanted TID. No compare-and-swap is needed (5.10 has none):
- * - A TID counts from after its entry into the hash until after its removal. If two add or remove
- *   it, the hash tells one of them that it did. So TIDs in the hash are always looked up there.
- * - If two TIDs take an empty front at once, one of them stays, and the other is found in the hash.
- *   A front is emptied by the one that finds its TID there. If another TID is just taking it, that
- *   TID is found in the hash as well.
- * - A thread is added before it runs, by itself or by the iterator, and removes itself when it
- *   runs for the last time; see slot_adopt(). It leaves the front before the hash, so that no front
- *   leads to a slot of another thread. The iterator may add a thread that is just ending, which is
- *   not removed: its slot then has another task, and the next thread with the TID replaces it. */
+ * low bits, and the slot of one of them. The front alone is enough if the number is 0, as for
+ * nearly all other tasks, or if it has the wanted TID. No compare-and-swap is needed (5.10 has
+ * none):
+ * - A TID is counted from after its insertion into the hash until after its removal. The hash lets
+ *   only one program insert or remove a TID. So TIDs in the hash are always looked up there.
+ * - If two TIDs claim an empty front at once, one wins, and the other is found in the hash. A
+ *   program empties a front where it finds its TID; one that just claims it is in the hash as well.
+ * - A thread is added before it runs, or by the iterator, and removed when it runs for the last
+ *   time; see slot_adopt(). It leaves the front before the hash, so that no front leads to a slot
+ *   of another thread. The iterator may add a thread that is just ending, which is not removed: its
+ *   slot then has another task, and the next thread with the TID replaces it. */
 
 static __always_inline struct kd_tid_front *tid_front(u32 tid)
 {
@@ -42,7 +41,7 @@ __noinline u32 tid_slot_hashed(u32 tid)
 	return slot ? *slot : KD_SLOT_FREE;
 }
 
-/* In the range of a front's slot, for the verifier. */
+/* Bounds the slot like a front's, for the verifier. */
 static __always_inline u32 tid_slot_rarely(u32 tid)
 {
 	return tid_slot_hashed(tid) & 0xffff;
@@ -57,7 +56,7 @@ static __always_inline u32 front_slot(const struct kd_tid_front *front, u32 tid)
 	return slot;
 }
 
-/* For a TID that is most likely the target's. */
+/* Slot of a TID that is most likely the target's. */
 static __always_inline u32 tid_slot(u32 tid)
 {
 	struct kd_tid_front *front = tid_front(tid);
@@ -128,19 +127,19 @@ static __always_inline bool task_is_ours(u32 tid, u32 tgid)
 	return slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED;
 }
 
-/* From bpf_get_current_pid_tgid(). */
+/* pid_tgid: from bpf_get_current_pid_tgid(). */
 static __always_inline bool current_is_ours(u64 pid_tgid)
 {
 	return task_is_ours((u32)pid_tgid, pid_tgid >> 32);
 }
 
-/* Process of one of its tasks. */
+/* TGID of a task in the target. */
 static __always_inline u32 process_of(u64 task)
 {
 	return kd_many ? BPF_CORE_READ((struct task_struct *)task, tgid) : kd_tgid;
 }
 
-/* Where a process keeps its last thread that entered execve. */
+/* Slot of the last thread of a process that entered execve. */
 static __always_inline u32 *exec_slot_of(u32 tgid)
 {
 	struct kd_process *process = kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) : NULL;
@@ -174,7 +173,7 @@ static __always_inline void mapped_at_set(u32 tgid, u64 t)
 		WRITE_ONCE(process->mapped_at, t);
 }
 
-/* When it became one of several processes: identifies it along with its TGID, which may be
+/* Time when a process joined the target: identifies the process along with its TGID, which may be
  * reused. */
 static __always_inline u64 process_began(u32 tgid)
 {
@@ -194,7 +193,7 @@ static __always_inline bool process_is_ours(u32 tgid)
 	return process && !process->ended;
 }
 
-/* Also true shortly after its end: its last threads still run, before user space removes it. */
+/* True until user space removes the process: after its end the last threads still run. */
 static __always_inline u32 process_was_ours(u32 tgid)
 {
 	return kd_many ? bpf_map_lookup_elem(&kd_processes, &tgid) != NULL
@@ -212,7 +211,7 @@ static __noinline bool group_is_ours(struct cgroup *group)
 	return false;
 }
 
-/* Global, to be verified once: the name in two words. */
+/* Matches a name, given as two words. Global, to be verified once. */
 __noinline bool name_is_wanted(u64 first, u64 second)
 {
 	u64 words[2] = { first, second }, states = kd_names.starts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Included by kernel_delay.h: what is wanted. Which tasks are the target's, in which windows, and
- * which hits of triggers open and close these. */
+/* Included by kernel_delay.h: which tasks are the target's, which windows are wanted, and which
+ * hits of triggers open and close windows. */
 #ifndef KERNEL_DELAY_TARGET_H
 #define KERNEL_DELAY_TARGET_H
 
@@ -9,28 +9,28 @@
 /* --- Tasks of the target, and which of them are followed --- */
 
 #define KD_SLOT_FREE 0
-#define KD_SLOT_REFUSED 0xffff  /* the thread got no slot, which was counted */
+#define KD_SLOT_REFUSED 0xffff  /* a thread that got no slot, which was counted */
 #define KD_SLOT_UNWANTED 0xfffe /* a target thread that is not followed */
-/* A leader has ended before its other threads: a thread that calls execve gets its TID some time
- * before this is reported. */
+/* Mark of a leader that ended before its other threads: one that calls execve gets the leader's TID
+ * some time before this is reported. */
 #define KD_SLOT_EXEC 0xfffd
 #define KD_SLOTS_MAX 0xfffd
 
-/* Precedes kd_tids, by the low bits of a TID. One word, read at once. */
-#define KD_TID_BITS 15 /* at least; the high bits of the largest TID are 7 */
+/* Array in front of kd_tids, by low bits of TIDs. One word, slot and upper, is read at once. */
+#define KD_TID_BITS 15 /* at least; the largest TID has 7 more */
 struct kd_tid_front {
-	__u16 slot, upper; /* of one of these TIDs, and its high bits + 1; both 0: none */
-	__u32 known;       /* how many of them are in kd_tids */
+	__u16 slot, upper; /* of one such TID, and its high bits + 1; both 0: none */
+	__u32 known;       /* number of such TIDs in kd_tids */
 };
-#define KD_TID_MARKS 4096 /* TIDs of threads without a slot, in addition to as many as slots */
+#define KD_TID_MARKS 4096 /* entries for TIDs without a slot, besides one per slot */
 
 #define KD_TGID_NONE (~0U) /* no process; 0 is the idle threads' TGID */
 
-/* Threads with a slot: */
+/* Threads that get slots: */
 enum kd_filter {
 	KD_FILTER_NONE,  /* all */
 	KD_FILTER_NAMES, /* matching names */
-	KD_FILTER_TIDS,  /* those that user space has named; never more */
+	KD_FILTER_TIDS,  /* named by user space; never more */
 };
 
 /* A name pattern as a branchless automaton: each state is a bit. States after a byte are
@@ -40,7 +40,7 @@ struct kd_names {
 	__u64 takes[256];
 };
 
-/* Shortest windows ended by threads with matching names. */
+/* Minimum lengths of windows that are ended by threads with matching names. */
 #define KD_NAMED_DELTAS 8
 struct kd_delta {
 	struct kd_names names;
@@ -49,7 +49,7 @@ struct kd_delta {
 
 /* One of several target processes. */
 struct kd_process {
-	__u64 began;            /* joining the target; 0: before tracing */
+	__u64 began;            /* when it joined the target; 0: before tracing */
 	__u64 ended;            /* 0: alive */
 	__u64 mapped_at;        /* like kd_mapped_at; never 0 */
 	__u32 exec_slot;        /* last thread that entered execve */
@@ -66,19 +66,19 @@ struct kd_process {
 
 /* --- Windows of time, their banks, and the window word --- */
 
-/* A window of time. The window word has all that a program needs on its fast path: when the last
- * edge was and whether it opened a window. The word of an open window is also its generation: it
- * is never reused. */
+/* Windows of time. The window word has all that a program needs on its fast path: the last edge,
+ * and whether it opened a window. The word of an open window is also the window's generation, and
+ * never reused. */
 #define KD_BANKS 8 /* array size; a power of two */
 #define KD_MAX_BANKS 7
 #define KD_NO_BANK 7ULL /* the window is timed, not recorded: no bank is free */
 #define KD_WORD_OPEN 1ULL
 #define KD_WORD_BANK_SHIFT 1
 #define KD_WORD_BANK_MASK 7ULL
-/* The time has the other bits: 4.5 years since the epoch. */
+/* The other bits are the time: up to 4.5 years from the epoch. */
 #define KD_WORD_SHIFT 7
 #define KD_FAR (~0ULL >> KD_WORD_SHIFT) /* never comes: an edge is being set */
-/* Word of a run with pairs per thread: several windows may be open, look at the banks. */
+/* Word of a run with pairs per thread: several windows may be open, so the banks tell. */
 #define KD_WORD_PAIRS (KD_FAR << KD_WORD_SHIFT | 1ULL << 4)
 
 /* Word after an edge. open: KD_WORD_OPEN, or 0. */
@@ -93,8 +93,8 @@ static inline __attribute__((always_inline, unused)) __u32 kd_word_bank(__u64 wo
 	return word >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK;
 }
 
-/* Trigger edges are this much later than their hit, so that no program reads a later time before
- * it can see the edge. */
+/* Delay of an edge after the trigger's hit, so that no program reads a later time before it can see
+ * the edge. */
 #define KD_LEAD_NS 300
 
 enum kd_bank {
@@ -113,7 +113,7 @@ struct kd_window {
 	__u64 end;                  /* KD_NEVER while the window is open */
 	__u64 gen;                  /* 0: nothing to record */
 	__u64 bank;                 /* enum kd_bank */
-	__s32 opened_by, closed_by; /* TIDs; or one of those */
+	__s32 opened_by, closed_by; /* TIDs, or KD_BY_... */
 	__u32 opened_in, pad;       /* process of opened_by, if that is a TID */
 	__u64 traces_lost;          /* records in it that did not fit their ring */
 };
@@ -153,13 +153,13 @@ _Static_assert(sizeof(struct kd_term) == 80 && sizeof(struct kd_condition) == 16
 
 /* --- Hits of triggers, and what became of them --- */
 
-/* Outcomes of trigger hits. Start and stop both count, the start once it is decided. */
+/* Outcomes of trigger hits; a start's is counted once its window is decided on. */
 enum kd_outcome {
-	KD_HIT_USED,       /* an edge of a window that was kept */
+	KD_HIT_USED,       /* an edge of a window that counts */
 	KD_HIT_SKIPPED,    /* of a window shorter than the delta */
 	KD_HIT_MISSED,     /* of a longer one, without a free bank */
 	KD_HIT_OVERLAPPED, /* start: another window was open; stop: its start was such */
-	KD_HIT_IDLE,       /* not wanted: pause between samples, or all are taken */
+	KD_HIT_IDLE,       /* not wanted: between samples, or after the last one */
 	KD_HIT_ENDED,      /* start: its thread or program ended before the stop */
 	KD_HIT_UNMATCHED,  /* stop without start */
 	KD_OUTCOMES,
@@ -167,7 +167,7 @@ enum kd_outcome {
 
 enum kd_role { KD_START, KD_STOP, KD_ROLES };
 
-/* A trigger of this role is at the entry or exit of a system call. */
+/* Bit of a trigger of this role at a system call's entry or exit. */
 #define KD_AT(role, exit) (1U << ((role)*2 + (exit)))
 
 /* Log-linear histograms of durations: values below 1 << bits have a bucket each, larger ones 1
@@ -178,7 +178,7 @@ enum kd_role { KD_START, KD_STOP, KD_ROLES };
 /* Counted per CPU, over the entire run. */
 struct kd_tally {
 	__u64 hits[KD_ROLES];
-	__u64 foreign; /* of hits, unmet and unread, by other processes, both roles */
+	__u64 foreign; /* part of hits, unmet and unread: by threads without a slot */
 	__u64 outside; /* by other processes, at probes that only count for the target: they cost
 			* time, too */
 	/* Not among the hits: the condition was false, or memory for it was unreadable. */

@@ -10,8 +10,8 @@
 
 /* --- The kernel's count of run time --- */
 
-/* Distance of the run queues' clock from CLOCK_MONOTONIC: the smallest ever seen, since that
- * clock is only updated at times. User space has just slept, so the clock of its CPU is fresh. */
+/* Offset of CLOCK_MONOTONIC from the run queues' clocks: the smallest so far, since those clocks
+ * lag until they are updated. User space has just slept, so its CPU's clock is fresh. */
 static __always_inline void exec_clock_read(void)
 {
 	struct rq *rq = task_rq((struct task_struct *)bpf_get_current_task());
@@ -73,8 +73,8 @@ static __always_inline struct kd_thread *slot_thread(u32 slot)
 	return bpf_map_lookup_elem(&kd_threads, &slot);
 }
 
-/* Slot of a TID if its thread is the given one, else KD_SLOT_FREE: marks have no thread, nor has
- * slot 0. Fewer compares, less work for the verifier. */
+/* Slot of a TID if its thread is the given one, else KD_SLOT_FREE. Marks and slot 0 have no thread,
+ * so the verifier has fewer compares to follow. */
 static __always_inline u32 slot_of(u32 tid, u64 task)
 {
 	u32 slot = tid_slot_rarely(tid);
@@ -83,9 +83,9 @@ static __always_inline u32 slot_of(u32 tid, u64 task)
 	return thread && thread->task == task ? slot : KD_SLOT_FREE;
 }
 
-/* When a thread other than the leader calls execve, the two swap TIDs (exchange_tids() in
- * fs/exec.c) some time before sched_process_exec. The old leader may be switched out for the
- * last time after that. Until then each is found under the other's TID. */
+/* When a thread other than the leader calls execve, the two swap TIDs (de_thread() in fs/exec.c)
+ * some time before sched_process_exec. The old leader may be switched out for the last time after
+ * that. Until then each is found under the other's TID. */
 static __noinline u32 slot_during_exec(u64 task)
 {
 	u32 slot = slot_of(process_of(task), task);
@@ -95,11 +95,11 @@ static __noinline u32 slot_during_exec(u64 task)
 		return slot;
 	slot = *exec_slot_of(process_of(task));
 	thread = slot_thread(slot);
-	/* It may no longer be followed: execve renames it. */
+	/* The thread may no longer be followed: execve renames it. */
 	return thread && thread->task == task && !thread->died ? slot : KD_SLOT_FREE;
 }
 
-/* Thread of a task in the target. */
+/* Finds the thread of a task in the target. */
 static __always_inline struct target target_find(u32 tid, u64 task)
 {
 	struct kd_tid_front *front = tid_front(tid);
@@ -116,8 +116,8 @@ static __always_inline struct target target_find(u32 tid, u64 task)
 	return target;
 }
 
-/* Slot of the current thread, by identity: interrupts and page faults may come in the middle of
- * an execve. Global: what follows is not verified for each way to find it. */
+/* Slot of the current thread, by its task: interrupts and page faults may come in the middle of an
+ * execve. Global: callers are not verified for each way to find it. */
 __noinline u32 slot_running(void)
 {
 	return target_find((u32)bpf_get_current_pid_tgid(), bpf_get_current_task()).slot;
@@ -134,13 +134,13 @@ static __always_inline struct target target_running(void)
 	return target;
 }
 
-/* Its state; the iterator's seed until its first event. */
+/* State of a thread, which is the iterator's seed until the first event. */
 static __always_inline u32 state_now(const struct kd_thread *thread)
 {
 	return thread->state ?: thread->seed_state;
 }
 
-/* Drops what the slot's last thread left. */
+/* Clears what the slot's previous thread left. */
 static __always_inline void wait_forget(u32 slot)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -152,8 +152,8 @@ static __always_inline void wait_forget(u32 slot)
 		wakers->by[0].from = KD_FROM_UNKNOWN;
 }
 
-/* No slot is free; or none could be taken just now: then the thread is adopted at its next
- * switch-in. If it may sleep long, it also waits for the next window. */
+/* Counts a thread without a slot. If none is free, or the thread may sleep long, it waits for the
+ * next window; otherwise it is adopted at its next switch-in. */
 static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 {
 	loss_count(error == -ENOENT ? KD_LOSS_THREADS : KD_LOSS_UNTRACKED);
@@ -161,7 +161,7 @@ static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 		tid_set(tid, KD_SLOT_REFUSED);
 }
 
-/* Marks have used up the space of its TID: as if there were no slot. */
+/* Returns a slot whose TID found no space in kd_tids, because of too many marks. */
 static __always_inline u32 slot_return(struct kd_thread *thread, u32 slot)
 {
 	thread->task = 0;
@@ -218,9 +218,8 @@ static __always_inline void thread_read_counts(struct kd_reading *reading, struc
 	reading->stime = task->stime;
 }
 
-/* A thread without a fork event (io_uring workers), about to be switched in: followed from now
- * on. While the iterator searches for older threads, they are left to it; so are later those
- * that were refused a slot. */
+/* Follows a thread without a fork event (an io_uring worker) from its wakeup or switch-in on. Until
+ * the iterator has finished, older threads are left to it, and refused ones always. */
 static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 {
 	u32 slot = tid_slot_rarely(task->pid);
@@ -228,7 +227,7 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 
 	if (slot == KD_SLOT_REFUSED || kd_attached_at == KD_NEVER)
 		return KD_SLOT_FREE;
-	/* During an execve it is another thread's. */
+	/* During an execve the slot is another thread's. */
 	if (kd_by_thread && slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED)
 		return KD_SLOT_FREE;
 	if (!kd_seeded && task->start_time < kd_attached_at)
@@ -246,14 +245,14 @@ static __noinline u32 slot_adopt(struct task_struct *task, u64 t)
 	return slot;
 }
 
-/* In two words: the verifier walks the type for each load. */
+/* Copies two words, because the verifier walks the type for each load. */
 static __always_inline void thread_read_comm(struct kd_thread *thread, struct task_struct *task)
 {
 	((u64 *)thread->comm)[0] = ((u64 *)task->comm)[0];
 	((u64 *)thread->comm)[1] = ((u64 *)task->comm)[1];
 }
 
-/* Its TID was reused before its last switch, which will not be found: it ends here. */
+/* Ends a thread whose TID was reused before its last switch, which will not be found. */
 static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -292,12 +291,12 @@ static __always_inline void thread_fork(struct task_struct *child)
 	if (!thread)
 		return;
 	thread->born = t;
-	/* The parent's name. A thread that was reaped but not switched out yet is missed by the
-	 * iterator and at its end. */
+	/* Notes the parent's name: the iterator and the thread's end miss a thread that is reaped
+	 * before it is switched out. */
 	thread_read_comm(thread, child);
 }
 
-/* The thread was switched out for the last time, or is no longer followed. */
+/* Ends a thread that was switched out for the last time, or is no longer followed. */
 static __noinline void thread_end(struct kd_thread *thread, struct task_struct *task, u64 t)
 {
 	thread_read_comm(thread, task);
@@ -316,8 +315,8 @@ static __noinline void tid_leave(struct kd_thread *thread, struct task_struct *t
 
 	if (other && other != thread && other->task != (u64)task)
 		return;
-	/* In an execve of another thread both have swapped TIDs: the entry is that thread's,
-	 * even if it got no slot. */
+	/* An execve of another thread has swapped both TIDs: the entry is that thread's, even if it
+	 * got no slot. */
 	if (other != thread && thread->tid != task->pid)
 		return;
 	tid_set(task->pid,
@@ -334,7 +333,7 @@ __noinline int tid_unmark(u32 tid, u32 mark)
 	return 0;
 }
 
-/* The ending thread takes all others along, or is the last one. */
+/* True if the ending thread takes all others along, or is the last one. */
 static __always_inline bool process_ends(struct task_struct *task)
 {
 	u32 flags = BPF_CORE_READ(task, signal, flags);
@@ -343,21 +342,21 @@ static __always_inline bool process_ends(struct task_struct *task)
 	       !BPF_CORE_READ(task, signal, live.counter);
 }
 
-/* The leader ends in an execve of a thread that is not followed, and has that thread's TID. */
+/* True if the leader ends in an execve of a thread without a slot, and has that thread's TID. */
 static __always_inline bool leader_ends(struct task_struct *task, u32 task_state)
 {
 	return kd_by_thread && unlikely(task_state & TASK_DEAD) &&
 	       slot_of(process_of((u64)task), (u64)task);
 }
 
-/* It may differ from the slot's. */
+/* TID of a task now, which may differ from its slot's. */
 static __noinline u32 task_tid(u64 task)
 {
 	return BPF_CORE_READ((struct task_struct *)task, pid);
 }
 
-/* A thread that was not followed took over the leader's TID: if the leader's last switch is
- * still to come, it is found under its new TID. */
+/* Handles that a thread without a slot took over the leader's TID. If the leader's last switch is
+ * still to come, the new TID leads to the leader. */
 static __always_inline void slot_abandon(struct task_struct *task)
 {
 	u32 slot = tid_slot_rarely(task->pid), tid, other;
@@ -366,7 +365,7 @@ static __always_inline void slot_abandon(struct task_struct *task)
 	if (slot == KD_SLOT_FREE || !thread || thread->task == (u64)task)
 		return;
 	tid_set(task->pid, KD_SLOT_UNWANTED);
-	/* Its last switch was found, and the slot may be free or reused by now. */
+	/* The leader's last switch was found, and the slot may be free or reused by now. */
 	if (thread->tid != task->pid || thread->died)
 		return;
 	tid = task_tid(thread->task);
@@ -381,7 +380,7 @@ static __always_inline void slot_abandon(struct task_struct *task)
 	WRITE_ONCE(thread->state, KD_DEAD);
 }
 
-/* The thread that called execve now has the leader's TID. */
+/* Moves the thread that called execve to the leader's TID. */
 static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 {
 	struct kd_thread *thread;
@@ -413,7 +412,7 @@ static __always_inline void thread_exec(struct task_struct *task, u32 old_tid)
 	thread->tid = task->pid;
 }
 
-/* State of the thread when on a CPU. */
+/* State of a thread on a CPU. */
 static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 {
 	if (unlikely(thread->reclaim))
@@ -434,7 +433,7 @@ static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u6
 	WRITE_ONCE(thread->state, state);
 }
 
-/* The thread enters a state at t; by: recorded event, and its data. */
+/* Enters a state at t. by, what: the recorded event, and its data. */
 static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u64 t,
 					 enum kd_recorded_kind by, u32 what)
 {
@@ -444,7 +443,7 @@ static __always_inline void thread_enter(struct kd_thread *thread, u32 state, u6
 	thread_begin(thread, state, t);
 }
 
-/* For rare events. */
+/* Enters a state at a rare event. */
 static __always_inline void thread_enter_rarely(struct kd_thread *thread, u32 state, u64 t,
 						enum kd_recorded_kind by, u32 what)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Sleeps with a timeout: their deadlines, from the arguments of their calls, and how late
- * threads were woken. Only calls that sleep pay, and no timers of other processes.
+/* Sleeps with a timeout: their deadlines, from the arguments of their calls, and how late threads
+ * were woken. Calls that do not sleep cost nothing, nor do timers of other processes.
  *
- * The timeout counts from the call's entry. The kernel reads its clock a little later, and much
- * later only if the thread loses its CPU in between: then nothing is known. */
+ * A timeout counts from its call's entry. The kernel reads its clock a little later; after a loss
+ * of the CPU in between, the deadline is unknown. */
 #ifndef TIMER_BPF_H
 #define TIMER_BPF_H
 
@@ -42,12 +42,12 @@ static __always_inline u64 timeout_ns(u32 timeout, u64 argument)
 		return (s32)argument < 0 ? KD_NEVER : (u64)(u32)argument * 1000000;
 	if (!argument || bpf_probe_read_user(time, sizeof(time), (void *)argument))
 		return KD_NEVER;
-	if (time[0] >= KD_NEVER / NSEC_PER_SEC) /* its end does not matter */
+	if (time[0] >= KD_NEVER / NSEC_PER_SEC) /* too far away to matter */
 		return KD_NEVER;
 	return time[0] * NSEC_PER_SEC + (timeout & KD_TIMEOUT_US ? time[1] * 1000 : time[1]);
 }
 
-/* It only advances while a process or thread runs. Negative: another one's. */
+/* True for clocks that only advance while a process or thread runs; another one's are negative. */
 static __always_inline bool is_cpu_clock(u64 clock)
 {
 	return (s32)clock < 0 || (u32)clock == CLOCK_PROCESS_CPUTIME_ID ||
@@ -97,8 +97,8 @@ static __always_inline u64 timeout_slack(struct task_struct *task, u32 timeout, 
 	return part > slack ? part : slack;
 }
 
-/* A thread goes to sleep in a call with a timeout: the call's first two arguments, and the
- * timeout. Global, to be verified once. */
+/* Called when a thread goes to sleep in a call with a timeout. first, second: the call's arguments;
+ * argument: the timeout. Global, to be verified once. */
 __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 argument)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -112,16 +112,16 @@ __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 arg
 	timer->deadline = 0;
 	if (thread->run_since > thread->call_since)
 		return 0;
-	/* By way of memory: the verifier continues with one unknown number. */
+	/* Passes through memory: the verifier continues with one unknown number. */
 	WRITE_ONCE(timer->slack, timeout_origin(timeout, first, second));
 	origin = READ_ONCE(timer->slack);
 	WRITE_ONCE(timer->requested, timeout_ns(timeout, argument));
 	ns = READ_ONCE(timer->requested);
-	/* A timeout of 0 asks for no sleep: this one is for something else. */
+	/* A timeout of 0 asks for no sleep: this sleep is for something else. */
 	if (origin == KD_NEVER || ns == KD_NEVER || ns < origin || !(origin | ns))
 		return 0;
 	timer->deadline = origin ? ns - origin : thread->call_since + ns;
-	/* Already past: the program itself was late. */
+	/* Deadline in the past: the program itself was late. */
 	if (timer->deadline < thread->call_since)
 		timer->deadline = thread->call_since;
 	timer->requested = timer->deadline - thread->call_since;
@@ -129,14 +129,14 @@ __noinline int timer_begin(u32 slot, u32 timeout, u64 first, u64 second, u64 arg
 	return 0;
 }
 
-/* Called when a thread has gone to sleep. It may sleep several times in one call. */
+/* Called when a thread has gone to sleep, maybe several times in one call. */
 static __always_inline void timer_sleep(struct kd_thread *thread, u32 slot,
 					struct task_struct *task)
 {
 	u32 timeout = call_timeout(thread->call);
 	struct call_arguments is;
 
-	/* This sleep is unrelated to an earlier call's deadline. */
+	/* Drops an earlier call's deadline, which is not this sleep's. */
 	if (!timeout)
 		thread->timer.deadline = 0;
 	if (!timeout || !thread->call_since || thread->timer.call_since == thread->call_since)
@@ -145,7 +145,7 @@ static __always_inline void timer_sleep(struct kd_thread *thread, u32 slot,
 	timer_begin(slot, timeout, is.first, is.second, is.other);
 }
 
-/* Woken at t, after its deadline. Only once: later sleeps in this call are not for the timeout. */
+/* Counts a wakeup after the deadline, once: later sleeps in this call are not for the timeout. */
 __noinline int timer_end(u32 slot, u64 t)
 {
 	struct target target = { .slot = slot, .thread = slot_thread(slot) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Shared by the records of slow system calls, long waits and running code; and the latter. */
+/* Common parts of the records of slow system calls, long waits and samples; and the samples. */
 #ifndef TRACE_BPF_H
 #define TRACE_BPF_H
 
@@ -23,7 +23,7 @@ static __always_inline bool awaits_disk(u32 awaited)
 	return awaited == KD_AWAITED_DISK || awaited == KD_AWAITED_PAGE;
 }
 
-/* A thread that waits for a disk is woken at t. Global, to be verified once. */
+/* Notes the request that a thread woken at t waited for. Global, to be verified once. */
 TRACES_GLOBAL int blocker_wake(u32 slot, u64 t)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -131,8 +131,8 @@ static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tgid,
 	return trace;
 }
 
-/* A record did not fit: it is missing in each window that would list it. Calls are also listed
- * while open. */
+/* Counts a lost record in each window that would list it: waits where they end, calls where they
+ * overlap. */
 static __always_inline void trace_lost(const struct kd_trace *trace)
 {
 	u64 since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
@@ -145,8 +145,8 @@ static __always_inline void trace_lost(const struct kd_trace *trace)
 	}
 }
 
-/* Sends a scratch record. The ring is read every few ten milliseconds; its reader is woken if it
- * fills up before, or if the record is urgent. */
+/* Sends a scratch record. The ring is read every few tens of milliseconds. Its reader is woken
+ * earlier if the ring is half full, or if the record is urgent. */
 TRACES_GLOBAL int trace_send(u32 key, bool urgent)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -185,8 +185,8 @@ static __always_inline bool window_is_open(void)
 	return false;
 }
 
-/* User stack of the current thread, if it is known, or if the cost limit allows a copy. io_uring
- * workers have none. */
+/* Takes the user stack of the current thread, if user space has unwound it before or the budget
+ * allows a copy. io_uring workers have none. */
 static __always_inline void trace_user(struct kd_trace *trace, u32 key, const void *regs,
 				       enum purpose purpose)
 {
@@ -213,7 +213,7 @@ static __always_inline void trace_user(struct kd_trace *trace, u32 key, const vo
 	}
 }
 
-/* --- Records of running code --- */
+/* --- Samples --- */
 
 /* Samples what runs on this CPU. */
 static __always_inline void sample_trace(void *ctx)
@@ -232,7 +232,7 @@ static __always_inline void sample_trace(void *ctx)
 	bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	trace->state = bytes > 0 ? KD_KERNEL : KD_USER;
-	/* Not from the thread's record, which may not know of the call yet. */
+	/* Reads the registers, because the thread's record may not have the call yet. */
 	trace->call = bytes > 0 ? regs_call(current_user_regs()) : KD_CALL_NONE;
 	if (trace->call < 0)
 		trace->call = KD_CALL_NONE;

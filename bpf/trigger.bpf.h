@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Triggers: probes that open and close windows.
  *
- * Pairs on one thread are in pair.bpf.h. Otherwise any thread may hit the stop, and one window
- * is open at a time, that of the word. A hit makes an edge by swapping the window word for one
- * that is closed until KD_FAR: then no other hit can set one, and every event looks at the
- * banks. Then the clock is read, the bank is written, and the word gets its new value. A few
- * instructions lie between reading the clock and writing the bank; edges are set a little ahead
- * (KD_LEAD_NS) to make up for them.
+ * Pairs on one thread are in pair.bpf.h. Otherwise any thread may hit the stop, and one window is
+ * open at a time, that of the word. To make an edge, a hit swaps the window word for one that is
+ * closed until KD_FAR. No other hit can make an edge then, and every event looks at the banks. Then
+ * the hit reads the clock, writes the bank, and sets the new word. Edges are a little ahead
+ * (KD_LEAD_NS) to make up for the instructions between reading the clock and writing the bank.
  *
- * Kernels before 5.12 have no compare-and-swap, and their verifier rejects it even in dead code:
- * for them each program exists a second time, with a token that it must hold. */
+ * Kernels before 5.12 have no compare-and-swap, and their verifier rejects it even in dead code. So
+ * each program has a second version, which must hold a token. */
 #ifndef TRIGGER_BPF_H
 #define TRIGGER_BPF_H
 
@@ -21,9 +20,9 @@
 /* --- Conditions on values --- */
 
 /* Conditions of triggers on values of registers, arguments and memory at the hit. The map only
- * exists in runs with a condition; in others this is dead code. */
+ * exists in runs with a condition; otherwise the code is dead. */
 
-/* First those of the start, then those of the stop. A site's cookie is the index. */
+/* Conditions of the start, then of the stop. A site's cookie is the index. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, KD_ROLES *KD_CONDITIONS);
@@ -62,8 +61,8 @@ static __always_inline u64 register_read(void *ctx, u32 offset, u32 size)
 	return read[0];
 }
 
-/* Tests a comparison for a value, or for the memory it leads to. Global, to be verified once:
- * runs without conditions have no map. */
+/* Tests a comparison for a value, or for the memory that the value points to. Global, to be
+ * verified once, even in runs without conditions, which have no map. */
 __noinline int term_test(u32 key, u32 index, u64 value)
 {
 	struct kd_condition *condition;
@@ -92,7 +91,7 @@ __noinline int term_test(u32 key, u32 index, u64 value)
 }
 
 /* Makes all comparisons and combines them at the end, so that the verifier has no branches to
- * follow. UNREAD: might have been true, but memory was unreadable. */
+ * follow. CONDITION_UNREAD: might have been true, but memory was unreadable. */
 static __noinline int condition_test(void *ctx, u32 key)
 {
 	struct kd_condition *condition = bpf_map_lookup_elem(&kd_conditions, &key);
@@ -109,7 +108,6 @@ static __noinline int condition_test(void *ctx, u32 key)
 
 		value += register_read(ctx, term->index, sizeof(u64)) << (term->shift & 3);
 		result = term_test(key, i, value);
-		/* Arithmetic, not branches. */
 		are |= (result & CONDITION_TRUE) << i;
 		may_be |= ((result | result >> 1) & 1) << i;
 	}
@@ -132,7 +130,7 @@ static __always_inline enum condition condition_of(void *ctx, enum kd_role role,
 
 	if (!kd_conditional[role])
 		return CONDITION_TRUE;
-	/* The probe at all system calls uses its cookie otherwise (call_is_trigger()). */
+	/* The probe at all system calls uses its cookie for something else (call_is_trigger()). */
 	if (has_sites)
 		key += site_cookie(ctx);
 	return condition_test(ctx, key);
@@ -140,13 +138,13 @@ static __always_inline enum condition condition_of(void *ctx, enum kd_role role,
 
 /* --- Windows --- */
 
-/* Takes the word, unless it has changed: all others must wait. */
+/* Locks the word, unless it has changed: no other hit can make an edge now. */
 static __always_inline bool word_take(u64 word, bool atomic)
 {
 	return swap(&kd_word, word, kd_word_compose(KD_FAR, kd_word_bank(word), 0), atomic);
 }
 
-/* KD_HIT_USED: it is open. */
+/* Opens a window; KD_HIT_USED: it is open. */
 static __always_inline enum kd_outcome window_open(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word), next;
@@ -253,7 +251,7 @@ static __always_inline void stop_hit(struct hit *hit)
 		event_send(KD_EVENT_SKIPPED, hit->tid, word >> KD_WORD_SHIFT, hit->t);
 }
 
-/* A hit by a process outside the target, which costs it time. */
+/* Counts a hit by a process outside the target: probes cost it time. */
 static __always_inline void outside_count(void)
 {
 	u32 zero = 0;
@@ -263,7 +261,7 @@ static __always_inline void outside_count(void)
 		count_up(&tally->outside);
 }
 
-/* True if a hit counts, by values; by_site: the probe's sites may differ. */
+/* True if the values at a hit meet the condition; by_site: sites of the probe may differ. */
 static __always_inline bool condition_is_met(void *ctx, struct kd_tally *tally, bool start,
 					     bool stop, bool by_site)
 {
@@ -342,7 +340,7 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 	}
 	if (!atomic)
 		token_give();
-	/* Last: the woken reader may read the tallies at once. */
+	/* Wakes the reader last: it may read the tallies at once. */
 	if (hit.kept)
 		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
 }
@@ -355,7 +353,7 @@ static __always_inline bool window_is_of(u64 word, u32 tgid)
 	return word & KD_WORD_OPEN && (!kd_many || window->opened_in == tgid);
 }
 
-/* The process that opened the window ends, and the window with it. */
+/* Ends the window with the process that opened it. */
 static __always_inline void window_leave(struct hit *hit)
 {
 	u64 word = READ_ONCE(kd_word);
@@ -383,8 +381,8 @@ static __always_inline void window_drop(struct hit *hit)
 	hit_end(hit);
 }
 
-/* A thread ends. If the entire target ends, what is open stays open until the end of the run,
- * which follows; for one of several processes it ends here. */
+/* Handles a thread's end. If the entire target ends, open windows last until the end of the run,
+ * which follows. One of several processes ends its windows here. */
 static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 {
 	struct hit hit = {
@@ -406,7 +404,7 @@ static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
 }
 
-/* The target executed a new program, which will not reach a stop in the old one. */
+/* Handles an execve of the target: the new program will not reach a stop in the old one. */
 static __always_inline void trigger_exec(struct task_struct *task, bool atomic)
 {
 	struct hit hit = { .tid = task->pid, .tgid = task->tgid, .atomic = atomic };
@@ -426,7 +424,7 @@ static __always_inline void trigger_exec(struct task_struct *task, bool atomic)
 		window_drop(&hit);
 }
 
-/* True if the current system call has a trigger; the cookie tells its entry from its exit. Both
+/* True if the current system call has a trigger; the cookie tells entry from exit. Both contexts
  * have the number in the same field. 32-bit calls do not have the tracepoints that this
  * replaces. */
 static __always_inline bool call_is_trigger(struct trace_event_raw_sys_enter *ctx,

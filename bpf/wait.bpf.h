@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Records of long waits.
  *
- * The kernel stack of a wait is taken when it is over, at switch-in: it still shows where the
- * thread waited, and only now the wait is known to be long. The user stack is taken when the
- * thread is current: at the end of the system call, or when it loses its CPU in user mode. */
+ * The kernel stack of a wait is taken at switch-in. The stack still shows where the thread waited,
+ * and only then is the wait known to be long. The user stack is taken while the thread is current:
+ * at the end of the system call, or on losing its CPU in user mode. */
 #ifndef WAIT_BPF_H
 #define WAIT_BPF_H
 
 #include "trace.bpf.h"
 #include "waker.bpf.h"
 
-/* A sleeper is woken. Its waker is noted for short sleeps, too: the thread may wake others that
- * sleep long. */
+/* Notes a sleeper's waker. Short sleeps count, too: the thread may wake others that slept long. */
 static __always_inline void wait_woken(void *ctx, struct target target, struct task_struct *task,
 				       u64 t)
 {
@@ -19,8 +18,8 @@ static __always_inline void wait_woken(void *ctx, struct target target, struct t
 	task_woken(ctx, target.slot, task, t);
 }
 
-/* Switched out in user mode: keeps the stack in case the wait becomes long. Global, to be
- * verified once. */
+/* Sends the stack of a thread switched out in user mode, in case the wait becomes long. Global, to
+ * be verified once. */
 TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -47,7 +46,7 @@ static __always_inline void wait_begin(struct kd_thread *thread, u32 slot, u64 t
 		wait_begin_in_user(slot, t);
 }
 
-/* One part of a wait: asleep, or ready. Its kernel stack is in the scratch. */
+/* Sends one part of a wait, asleep or ready. Its kernel stack is in the scratch record. */
 static __always_inline void wait_send(u32 key, struct kd_trace *trace, struct kd_thread *thread,
 				      u32 state, u64 start, u64 end)
 {
@@ -64,7 +63,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 {
 	struct kd_wakers *wakers = bpf_map_lookup_elem(&kd_wakers, &slot);
 	bool slept = !kd_is_ready(thread->out_state);
-	/* If no wakeup was reported it slept to the end, as in its time by state. */
+	/* Without a reported wakeup the thread slept to the end, as in its time by state. */
 	u64 woken = thread->woken_at ?: slept ? t : thread->out_since;
 
 	if (slept && elapsed(thread->out_since, woken) >= kd_wait_ns) {
@@ -87,7 +86,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 	}
 }
 
-/* A thread is switched in, or already was (then task is NULL). */
+/* Handles a switch-in, or one in the past that was not reported (then task is NULL). */
 static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 {
 	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
@@ -141,7 +140,7 @@ static __noinline void wait_over(u32 slot, struct task_struct *task, u64 t)
 	wait_end(slot, task, t);
 }
 
-/* The switch was not reported; where the thread waited is no longer visible. */
+/* Ends a wait whose switch-in was not reported: where the thread waited is no longer visible. */
 TRACES_GLOBAL int wait_over_unreported(u32 slot, u64 t)
 {
 	wait_end(slot, NULL, t);

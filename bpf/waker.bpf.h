@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What ends waits: the task, or the kind of interrupt, and that task's own waker.
+/* Wakers: tasks, with their own wakers, or kinds of interrupts.
  *
- * A woken task gets its waker, and a copy of the waker's wakers at that time: these may change
- * later. User space drops wakeups from before the wait. */
+ * A woken task gets its waker, and a copy of the waker's wakers, which may change later. User space
+ * drops wakeups from before the wait. */
 #ifndef WAKER_BPF_H
 #define WAKER_BPF_H
 
@@ -34,7 +34,7 @@ static __always_inline void context_enter(bool hard, u32 index)
 	}
 }
 
-/* For a softirq. Packets on the CPU's own queue have been received. */
+/* Handles the end of a softirq: NET_RX has received the packets on this CPU's backlog. */
 static __always_inline void context_exit(u32 vector)
 {
 	struct kd_runqueue *runqueue = vector == NET_RX_SOFTIRQ ? runqueue_here() : NULL;
@@ -59,8 +59,8 @@ static __always_inline void context_unmark(u8 mark)
 		runqueue->context.marks &= ~mark;
 }
 
-/* The current task sends to its own machine: the packet is received on this CPU as soon as
- * softirqs may run, on top of the task, which is its cause. */
+/* Notes that the current task sends to its own machine. The packet is received on this CPU as soon
+ * as softirqs may run, on top of the task that caused it. */
 static __always_inline void context_sender(void)
 {
 	struct kd_runqueue *runqueue = runqueue_here();
@@ -103,12 +103,12 @@ static __always_inline bool current_is_in_call(void *ctx, u64 pid_tgid)
 
 	if (!thread || thread->call < 0)
 		return false;
-	/* The verifier treats an address that was in a map as a number. */
+	/* Passes through a map, so that the verifier treats the address as a number. */
 	WRITE_ONCE(thread->wakes_at, (u64)ctx);
 	return READ_ONCE(thread->wakes_at) - thread->stack < kd_stack_size;
 }
 
-/* Context of a wakeup on this CPU. ctx: the program's. pid_tgid: as in the next. */
+/* Context of a wakeup on this CPU. ctx: the program's; pid_tgid: of the current task. */
 static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqueue, u64 pid_tgid)
 {
 	const struct kd_context *context = &runqueue->context;
@@ -118,7 +118,7 @@ static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqu
 			return KD_FROM_TIMER;
 		return context->marks & KD_MARK_DISK ? KD_FROM_DISK : KD_FROM_INTERRUPT;
 	}
-	/* Where softirqs run in threads (PREEMPT_RT), other tasks may preempt them. */
+	/* Softirqs in threads (PREEMPT_RT) may be preempted by other tasks. */
 	if (runqueue->soft_since && context->soft_tid == (u32)pid_tgid)
 		return from_softirq(context);
 	/* Not all interrupts have tracepoints. A page fault from user mode looks like one. */
@@ -163,9 +163,8 @@ static __always_inline void wakers_copy(struct kd_wakers *to)
 		to->by[1].from = KD_FROM_UNKNOWN;
 }
 
-/* A task is woken, by the current task if tid is set. The kernel holds its pi_lock, so nothing
- * else writes to its entry, except for other tasks of other processes that share it. Global, to
- * be verified once. */
+/* Notes a wakeup, by the current task if tid is set. The kernel holds the pi_lock of the woken
+ * task, so only other tasks that share its entry also write there. Global, to be verified once. */
 TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 {
 	struct kd_wakers *wakers = wakers_at(index);
@@ -187,7 +186,7 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	return 0;
 }
 
-/* A thread was woken, but this was not reported: it is not known by whom. */
+/* Forgets the last waker: a wakeup was not reported. */
 TRACES_GLOBAL int wakers_forget(u32 slot)
 {
 	struct kd_wakers *wakers = wakers_at(slot);
@@ -197,7 +196,7 @@ TRACES_GLOBAL int wakers_forget(u32 slot)
 	return 0;
 }
 
-/* Waker of a task on this CPU. pid_tgid: from bpf_get_current_pid_tgid(). */
+/* Waker of a task on this CPU. */
 struct waking {
 	u32 tid;  /* of a task; 0: none */
 	u32 from; /* enum kd_from */
@@ -231,8 +230,8 @@ static __always_inline void task_woken(void *ctx, u32 index, struct task_struct 
 	wakers_put(index, task->start_time, waking.from, waking.tid, t);
 }
 
-/* A task of another process is woken, if it was asleep; a task that only has a sleep state keeps
- * running. */
+/* Notes the waker of another process's task, if it was asleep. A task that has only set its state
+ * keeps running. */
 static __always_inline void other_wake(void *ctx, struct task_struct *task)
 {
 	if (!task->on_rq || task_dequeue_is_delayed(task))

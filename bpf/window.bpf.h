@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Accounting of time in windows.
  *
- * The fast path is one compare: an interval that began after the last edge lies in the open
- * window entirely, or in none. Others are clipped against every window that is still to be read,
- * in separate functions (global ones, which the verifier examines once, not per caller).
+ * The fast path is one compare: an interval that began after the last edge lies in the open window
+ * entirely, or in none. Others are clipped against every window still to be read, in global
+ * functions, which the verifier examines once, not per caller.
  *
- * An edge is announced a few microseconds ahead: its time is in the future when the word is
- * written. So every program that reads the clock after an edge also sees it. Read the clock
- * first, the word after. */
+ * Edges are announced ahead: their time is in the future when the word is written. So every program
+ * that reads the clock after an edge also sees the edge. Read the clock first, then the word. */
 #ifndef WINDOW_BPF_H
 #define WINDOW_BPF_H
 
@@ -35,10 +34,10 @@ static __always_inline struct kd_record *record_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_records, &index);
 }
 
-/* Clears a record: everything up to what interrupts write, which has its own generations. */
+/* Zeros for a record, up to what interrupts write, which has its own generations. */
 static const u8 no_record[__builtin_offsetof(struct kd_record, stolen)] = {};
 
-/* In one call: stores would be verified one by one. Global, to be verified once. */
+/* Clears in one call: stores would be verified one by one. Global, to be verified once. */
 __noinline int record_reset(u32 slot, u32 bank, u64 gen)
 {
 	struct kd_record *record = record_raw(slot, bank);
@@ -84,7 +83,7 @@ static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 		cell->max = ns;
 }
 
-/* longest: its full length. */
+/* longest: full length of the item, of which ns is a part. */
 static __always_inline void count_add_part(struct kd_count *count, u64 ns, u64 longest)
 {
 	count->count++;
@@ -138,7 +137,7 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 		loss_count(KD_LOSS_DURATIONS);
 }
 
-/* First free or matching entry of a key outside its home entry; KD_CALLS if none. */
+/* First free or matching entry for a key, its home entry included; KD_CALLS if none. */
 static __noinline u32 call_index(struct kd_thread *thread, u32 key)
 {
 	u32 index = key % KD_CALLS;
@@ -159,7 +158,7 @@ static __always_inline u32 counted_as(u32 kind, u64 count)
 	return count == 1 ? kind | COUNTED_FIRST : kind;
 }
 
-/* Returns the value of item_add(). */
+/* Returns the same as item_add(). */
 static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
 				    u32 number, u64 gen, u64 ns)
 {
@@ -191,7 +190,7 @@ static __always_inline void cpu_add(struct kd_record *record, u32 key)
 	if (likely(!(key & 1)))
 		return;
 	record->migrations++;
-	/* By index, because the verifier would follow each of them. */
+	/* Adds by index: the verifier would follow each branch. */
 	by_move = &record->other_migrations;
 	by_move[BOUNDED(move, 4)]++;
 }
@@ -240,8 +239,8 @@ struct part {
 	u64 gen, from, to;
 };
 
-/* Returns false if there is none. since == 0: it began before tracing. The generation has the
- * start; an earlier end is that of the bank's previous window. */
+/* Returns false if the interval has no part in this bank's window. since == 0: before tracing. The
+ * generation has the start; an earlier end is that of the bank's previous window. */
 static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
@@ -252,11 +251,11 @@ static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part 
 		return false;
 	start = part->gen >> KD_WORD_SHIFT;
 	end = READ_ONCE(window->end);
-#if !defined(__TARGET_ARCH_x86) /* loads are in program order */
+#if !defined(__TARGET_ARCH_x86) /* x86 loads in program order */
 	if (unlikely(end < start))
 		end = KD_NEVER;
 #endif
-	/* Branchless, because the verifier would follow each. */
+	/* Has no branches, because the verifier would follow each. */
 	part->from = since + elapsed(since, start);
 	part->to = lesser(t, end & KD_NEVER >> 1);
 	return t > start && since < end && since <= t;
@@ -330,7 +329,6 @@ __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 	return 0;
 }
 
-/* In every window. */
 __noinline int item_across(u32 slot, u64 key_item, u64 since, u64 t)
 {
 	FOR_EACH_BANK(bank)
@@ -355,7 +353,7 @@ static __always_inline void awaited_add(struct kd_record *record, struct kd_thre
 	record->last_awaited = awaited;
 }
 
-/* Part of the last sleep in this window was not sleep. The thread may await something else now. */
+/* Subtracts ns from the last sleep in this window. The thread may await something else now. */
 static __always_inline void awaited_take(struct kd_record *record, u64 ns)
 {
 	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_PADDED)];
@@ -388,7 +386,6 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	return 0;
 }
 
-/* In every window. */
 __noinline int state_across(u32 slot, u32 state, u64 since, u64 t)
 {
 	FOR_EACH_BANK(bank)
@@ -424,7 +421,7 @@ static __always_inline struct event event_at(struct target target, u64 t)
 	return event;
 }
 
-/* The same for a rare event: all windows are looked at, by functions that are verified once. */
+/* Prepares a rare event: booking looks at all windows, in functions that are verified once. */
 static __always_inline struct event event_rarely(struct target target, u64 t)
 {
 	u64 since = target.thread->since;
