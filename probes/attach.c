@@ -165,15 +165,15 @@ static bool threads_are_seen(void)
 	return seen;
 }
 
-/* True if this kernel has such links and a pid stands for the whole process. 6.6 to 6.9 at first
- * took its main thread only (fixed by 46ba0e49b642). Sessions came later. */
+/* True if this kernel has such links and a pid means the entire process. The first 6.6 to 6.9 only
+ * took the main thread (fixed by 46ba0e49b642); sessions came later. */
 static bool attach_multi_is_possible(void)
 {
 	return kernel_knows(TRACE_UPROBE_MULTI) &&
 	       (kernel_knows(TRACE_UPROBE_SESSION) || threads_are_seen());
 }
 
-/* Call it before the program is loaded: the kernel fixes the attach type there. */
+/* Sets the attach type, which the kernel fixes when it loads the program. */
 static void attach_multi_prepare(struct bpf_program *program)
 {
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
@@ -213,7 +213,7 @@ static bool program_is_multi(const struct bpf_program *program)
 	       bpf_program__expected_attach_type(program) != 0;
 }
 
-/* The kernel opens the file in which the probe was found, wherever its path leads by now. */
+/* Attaches to the file in which the probe was found, wherever its path leads by now. */
 static struct bpf_link *attach_file(const struct bpf_program *program, const struct site *site,
 				    pid_t pid)
 {

@@ -52,7 +52,6 @@ static bool is_entry_of(const struct trigger_sites *trigger, const struct site *
 	return false;
 }
 
-/* Returns how the site is probed. */
 static enum probed probed_how(const struct attach_costs *costs, const struct site *site)
 {
 	if (!site->on_return)
@@ -182,7 +181,7 @@ static bool costs_attach(struct attach_costs *costs)
 	return !cost__load(costs->skel) && !list_attach(costs, false) && !list_attach(costs, true);
 }
 
-/* Takes turns, so that a brief disturbance does not hit one of them only. */
+/* Takes turns, so that a brief disturbance does not hit one kind only. */
 static void probed_measure(struct attach_costs *costs)
 {
 	uint64_t batches[PROBED_KINDS * INSTRUCTION_CLASSES][BATCHES];

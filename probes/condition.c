@@ -234,8 +234,8 @@ static bool number_fits(const struct predicate_number *number, const struct pred
 				: number->magnitude <= max;
 }
 
-/* Chooses the type: the given one; else the source's. Where nobody names one it is signed,
- * unless the number does not fit. */
+/* Chooses the type: the given one, else the source's. A type that nobody gave is signed, unless the
+ * number does not fit. */
 static struct predicate_type type_choose(const struct source *source,
 					 const struct predicate_term *of)
 {
@@ -466,7 +466,7 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 		if (status)
 			return status;
 		number = condition_number(*conditions, &condition);
-		/* One program may serve all system calls, and does not learn which one it is. */
+		/* One program may serve all system calls, without learning which one it is. */
 		if (number && trigger_is_of_calls(trigger)) {
 			log_error("trigger '%s': its system calls have the values in different "
 				  "places",

@@ -18,7 +18,7 @@ struct loaded_entry {
 	unsigned int size; /* of the table's entries; 0: not found */
 };
 
-/* Functions used of the library. */
+/* Functions of the library in use. */
 #define CAPSTONE(name) __typeof__(name) *name
 struct capstone {
 	void *library;
@@ -39,8 +39,8 @@ struct instructions {
 	const uint8_t *code;
 	size_t left;
 	uint64_t address;
-	/* In address order, not in execution order, so findings need a check later. */
-	uint64_t base[REGISTERS]; /* the address that a register was given last; 0: none */
+	/* Found in address order, not in execution order, so results need a check later. */
+	uint64_t base[REGISTERS]; /* last address put into each register; 0: none */
 	struct loaded_entry entry[REGISTERS];
 };
 
@@ -119,7 +119,7 @@ void instructions_begin(struct instructions *instructions, const void *code, siz
 	memset(instructions->entry, 0, sizeof(instructions->entry));
 }
 
-/* Registers that an instruction writes no longer hold anything of a table. */
+/* Forgets tables in registers that an instruction writes. */
 static void entries_forget(struct instructions *instructions)
 {
 	cs_regs read, written;

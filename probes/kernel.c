@@ -16,7 +16,7 @@
 
 /* --- Tracepoints of single system calls --- */
 
-/* The kernel names a few after their functions (SYSCALL_DEFINE). */
+/* System calls that the kernel names after their functions (SYSCALL_DEFINE). */
 static const struct {
 	const char *function, *name;
 } renamed[] = {
@@ -235,8 +235,8 @@ struct function_lines {
 /* "NAME", or "NAME [MODULE]", from the name on. */
 static int function_line(void *context, char *line)
 {
-	/* Not functions: padding for kCFI and call depth tracking; ftrace's placeholder for a
-	 * replaced weak function. */
+	/* Symbols that are not functions: padding for kCFI and call depth tracking; ftrace's
+	 * placeholder for a replaced weak function. */
 	static const char *const others[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
 	const struct function_lines *lines = context;
 	char *end = line + strcspn(line, " \t"), *module = strchr(end, '[');
@@ -274,8 +274,8 @@ static int kallsyms_each(const char *root, kernel_function_fn *each, void *conte
 	return file ? lines_each(file, kallsyms_line, &lines) : -errno;
 }
 
-/* Reads the functions that ftrace can trace, as a wildcard had better not hit others; all
- * functions without a function tracer. */
+/* Reads the functions that ftrace can trace, since a wildcard should match no others; without a
+ * function tracer, all functions. */
 static int functions_each(const char *root, kernel_function_fn *each, void *context)
 {
 	struct function_lines lines = { .each = each, .context = context };
@@ -418,9 +418,9 @@ static int symbol_try(void *context, const char *function, const char *module)
 	return 0;
 }
 
-/* The kernel refuses a name of several functions (since commit b022f0c7e404, 6.7 and stable
- * kernels), as it takes no address here. Older kernels take the first function, which may be the
- * wrong one. */
+/* Reports an ambiguous name, which the kernel refuses since 6.7 (b022f0c7e404, also in stable
+ * kernels), as it takes no address here. Older ones take the first function, maybe the wrong
+ * one. */
 static exit_status ambiguous(const struct trigger *trigger, size_t times)
 {
 	log_error("%s: the kernel has %zu functions of that name and cannot tell which is meant",

@@ -67,8 +67,6 @@ void list_print_text(struct list_out *out, const char *text, size_t width)
 
 /* --- The pattern of --list-probes --- */
 
-/* Looks nothing up. */
-
 struct list_filter {
 	const char *glob; /* NULL: an overview */
 	const char *rest; /* text after the kind */
@@ -88,7 +86,7 @@ static void list_filter_init(struct list_filter *filter, const char *glob)
 		return;
 	memcpy(filter->word, glob, length);
 	filter->rest = glob + length + 1;
-	trigger_parse(&filter->trigger, glob, &why); /* it need not be one */
+	trigger_parse(&filter->trigger, glob, &why); /* a glob need not be a trigger */
 }
 
 static void list_filter_clear(struct list_filter *filter)
@@ -242,7 +240,7 @@ static int objects_each(struct listing *listing,
 			close(fd);
 		}
 		if (error && error != -ENOMEM) {
-			/* Mappings may hold something other than code. */
+			/* Mappings may contain something other than code. */
 			if (error != -ENOEXEC)
 				log_warn("cannot read all of %s: %s", object->path,
 					 elf_file_error(error));
@@ -606,7 +604,7 @@ static exit_status process_run(void *context, int socket)
 	return status;
 }
 
-/* The caller learns about errors of the output. */
+/* Leaves errors of the output to the caller. */
 static exit_status process_take(void *context, struct packet *packet)
 {
 	struct listing *listing = context;

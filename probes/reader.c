@@ -82,7 +82,7 @@ static void child_run(void *context, int socket, pid_t parent)
 		return;
 	}
 	log_error("cannot read files safely: %s: %s", what, strerror(-err));
-	/* The socket may be in its final place already. */
+	/* The socket may have its final number already. */
 	child_done(fcntl(socket, F_GETFD) < 0 ? SANDBOX_SOCKET : socket, EX_OSERR);
 }
 

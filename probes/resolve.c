@@ -89,7 +89,7 @@ static struct site function_site(const struct search *search, const struct binar
 	};
 }
 
-/* For catching returns at the return instructions. */
+/* Search for sites at return instructions. */
 struct site_search {
 	struct search *search;
 	const struct binary *binary;
@@ -152,7 +152,7 @@ static exit_status address_find(struct search *search, const struct object *obje
 	return danger ? status : sites_add(search->sites, trigger, &site);
 }
 
-/* Lists other objects with such functions: for a hint, so it gets little time. */
+/* Lists other objects with such functions: a hint, worth little time. */
 static void functions_list_elsewhere(struct search *search, const struct object *but,
 				     struct choices *choices)
 {
@@ -211,7 +211,7 @@ static exit_status functions_absent(struct search *search, const struct object *
 	return EX_CONFIG;
 }
 
-/* True if they are one function in the source: compilers make several of a constructor, or of a
+/* True if all are one function in the source: compilers make several of a constructor, or of a
  * generic Rust function. Functions of several traits are not one. */
 static bool functions_are_same(const struct functions *functions)
 {
@@ -413,7 +413,7 @@ static exit_status usdt_search_all(struct search *search, const struct object *p
 		size_t before = search->sites->n;
 		struct binary *binary;
 
-		/* Unreadable objects do not count. */
+		/* Skips unreadable objects. */
 		if (object == program ||
 		    binary_open(&binary, search->sites, search->objects, object))
 			continue;
@@ -566,7 +566,7 @@ static exit_status kernel_take(void *context, const char *group, const char *nam
 
 /* --- In a child process, which reads the target's files --- */
 
-/* The child cannot load anything later. */
+/* Loads the decoder before the sandbox forbids that. */
 static void search_prepare(void *context)
 {
 	struct search *search = context;

@@ -235,7 +235,7 @@ bool file_is_go(const struct elf_file *file)
 	return false;
 }
 
-/* What the names in a file tell. */
+/* Signs in the names of a file. */
 struct signs {
 	bool throws;
 	bool c; /* the C library, or C with cleanups */
@@ -252,7 +252,7 @@ static int sign_take(void *context, const char *name, bool defined)
 
 	for (size_t i = 0; i < sizeof(throwers) / sizeof(*throwers); i++)
 		signs->throws |= !strcmp(name, throwers[i]);
-	/* Unwinders define it; code that throws imports it. */
+	/* Unwinders define _Unwind_RaiseException; code that throws imports it. */
 	signs->throws |= !defined && !strcmp(name, "_Unwind_RaiseException");
 	signs->c |= !strcmp(name, "__gcc_personality_v0") ||
 		    (defined && !strcmp(name, "__libc_start_main"));
@@ -268,7 +268,7 @@ bool file_has_exceptions(const struct elf_file *file)
 	symbols_each_name(file, SHT_DYNSYM, sign_take, &signs);
 	if (signs.throws)
 		return true;
-	/* Without any sections, or with everything linked in: */
+	/* Files without sections may throw; with all linked in they have no dynamic symbols. */
 	if (!elf_file_section_address(file, ".gcc_except_table", &address))
 		return !elf_file_section_address(file, ".text", &address);
 	if (has_names)
@@ -347,7 +347,7 @@ static const char *job_name(const struct job *job)
 	return job->name ? job->name : "the function";
 }
 
-/* Neither way is open. */
+/* Refuses a return for which neither a return probe nor return instructions will do. */
 static exit_status job_refuse(const struct jobs *jobs, const struct job *job, const char *why)
 {
 	log_error("%s: a return probe may kill the process (%s), and the return instructions of "

@@ -170,8 +170,8 @@ bool file_id_is(const struct file_id *a, const struct file_id *b)
 	return a->device == b->device && a->inode == b->inode && a->changed == b->changed;
 }
 
-/* The kernel puts probes into the file below an overlay, which all overlays of it share. They
- * show its inode and times, but each a device of its own. */
+/* The kernel puts probes into the file below an overlay, which all overlays share. They show that
+ * file's inode and times, but each a device of its own. */
 static int file_identify(struct file_id *id, int fd)
 {
 	struct statfs system;
@@ -187,7 +187,7 @@ static int file_identify(struct file_id *id, int fd)
 	return 0;
 }
 
-/* True if both sites are at the same place of the same file. */
+/* True if both sites are one probe at one offset of a file. */
 static bool site_is(const struct site *a, const struct site *b)
 {
 	return file_id_is(&a->file, &b->file) && a->offset == b->offset &&
@@ -312,12 +312,12 @@ void binary_close(struct sites *sites)
 
 enum { PACKET_BINARY, PACKET_SITE };
 
-/* Its path follows. */
+/* Header of a file; the path follows. */
 struct sent_binary {
 	struct file_id file;
 };
 
-/* Its texts follow. Lengths include the NUL; 0: none. */
+/* Header of a site; the texts follow. Lengths include the NUL; 0: none. */
 struct sent_site {
 	uint64_t offset, semaphore;
 	int64_t into;

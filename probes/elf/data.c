@@ -151,7 +151,7 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	return 0;
 }
 
-/* Addresses outside the file's memory, or in unreadable parts, have no symbol. */
+/* Finds an address; those outside the file's memory, or in unreadable parts, have no symbol. */
 static void address_find(struct wanted *wanted, const struct elf_file *file)
 {
 	const struct object *object = &wanted->object;
@@ -187,7 +187,7 @@ static void file_find(pid_t pid, struct file_search *search)
 		close(fd);
 }
 
-/* A file that is not a program, such as shared memory, or is unreadable. */
+/* Describes an address in a file that is unreadable, or no program, such as shared memory. */
 static void shared_find(struct wanted *wanted)
 {
 	if (wanted->beyond)

@@ -101,8 +101,7 @@ struct elf_file {
 	size_t names_size;
 };
 
-/* libelf stores what it reads until elf_end(), so it only reads headers and small pieces;
- * windows are read here. */
+/* Reads windows without libelf, which stores what it reads until elf_end(). */
 int elf_file_read(const struct elf_file *file, uint64_t offset, void *data, size_t size)
 {
 	uint8_t *out = data;

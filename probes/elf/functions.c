@@ -100,7 +100,7 @@ struct written {
 
 enum written_fit { WRITTEN_NOT, WRITTEN_LOOSELY, WRITTEN_EXACTLY };
 
-/* Nothing of an operator occurs in the mangled name. */
+/* Operators do not occur in mangled names: "pl" stands for operator+. */
 #define OPERATOR "operator"
 
 #define NESTED_MAX 16 /* <<A as B>::C as D>::e */
@@ -331,7 +331,7 @@ static int functions_add(struct functions *functions, const struct symbol *symbo
 	return at->name ? 0 : -ENOMEM;
 }
 
-/* Offers it with its version, if one was requested. */
+/* Offers a symbol with its version, if one was requested. */
 static void name_offer(const struct search *search, const struct symbol *symbol)
 {
 	char text[SYMBOL_NAME_MAX + 128];

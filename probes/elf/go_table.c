@@ -122,7 +122,7 @@ static bool section_find(struct go_table *table)
 	return false;
 }
 
-/* The linker aligns it to 32 bytes; its length is unknown. */
+/* Searches for the table, which the linker aligns to 32 bytes; its length is unknown. */
 static bool header_search(struct go_table *table)
 {
 	uint64_t size = elf_file_size(table->file);

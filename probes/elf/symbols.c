@@ -159,8 +159,8 @@ static bool checksum_fits(const struct elf_file *debug, uint32_t wanted)
 	return crc == wanted;
 }
 
-/* Build IDs decide if both files have one; the checksum is for older files. A file without
- * symbols, maybe the stripped one itself, is useless. */
+/* Build IDs decide if both files have one; checksums are for older files. A file without symbols,
+ * maybe the stripped one itself, is useless. */
 static bool debug_fits(const struct elf_file *debug, const struct wanted *wanted)
 {
 	uint8_t id[MAX_ID];
@@ -627,7 +627,7 @@ static bool go_each(struct search *search, const struct elf_file *file)
 	return any;
 }
 
-/* .gnu_debugdata only has functions. */
+/* Searches all tables; .gnu_debugdata only has functions. */
 static int search_all(struct search *search, debug_file_finder *find, void *find_context)
 {
 	const struct elf_file *file = search->file;

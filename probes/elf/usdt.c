@@ -231,7 +231,7 @@ struct register_part register_argument(enum register_machine machine, unsigned i
 						  : (uint16_t)(number * 8));
 }
 
-/* On x86-64 the return address precedes them. */
+/* Offset of arguments on the stack: on x86-64 the return address precedes them. */
 uint16_t register_stack_arguments(enum register_machine machine)
 {
 	return machine == MACHINE_X86_64 ? 8 : 0;
