@@ -38,12 +38,12 @@ struct source {
 	int fd; /* -1: none */
 	uint64_t at;
 	size_t marked;
-	uint8_t mark[MARK]; /* bytes before at: another file has others */
+	uint8_t mark[MARK]; /* bytes before at, to recognize the file */
 };
 
 struct jit_map {
 	size_t *capacity;
-	size_t taken; /* share of room taken */
+	size_t taken; /* share of *capacity in use */
 	struct source sources[JIT_FILES];
 	struct codes levels[LEVELS]; /* newer levels first; code replaced by them is marked */
 	size_t left;                 /* of ADD_MOST */
@@ -116,7 +116,7 @@ static size_t codes_before(const struct codes *codes, uint64_t address)
 	return ARRAY_SPLIT(codes->n, i, codes->all[i].end <= address);
 }
 
-/* Puts a piece of code in place of all that overlap it. */
+/* Replaces all code that a piece overlaps. */
 static int codes_put(struct codes *codes, const struct code *code)
 {
 	size_t first = codes_before(codes, code->start), end = first;

@@ -18,11 +18,10 @@
 #define MAX_NAMES (256U << 20)
 #define MAX_MODULES 65535
 
-/* Longest function. The file has no sizes, and beyond the last function of a module or the
- * kernel there is none. */
+/* Longest function, for the last one of a module or the kernel: the file has no sizes. */
 #define MAX_FUNCTION (1U << 20)
 
-#define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127, and at most 640 */
+#define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127 by default */
 #define BUCKETS 4096
 
 struct kernel_symbol {
@@ -199,8 +198,8 @@ static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 	return line_take(symbols, buffer, buffer + cached);
 }
 
-/* Of several names at an address, the first in the file wins, as in the kernel. Names are
- * appended in file order. */
+/* Orders by address, then as in the file: of several names the kernel takes the first one, too.
+ * Names are appended in file order. */
 static int symbols_compare(const void *left, const void *right)
 {
 	const struct kernel_symbol *a = left, *b = right;
@@ -309,10 +308,10 @@ static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symb
 	return &symbols->symbols[first - 1];
 }
 
-/* The first address is looked up as is. In running code it is the interrupted instruction, maybe
- * the first of its function; in a waiting thread, a resume point inside __schedule(). All others
- * are return addresses, looked up by their call: after a call that never returns, another
- * function begins. */
+/* Looks up the first address as is. In running code it is the interrupted instruction, maybe the
+ * first of its function; in a waiting thread, a resume point inside __schedule(). All others are
+ * return addresses, looked up by their call: after a call that never returns, another function
+ * begins. */
 static void frame_fill(const struct kernel_symbols *symbols, uint64_t ip, bool first,
 		       struct frame *frame)
 {
@@ -488,7 +487,7 @@ size_t kernel_symbols_own(const struct kernel_symbols *symbols, const uint64_t *
 	return way_end(symbols, ips, n, own, own ? 0 : WAY_CALLS);
 }
 
-/* Present in each wait. */
+/* Functions in the stack of each wait. */
 static bool only_switches(const char *name)
 {
 	static const char *const names[] = { "__schedule",

@@ -29,12 +29,11 @@ struct name {
 	uint32_t object;
 };
 
-/* Known files stay open in the other process, so that no other file gets the same device and
- * inode. */
+/* Files stay open in the other process, so that no other file gets the same device and inode. */
 struct known_file {
 	struct object object;
-	pid_t pid;      /* last process seen with it */
-	bool kept;      /* there was a file */
+	pid_t pid;      /* last process that mapped it */
+	bool kept;      /* the other process has a file */
 	uint8_t *image; /* copy of a vdso, else NULL */
 	size_t size;    /* of the image */
 };
@@ -419,7 +418,7 @@ const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n)
 	return mapped->now.mappings;
 }
 
-/* Appends a mapping, or extends the last one. Drops it if there is no space. */
+/* Appends or extends a mapping. Drops it if there is no space. */
 static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 {
 	struct mapping *last = ranges->n ? &ranges->mappings[ranges->n - 1] : NULL;
@@ -607,7 +606,7 @@ static void change_path(const struct kd_mapped *change, char path[PATH_MAX])
 
 _Static_assert(KD_PATH_NAMES *(KD_PATH_NAME + 1) < PATH_MAX, "a path of names fits");
 
-/* Object seen at the place of the file's mapping, if it is that file. */
+/* Object in the latest snapshot where the file is mapped, if it is that file. */
 static int file_seen(const struct mapped *mapped, const struct mounted_file *file, uint64_t start,
 		     uint64_t offset)
 {

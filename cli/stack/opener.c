@@ -300,7 +300,7 @@ struct opener {
 
 /* --- Child --- */
 
-/* The kernel's link points to the current mapping, which may be another file by now. */
+/* True if the mapping still exists: the kernel's link points to the current one there. */
 static int still_there(void *context, const struct map *map)
 {
 	const struct object *object = context;
@@ -434,7 +434,7 @@ static bool is_silent(const struct opener *opener, const struct wanted_file *wan
 	return opener->n_silent == MOST_SILENT;
 }
 
-/* Gives up on a child that does not respond; a new one does the rest. */
+/* Ends a child that does not respond; a new one does the rest. */
 static void opener_fail(struct opener *opener, const struct wanted_file *wanted, int err)
 {
 	const char *path = wanted->wanted == WANTED_DEBUG ? wanted->debug : wanted->path;

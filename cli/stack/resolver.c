@@ -29,7 +29,6 @@ struct space {
 	uint64_t changes;
 };
 
-/* Returns NULL without memory. */
 static struct space *space_new(void)
 {
 	struct space *space = calloc(1, sizeof(*space));
@@ -56,7 +55,6 @@ static size_t space_past(const struct space *space)
 	return space->n ? space->mappings - space->snapshots[space->n - 1].n : 0;
 }
 
-/* NULL is allowed. */
 static void space_free(struct space *space)
 {
 	if (!space)
@@ -283,8 +281,8 @@ static struct space *chosen_space(const struct resolver *resolver)
 	return resolver->spaces[resolver->chosen].space;
 }
 
-/* Reads the headers on first use: most objects are in no stack, and thousands of them may be
- * made slow on purpose. */
+/* Reads the headers on first use: most objects are in no stack, and thousands of them may be made
+ * slow on purpose. */
 static const struct elf_file *object_elf(struct resolved_object *object)
 {
 	if (!object->elf_known && elf_file_open(&object->elf, object->fd))
@@ -598,7 +596,7 @@ static const char *object_build_id(struct resolved_object *object)
 	return *object->build_id ? object->build_id : NULL;
 }
 
-/* The mangled name; NULL: unreadable. */
+/* Mangled name of a function; NULL: unreadable. */
 static const char *function_text(struct resolver *resolver, uint32_t object,
 				 const struct function_table *functions, uint32_t number)
 {

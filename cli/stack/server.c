@@ -52,7 +52,7 @@ struct seen *seen_new(uint32_t capacity)
 	return seen;
 }
 
-/* Drops all; the next ID is 0. */
+/* Drops all stacks; the next ID is 0. */
 static void seen_forget(struct seen *seen)
 {
 	for (uint32_t i = 0; i < seen->n; i++)

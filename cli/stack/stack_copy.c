@@ -152,8 +152,8 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 
 /* --- Data that a stack is unwound from --- */
 
-/* While these registers and stack words are unchanged, so is the stack, and it needs no new
- * copy: the BPF programs check this. */
+/* While these registers and stack words are unchanged, so is the stack: the BPF programs check
+ * this, and take no new copy. */
 
 /* Value of n: cannot be known. */
 #define REFUSED UINT16_MAX
@@ -164,7 +164,7 @@ void known_begin(struct known *known, const struct stack_copy *copy)
 	known->shape.sp = copy->regs[KD_REG_SP];
 	known->shape.regs = 1ULL << KD_REG_IP | 1ULL << KD_REG_SP;
 	known->shape.n = 0;
-	/* The part interrupted by a signal is elsewhere. */
+	/* Code interrupted by a signal is on another stack. */
 	if (copy->other_start)
 		known_refuse(known);
 }

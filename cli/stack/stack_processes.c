@@ -160,7 +160,7 @@ static void size_update(struct stack_processes *processes, struct stack_process 
 	processes->mappings += process->size;
 }
 
-/* Forgets what is known of a process. */
+/* Forgets the data of a process. */
 static void process_clear(struct stack_processes *processes, struct stack_process *process)
 {
 	space_leave(processes, process);

@@ -52,14 +52,14 @@ static int shared_new(void **mapped)
 	return err;
 }
 
-/* Reports why the child cannot start. The socket may be in its final place already. */
+/* Reports why the child cannot start. The socket may have its final number already. */
 static void child_excuse(int socket, int err, const char *what)
 {
 	if (server_greet(socket, err, what))
 		server_greet(SANDBOX_SOCKET, err, what);
 }
 
-/* libunwind opens a pipe on first use, for unrelated reasons; do that first. */
+/* Serves. server_new() precedes the sandbox, because libunwind opens a pipe on first use. */
 static _Noreturn void child_serve(const struct stacks_child *child, int socket, pid_t parent)
 {
 	const void *shared = mmap(NULL, PROTOCOL_SHARED, PROT_READ, MAP_SHARED, child->shared, 0);
@@ -75,11 +75,11 @@ static _Noreturn void child_serve(const struct stacks_child *child, int socket, 
 		err = server_greet(SANDBOX_SOCKET, 0, "ready");
 	if (!err)
 		err = server_run(server);
-	/* Faster than freeing the memory. */
+	/* Exits without freeing the memory, which takes longer. */
 	_exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Moves both descriptors to their places. Returns whether that worked. */
+/* Moves both descriptors to their numbers. Returns whether that worked. */
 static bool descriptors_move(int socket, int shared)
 {
 	/* Moving one must not close the other. */
@@ -157,7 +157,7 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	return fd == -EBADMSG ? -ENOENT : fd; /* file systems may also return this */
 }
 
-/* Notes why the child is given up. */
+/* Notes why the child is ended. */
 static void failure_describe(struct stacks *stacks, int err, const char *file)
 {
 	snprintf(stacks->failure, sizeof(stacks->failure), CHILD " %s and was ended%s%s",
@@ -332,8 +332,8 @@ static bool process_lives(pid_t pid)
 	return proc_stat_read(&stat, pid) && stat.threads && !stat.kernel;
 }
 
-/* All copies are taken later: the current mappings count from the start. A process that executes
- * another program has none for a moment, like one that has ended. */
+/* Reads the current mappings, valid from the start: all copies are taken later. A process has no
+ * mappings for a moment while it executes another program, as if it had ended. */
 static exit_status stacks_begin(struct stacks *stacks)
 {
 	uint64_t end = clock_monotonic() + EXECUTE_NS;

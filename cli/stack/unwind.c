@@ -28,7 +28,7 @@
 #define LEAF_NEEDS_STACK false
 #endif
 
-/* How to get from an address of code to its caller. */
+/* Rule to get from an address of code to its caller. */
 struct rule {
 	uint64_t address;
 	uint64_t generation; /* of the unwinder; another one: empty */
@@ -36,7 +36,7 @@ struct rule {
 	bool mapped; /* code is mapped there */
 	struct cfi_fde fde;
 	enum unwind_stop stop; /* UNWIND_COMPLETE: has a row */
-	/* A Go function without either: its frame size. */
+	/* Go function without an FDE or a row: its frame size. */
 	bool is_go, go_outermost, go_switches, go_leaves, go_injected;
 	uint32_t go_frame;
 	/* Instruction before the next address, once examined. */
@@ -366,7 +366,7 @@ static void rule_look(struct rule *rule, uint64_t address)
 	}
 }
 
-/* A possible caller's frame. */
+/* Frame of a possible caller. */
 struct caller {
 	uint64_t ip, sp;
 	uint64_t target; /* of the call there; 0: unknown */
@@ -461,7 +461,7 @@ static bool frame_caller(struct walk *walk, uint64_t fp, uint64_t *callers_fp,
 	       caller_read(walk, fp + sizeof(fp), caller);
 }
 
-/* Other registers are then unknown; on arm64 the stack pointer is only a bound. */
+/* Goes by frame pointer: other registers become unknown, and on arm64 sp is only a bound. */
 static enum unwind_stop walk_to_frame(struct walk *walk, uint64_t callers_fp,
 				      const struct caller *caller)
 {
