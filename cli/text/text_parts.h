@@ -138,9 +138,6 @@ void text_distributions(struct columns *columns, const struct sample *sample,
 void text_traces(struct columns *columns, const struct sample *sample,
 		 const struct report_options *options);
 
-/* Merged waits and samples listed at most; the sum covers all. */
-#define TEXT_TRACES_MOST 50
-
 /* Writes warnings and notes, one line each. A "# WARNING" line appears exactly if sample_lost()
  * is not 0. */
 void text_footer(struct text *text);

@@ -471,6 +471,8 @@ static void sum_print(struct columns *columns, const struct trace_sum *sums, siz
 	columns_add(columns, ".\n");
 }
 
+#define MOST_SUMS 50 /* listed; the last line covers all */
+
 /* Lists the sums of a kind with their stacks. */
 static void sums_list(struct columns *columns, const struct sample *sample, enum trace_kind kind,
 		      struct traces_merging merging)
@@ -482,16 +484,16 @@ static void sums_list(struct columns *columns, const struct sample *sample, enum
 
 	if (err && !columns->err)
 		columns->err = err;
-	for (size_t i = 0; i < n && i < TEXT_TRACES_MOST; i++) {
+	for (size_t i = 0; i < n && i < MOST_SUMS; i++) {
 		if (waits)
 			wait_sum(columns, sample, &sums[i]);
 		else
 			sample_sum(columns, sample, &sums[i]);
 		text_stacks(columns, sample, sums[i].longest, &sums[i]);
 	}
-	if (n > TEXT_TRACES_MOST) {
-		columns_print(columns, "  and %s others: ", GROUPED(n - TEXT_TRACES_MOST));
-		sum_print(columns, sums + TEXT_TRACES_MOST, n - TEXT_TRACES_MOST, kind);
+	if (n > MOST_SUMS) {
+		columns_print(columns, "  and %s others: ", GROUPED(n - MOST_SUMS));
+		sum_print(columns, sums + MOST_SUMS, n - MOST_SUMS, kind);
 	}
 	columns_add(columns, "  All: ");
 	sum_print(columns, sums, n, kind);
