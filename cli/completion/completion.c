@@ -288,7 +288,7 @@ static void offer_attributes(struct completion *completion)
 		return;
 	completion->value = comma + 1;
 	for (size_t i = 0; (row = option_row_at(i)); i++) {
-		if (!row->name || attribute_find(option, attribute_name(row)) != row)
+		if (!row->of || attribute_find(option, attribute_name(row)) != row)
 			continue;
 		snprintf(word, sizeof(word), "%s%s", attribute_name(row), row->value ? "=" : "");
 		offer(completion, row->value ? 'p' : 'w', word, "");

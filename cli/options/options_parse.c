@@ -214,7 +214,7 @@ static exit_status refuse_similar(const struct option_row *option, const char *v
 			continue;
 		names_closest_init(&closest, name);
 		for (size_t i = 0; (row = option_row_at(i)); i++)
-			if (row->name && attribute_find(option, attribute_name(row)) == row)
+			if (row->of && attribute_find(option, attribute_name(row)) == row)
 				names_closest_offer(&closest, attribute_name(row));
 		is_similar = names_closest_count(&closest);
 		if (is_similar) {

@@ -60,7 +60,7 @@ enum option_mode {
 #define EVERYWHERE (~0U)
 
 struct option_row {
-	const char *name; /* NULL: help is a title; with a letter: the row has no help */
+	const char *name; /* NULL: help is a title, unless there is a letter or .of */
 	char letter;      /* 0: none */
 	enum option_takes takes;
 	const char *value; /* name in the help; for a title: its topic, see --help=TOPIC */
@@ -82,8 +82,8 @@ struct option_row {
 	unsigned int in; /* modes in which it is valid */
 
 	/* Lists of names have blanks between them. */
-	const char *of;        /* an attribute of these options, where name was an option of its
-				  own once; "": it was one, and is nothing now; NULL: an option */
+	const char *of;        /* an attribute of these options, and name, if there is one, was an
+				  option once; "": is nothing now; NULL: an option */
 	const char *attribute; /* its name there; NULL: the same */
 	const char *formats;   /* of --output in which it means something; NULL: all */
 	const char *needs;     /* one of these options has to be given, too */

@@ -240,7 +240,7 @@ static void argp_fill(struct argp *argp, struct argp_option entries[OPTIONS_MAX 
 	size_t n = 0;
 
 	for (size_t i = 0; (row = option_row_at(i)); i++)
-		if (row->read)
+		if (row->read && (row->name || row->letter))
 			entries[n++] = (struct argp_option){
 				.name = row->name,
 				.key = option_row_key(i),
