@@ -13,6 +13,7 @@ MAIN = "man/kernel_delay.8"
 JSON_PAGE = "man/kernel_delay-json.5"
 SCHEMA = "man/kernel_delay.schema.json"
 LONG_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+ATTRIBUTE = re.compile(r"^ {8}(--\S+)", re.MULTILINE)  # in the help
 OTHERS = {"man/kernel_delay-metrics.5": {"--collector.textfile.directory"}}  # options of others
 
 
@@ -73,7 +74,8 @@ def spellings():
 def case_options(test):
     if not lint.pathlib.Path(PROGRAM).exists():
         raise lint.Skip(f"there is no {PROGRAM}")
-    told = set(LONG_OPTION.findall(lint.output([PROGRAM, "--help=all"])[1]))
+    help_all = lint.output([PROGRAM, "--help=all"])[1]
+    told = set(LONG_OPTION.findall(help_all))
     test.ok(len(told) > 2, "--help=all names options")
     for page in PAGES:
         text = rendered(page)
@@ -87,8 +89,21 @@ def case_options(test):
             text = section[1] if section else ""
             test.eq(sorted(told - set(LONG_OPTION.findall(text))), [],
                     f"{page}: describes all of them")
+            test.eq(sorted(set(ATTRIBUTE.findall(help_all)) - set(re.findall(r"\S+", text))), [],
+                    f"{page}: describes all attributes")
         described = set(LONG_OPTION.findall(text)) - OTHERS.get(str(page), set())
         test.eq(sorted(described - told), [], f"{page}: names no others")
+
+
+def case_formats(test):
+    """Of -o: those of the help, in its order."""
+    if not lint.pathlib.Path(PROGRAM).exists():
+        raise lint.Skip(f"there is no {PROGRAM}")
+    listed = lint.output([PROGRAM, "--help=output"])[1].partition("\nFORMAT is one of\n")[2]
+    page = lint.text(lint.pathlib.Path(MAIN))
+    section = re.search(r"^\.SS Formats$(.*?)^\.SS", page, re.MULTILINE | re.DOTALL)[1]
+    test.eq(re.findall(r"^\.TP\n\.B (\S+)$", section, re.MULTILINE),
+            re.findall(r"^  (\S+)", listed, re.MULTILINE), f"{MAIN}: describes all formats")
 
 
 def conditions_of(text):
@@ -140,5 +155,5 @@ def case_pictures(test):
             sorted(shown), "examples: pictures")
 
 
-lint.main(case_manual_pages, case_groff, case_references, case_options, case_conditions,
-          case_members, case_pictures)
+lint.main(case_manual_pages, case_groff, case_references, case_options, case_formats,
+          case_conditions, case_members, case_pictures)
