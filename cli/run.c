@@ -274,6 +274,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 	if (n_tids) /* only these are followed */
 		threads = (unsigned int)n_tids;
 	*config = (struct session_config){
+		.options = run->options,
 		.tgid = run->target->pid,
 		.filter = { .names = run->options->outputs.settings.report.threads,
 			    .tids = run->options->tids,
@@ -283,20 +284,12 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.banks = !trigger_set_is_empty(set) ? run->options->window_banks
 			 : run->options->sample_count == 1 && !run->record_on ? 1
 									      : 2,
-		.btf_file = run->options->btf_file,
 		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
 		.tracing = run->tracing,
-		.detail_ns = run->options->detail,
-		.histograms = run->options->histogram,
-		.interruptions = run->options->interruptions > 0,
-		.resources = run->options->resources,
-		.counters = &run->options->counters,
 		.same_probe = set->same_probe,
 		.everywhere = set->everywhere,
 		.same_thread = set->same_thread,
-		.list_skipped = run->options->verbose,
 		.deltas = set->deltas,
-		.interval = run->options->sample_interval,
 	};
 	for (int role = 0; role < KD_ROLES; role++) {
 		config->triggers[role] = (struct trigger_sites){

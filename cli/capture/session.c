@@ -57,7 +57,7 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_slots = session->slots;
 	skel->rodata->kd_banks = session->banks;
 	skel->rodata->kd_cpus = session->cpus;
-	skel->rodata->kd_detail_ns = config->detail_ns;
+	skel->rodata->kd_detail_ns = config->options->detail;
 	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
 	if (config->upcalls)
 		bpf_map__set_max_entries(skel->maps.kd_upcalls, session->cpus * session->banks);
@@ -223,7 +223,7 @@ static exit_status session_skeleton(struct session *session)
 
 static exit_status session_start(struct session *session)
 {
-	int status = btf_provide(session->config->btf_file)
+	int status = btf_provide(session->config->options->btf_file)
 			     ?: session_skeleton(session)
 			     ?: parts_select(session);
 

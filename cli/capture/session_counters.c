@@ -35,10 +35,10 @@ static exit_status counters_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
 					 skel->maps.kd_counts, skel->maps.kd_counter_marks };
-	const struct counter_set *wanted = session->config->counters;
+	const struct counter_set *wanted = &session->config->options->counters;
 	uint32_t rows = session->slots * session->banks;
 
-	counters->on = wanted && wanted->n;
+	counters->on = wanted->n;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		bpf_map__set_autocreate(maps[i], counters->on);
 	if (!counters->on)

@@ -112,7 +112,7 @@ void session_memory_tell(const struct session *session)
 	log_warn("room for %u threads takes %.1f GB of memory", session->slots,
 		 (double)bytes / 1e9);
 	log_hint("--tid or fewer processes take less%s%s", banks,
-		 config->histograms ? ", and a run without --histogram" : "");
+		 config->options->histogram ? ", and a run without --histogram" : "");
 }
 
 /* --- Queues of numbers shared with BPF programs --- */
@@ -218,7 +218,7 @@ static exit_status histograms_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	uint32_t capacity = session->slots * CAPACITY_PER_SLOT;
 
-	if (!session->config->histograms)
+	if (!session->config->options->histogram)
 		return 0;
 	capacity = capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
 	session->histograms->capacity = skel->rodata->kd_histograms_max = capacity;

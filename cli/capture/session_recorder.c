@@ -104,7 +104,7 @@ struct interruption_ring {
 
 static exit_status interruptions_select(struct session *session)
 {
-	bool wanted = session->config->interruptions;
+	bool wanted = session->config->options->interruptions;
 
 	session->skel->rodata->kd_interruptions_wanted = wanted;
 	/* The map always exists: before Linux 6.8 the verifier also checks uncalled global
@@ -124,7 +124,7 @@ static exit_status interruptions_attach(struct session *session)
 {
 	struct interruption_ring *ring = session->interruption_ring;
 
-	if (!session->config->interruptions)
+	if (!session->config->options->interruptions)
 		return 0;
 	ring->ring = ring_buffer__new(bpf_map__fd(session->skel->maps.kd_interruptions), part_found,
 				      ring, NULL);

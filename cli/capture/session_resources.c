@@ -164,7 +164,7 @@ static exit_status resources_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	struct bpf_map *const maps[] = { skel->maps.kd_io_records, skel->maps.kd_requests,
 					 skel->maps.kd_blocks, skel->maps.kd_resent };
-	bool wanted = session->config->resources;
+	bool wanted = session->config->options->resources;
 
 	session->resources->on = wanted;
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)

@@ -268,8 +268,8 @@ static exit_status triggers_select(struct session *session)
 		role_select(skel, config, role);
 	skel->rodata->kd_same_thread = config->same_thread;
 	skel->rodata->kd_closes_itself = config->triggers[KD_STOP].n_sets > 0;
-	skel->rodata->kd_list_skipped = config->list_skipped;
-	skel->rodata->kd_interval = config->interval;
+	skel->rodata->kd_list_skipped = config->options->verbose;
+	skel->rodata->kd_interval = config->options->sample_interval;
 	skel->rodata->kd_stop_in_program = config->triggers[KD_START].n_sets &&
 					   config->triggers[KD_STOP].n_sets &&
 					   trigger_is_user(config->triggers[KD_STOP].trigger);

@@ -10,10 +10,10 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/model/trigger_stats.h"
+#include "cli/options/options.h"
 #include "probes/sites.h"
 
 struct bpf_map;
-struct counter_set;
 struct kernel_delay__data_word;
 struct lock_callers;
 struct processes;
@@ -46,28 +46,22 @@ struct thread_filter {
 };
 
 struct session_config {
-	pid_t tgid; /* of the target, or its first process */
+	const struct options *options; /* those that nothing else decides */
+	pid_t tgid;                    /* of the target, or its first process */
 	const struct processes *processes;
 	struct thread_filter filter;
 	unsigned int threads; /* of the target, now or later */
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
-	const char *btf_file; /* NULL: the running kernel's */
 	bool upcalls;         /* count those of openvswitch, if the kernel can */
 
 	/* By enum kd_role. A probe for both roles is attached once. */
 	struct trigger_sites triggers[KD_ROLES];
 	struct tracing_config tracing;
-	uint64_t detail_ns; /* waits at least this long, ns, get their lock or descriptor */
-	bool histograms;    /* of durations */
-	bool interruptions;
-	bool resources;
-	const struct counter_set *counters; /* NULL: none */
 	bool same_probe;
 	bool everywhere; /* other processes hit probes in files too; see struct trigger_set */
 	bool target_only[KD_ROLES];
-	bool same_thread, list_skipped;
+	bool same_thread;
 	struct deltas deltas; /* of windows that triggers open and close */
-	uint64_t interval;    /* ns from the end of a window to the next one's start */
 };
 
 /* What the collector reads: the memory of the maps. */
