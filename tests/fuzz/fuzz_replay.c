@@ -11,7 +11,7 @@
 #include "cli/json/replay.h"
 #include "cli/metrics/metrics.h"
 #include "cli/model/summary.h"
-#include "cli/perfetto/perfetto.h"
+#include "cli/output/output_format.h"
 #include "cli/text/text.h"
 #include "input.h"
 
@@ -65,15 +65,16 @@ static void summary_render(const struct sample *sample)
 
 static int sample_render(const struct sample *sample, void *context)
 {
+	const struct output_format *format;
 	FILE *out = saved_open(context);
 
 	for (int extent = REPORT_FULL; extent <= REPORT_SUMMARY; extent++)
 		MUST(!report_text(sample,
 				  &(struct report_options){ .extent = (enum report_extent)extent },
 				  nowhere));
-	MUST(!report_folded(sample, &(struct report_options){ 0 }, nowhere));
-	MUST(!report_perfetto(sample, &(struct report_options){ 0 }, nowhere));
-	MUST(!report_html(sample, &(struct report_options){ 0 }, nowhere));
+	for (size_t i = 1; (format = output_format_at(i)); i++) /* after the text */
+		MUST(!format->sample ||
+		     !format->sample(sample, &(struct report_options){ 0 }, nowhere));
 	for (const struct csv_table *table = csv_tables; table->name; table++)
 		MUST(!csv_write_rows(table, sample, nowhere));
 	metrics_render(sample);

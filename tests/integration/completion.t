@@ -123,6 +123,11 @@ def long_options():
     return set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z][a-z-]+)", said.decode(), re.MULTILINE))
 
 
+def listed_formats():
+    said = subprocess.run([kdtest.PROGRAM, "--help=output"], stdout=subprocess.PIPE, check=True).stdout
+    return {f"{name}:" for name in re.findall(r"^  ([a-z]+) {2,}\S", said.decode(), re.MULTILINE)}
+
+
 def kernel_threads():
     """PIDs of the threads that are the kernel's own (PF_KTHREAD in their flags)."""
     found = set()
@@ -282,9 +287,9 @@ def case_outputs(test):
     (shell.folder / "a file;").touch()
     (shell.folder / "sub").mkdir()
     (shell.folder / "sub" / "deep.txt").touch()
-    formats = {"text:", "json:", "openmetrics:", "prometheus:", "csv:", "html:", "folded:",
-               "perfetto:"}
+    formats = listed_formats()
     found = set(shell.all("-o "))
+    test.ok(len(formats) > 7, "--help lists formats", formats)
     test.ok(formats <= found and {"rc", "sub/"} <= found, "-o: all formats, and files", found)
     completes(
         test, shell,
@@ -403,8 +408,7 @@ def case_fish(test):
             ("--start-trigger=k", [f"--start-trigger={kind}:"
                                    for kind in ("k", "kprobe", "kr", "kretprobe")]),
             ("-s -e '!getppi", ["!getppid"]), ("-s -e futex,getppi", ["futex,getppid"]),
-            ("-o ", ["csv:", "folded:", "html:", "json:", "kernel_delay", "opened.json",
-                     "openmetrics:", "perfetto:", "prometheus:", "text:"]),
+            ("-o ", sorted(listed_formats() | {"kernel_delay", "opened.json"})),
             ("-o json:op", ["json:opened.json"]), ("--replay=op", ["--replay=opened.json"]),
             ("@op", ["@opened.json"]),
             ("--fail-if ready.", [f"ready.{field}>=" for field in
