@@ -30,7 +30,6 @@ struct report_options {
 	enum report_extent extent;
 	enum report_sort sort;     /* text, unless full */
 	unsigned int top;          /* threads with sections in a short text */
-	unsigned int rows;         /* text: of a list of waits or samples; 0: no limit */
 	const char *threads;       /* text: only matching names; NULL: all */
 	bool bold;                 /* text: for a terminal */
 	bool per_thread;           /* metrics: a series per thread, with TID; else per name */

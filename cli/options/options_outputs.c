@@ -237,10 +237,6 @@ static const struct option_row rows[] = {
 	  "own.",
 	  FLAG(outputs.settings.report.lines), .in = REPORT, .of = "output",
 	  .formats = "text folded" },
-	{ NULL, 0, TAKES_VALUE, "N",
-	  "In the lists of waits and of running code, print the first N rows; 0: all.",
-	  NUMBER(outputs.settings.report.rows, 0, UINT32_MAX), .preset = "50", .in = REPORT,
-	  .of = "output", .attribute = "rows", .formats = "text" },
 	{ "color", 0, TAKES_VALUE, "WHEN",
 	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
 	  "NO_COLOR is set. Files have none.",

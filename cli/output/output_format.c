@@ -64,12 +64,6 @@ static const struct output_format formats[] = {
 		.sample = report_folded,
 	},
 	{
-		.name = "threads",
-		.suffix = ".txt",
-		.about = "a line for each thread, for awk",
-		.sample = report_threads,
-	},
-	{
 		.name = "perfetto",
 		.suffix = ".pftrace",
 		.about = "a timeline for ui.perfetto.dev",

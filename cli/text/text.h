@@ -65,10 +65,4 @@ int report_text_comparison(const struct comparison *comparison,
  * may hold several samples: readers add up equal lines. Returns 0 or a negative errno. */
 int report_folded(const struct sample *sample, const struct report_options *options, FILE *out);
 
-/* --- A line for each thread, for awk and the like --- */
-
-/* Writes the lines of a finished sample, then flushes: its number, PID and TID; life, busy, kept,
- * and the longest case of that, in ns; the name. Returns 0 or a negative errno. */
-int report_threads(const struct sample *sample, const struct report_options *options, FILE *out);
-
 #endif

@@ -471,9 +471,11 @@ static void sum_print(struct columns *columns, const struct trace_sum *sums, siz
 	columns_add(columns, ".\n");
 }
 
-/* Lists the sums of a kind with their stacks. rows: at most so many; 0: all. */
+#define MOST_SUMS 50 /* listed; the last line covers all */
+
+/* Lists the sums of a kind with their stacks. */
 static void sums_list(struct columns *columns, const struct sample *sample, enum trace_kind kind,
-		      struct traces_merging merging, size_t rows)
+		      struct traces_merging merging)
 {
 	bool waits = kind == TRACE_WAIT;
 	struct trace_sum *sums;
@@ -482,18 +484,16 @@ static void sums_list(struct columns *columns, const struct sample *sample, enum
 
 	if (err && !columns->err)
 		columns->err = err;
-	if (!rows || rows > n)
-		rows = n;
-	for (size_t i = 0; i < rows; i++) {
+	for (size_t i = 0; i < n && i < MOST_SUMS; i++) {
 		if (waits)
 			wait_sum(columns, sample, &sums[i]);
 		else
 			sample_sum(columns, sample, &sums[i]);
 		text_stacks(columns, sample, sums[i].longest, &sums[i]);
 	}
-	if (n > rows) {
-		columns_print(columns, "  and %s others: ", GROUPED(n - rows));
-		sum_print(columns, sums + rows, n - rows, kind);
+	if (n > MOST_SUMS) {
+		columns_print(columns, "  and %s others: ", GROUPED(n - MOST_SUMS));
+		sum_print(columns, sums + MOST_SUMS, n - MOST_SUMS, kind);
 	}
 	columns_add(columns, "  All: ");
 	sum_print(columns, sums, n, kind);
@@ -517,7 +517,7 @@ static void waits(struct columns *columns, const struct sample *sample,
 		"STATE                   FOR         SYSCALL          ENDED BY\n"
 		"  -------- --------------- --------------- ------- ---------- ---------------- "
 		"----------------------- ----------- ---------------- ----------------\n");
-	sums_list(columns, sample, TRACE_WAIT, merging, options->rows);
+	sums_list(columns, sample, TRACE_WAIT, merging);
 	other_waits(columns, &sample->traces);
 }
 
@@ -533,7 +533,7 @@ static void samples(struct columns *columns, const struct sample *sample,
 		      "     COUNT       %%        TID COMM             MODE   SYSCALL\n"
 		      "  -------- ------- ---------- ---------------- ------ ----------------\n",
 		      sample->traces.profile_hz);
-	sums_list(columns, sample, TRACE_SAMPLE, merging, options->rows);
+	sums_list(columns, sample, TRACE_SAMPLE, merging);
 }
 
 void text_traces(struct columns *columns, const struct sample *sample,

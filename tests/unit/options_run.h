@@ -100,9 +100,8 @@ static void say_members(const struct options *options)
 static void say_settings(const struct output_settings *options)
 {
 	N(mode, 0600), FLAG(limit), FLAG(color), FLAG(no_pager), FLAG(report.sort),
-		N(report.top, 10), N(report.rows, 50), FLAG(report.lines),
-		FLAG(report.max_syscalls), FLAG(report.per_thread), FLAG(report.fold_names),
-		FLAG(report.timestamps);
+		N(report.top, 10), FLAG(report.lines), FLAG(report.max_syscalls),
+		FLAG(report.per_thread), FLAG(report.fold_names), FLAG(report.timestamps);
 }
 
 static bool lists(const struct options *options, uint32_t state, uint32_t awaited)

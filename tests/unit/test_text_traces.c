@@ -374,8 +374,7 @@ TEST(threads)
 		const char *name;
 		struct report_options options;
 	} cases[] = { { "traces_in_all", { 0 } },
-		      { "traces_in_thread", { .waits_per_thread = true, .rows = 50 } },
-		      { "traces_rows", { .waits_per_thread = true, .rows = 2 } },
+		      { "traces_in_thread", { .waits_per_thread = true } },
 		      { "traces_in_names", { .threads = "od?" } } };
 	struct sample sample = traces_begin();
 
