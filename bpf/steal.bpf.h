@@ -65,7 +65,7 @@ static __always_inline u64 steal_then(u32 cpu)
 }
 
 /* Books what was stolen from a thread between its previous reading and t; steal: see steal_now().
- * Each window gets a share in proportion, because nobody knows when the time was stolen. */
+ * Each window gets a share in proportion, because the kernel does not say when time was stolen. */
 __noinline int steal_book(u32 slot, u64 steal, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -118,8 +118,8 @@ static __always_inline bool thread_has_cpu(const struct kd_thread *thread)
 	return thread->on_cpu || (thread->state == KD_UNSEEN && kd_is_running(thread->seed_state));
 }
 
-/* Reads steal time in an interrupt that began at t; a tick has updated the clock. It may be the
- * first reading on this CPU. */
+/* Reads steal time, maybe for the first time on this CPU, in an interrupt that began at t. A tick
+ * has updated the clock. */
 __noinline int steal_tick(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);

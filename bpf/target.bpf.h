@@ -2,8 +2,8 @@
 /* Membership of tasks in the target.
  *
  * With a single process, a task belongs if its TGID is the target's. With a thread filter or
- * several processes (kd_by_thread) a lookup tells: a task belongs if it has a slot, or was refused
- * one. Slots are then assigned when a thread begins, is renamed, or is found by the iterator. */
+ * several processes (kd_by_thread), a task belongs if a lookup finds a slot or KD_SLOT_REFUSED.
+ * Slots are then assigned when a thread begins, is renamed, or is found by the iterator. */
 #ifndef TARGET_BPF_H
 #define TARGET_BPF_H
 

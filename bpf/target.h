@@ -78,7 +78,7 @@ struct kd_process {
 /* The other bits are the time: up to 4.5 years from the epoch. */
 #define KD_WORD_SHIFT 7
 #define KD_FAR (~0ULL >> KD_WORD_SHIFT) /* never comes: an edge is being set */
-/* Word of a run with pairs per thread: several windows may be open, so the banks tell. */
+/* Word of a run with pairs per thread: several windows may be open, so programs read the banks. */
 #define KD_WORD_PAIRS (KD_FAR << KD_WORD_SHIFT | 1ULL << 4)
 
 /* Word after an edge. open: KD_WORD_OPEN, or 0. */
@@ -127,9 +127,9 @@ struct kd_window {
 #define KD_NO_REGISTER 0xffff
 
 /* A comparison: true if a value is in a range. The value starts as base + (index << shift), from
- * registers. Then each offset is added, followed by a load from there, as often as loads says.
- * The range starts at `first`, has length `span` and may wrap around, so it covers == != < <= >
- * >= for signed and unsigned numbers. */
+ * registers. Each offset is added, followed by a load from there, as often as loads says. The range
+ * starts at `first`, has length `span` and may wrap around: it covers == != < <= > >= for signed
+ * and unsigned numbers. */
 struct kd_term {
 	__s64 offsets[KD_TERM_LOADS + 1];
 	__u64 mask;        /* of the value's bits */

@@ -423,8 +423,8 @@ static __always_inline u32 thread_running_state(const struct kd_thread *thread)
 										   : KD_USER;
 }
 
-/* Sets the state last: a waker on another CPU (sched_waking holds no run queue lock) that sees a
- * thread asleep sees all that led to it. Time is never counted twice: see elapsed(). */
+/* Sets the state last: a waker on another CPU that reads it also reads all that led to it
+ * (sched_waking holds no run queue lock). Time is never counted twice: see elapsed(). */
 static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u64 t)
 {
 	thread->since += elapsed(thread->since, t);

@@ -10,8 +10,8 @@
 
 /* --- What a long wait was for --- */
 
-/* The lock is noted when the thread goes to sleep (lock.bpf.h), the disk's request at wakeup. Both
- * are combined at switch-in, when the wait turns out to be long. */
+/* The lock is noted when the thread goes to sleep (lock.bpf.h), the disk's request at wakeup. The
+ * two are combined at switch-in, when the wait turns out to be long. */
 
 static __always_inline void blocker_clear(struct kd_blocker *blocker)
 {
@@ -145,7 +145,7 @@ static __always_inline void trace_lost(const struct kd_trace *trace)
 	}
 }
 
-/* Sends a scratch record. The ring is read every few tens of milliseconds. Its reader is woken
+/* Sends a scratch record. The ring is read every few tens of milliseconds. The reader is woken
  * earlier if the ring is half full, or if the record is urgent. */
 TRACES_GLOBAL int trace_send(u32 key, bool urgent)
 {

@@ -388,7 +388,7 @@ static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 	struct hit hit = {
 		.tid = task->pid, .tgid = task->tgid, .by = KD_BY_EXIT, .atomic = atomic
 	};
-	/* Its last threads may get here after user space has removed the process. */
+	/* Last threads may get here after user space has removed their process. */
 	bool ours = process_was_ours(hit.tgid) || (kd_many && task_is_ours(hit.tid, hit.tgid));
 	bool ends = ours && process_ends(task);
 

@@ -46,7 +46,7 @@ static __always_inline void wait_begin(struct kd_thread *thread, u32 slot, u64 t
 		wait_begin_in_user(slot, t);
 }
 
-/* Sends one part of a wait, asleep or ready. Its kernel stack is in the scratch record. */
+/* Sends one part of a wait, asleep or ready, with the kernel stack in the scratch record. */
 static __always_inline void wait_send(u32 key, struct kd_trace *trace, struct kd_thread *thread,
 				      u32 state, u64 start, u64 end)
 {

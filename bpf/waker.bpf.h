@@ -121,7 +121,7 @@ static __always_inline u32 waker_from(void *ctx, const struct kd_runqueue *runqu
 	/* Softirqs in threads (PREEMPT_RT) may be preempted by other tasks. */
 	if (runqueue->soft_since && context->soft_tid == (u32)pid_tgid)
 		return from_softirq(context);
-	/* Not all interrupts have tracepoints. A page fault from user mode looks like one. */
+	/* Some interrupts lack tracepoints. A page fault from user mode looks like an interrupt. */
 	if (current_is_in_call(ctx, pid_tgid) || !in_interrupt(ctx) || current_is_in_fault())
 		return KD_FROM_TASK;
 	return context->marks & KD_MARK_TIMER ? KD_FROM_TIMER : KD_FROM_INTERRUPT;

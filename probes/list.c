@@ -180,8 +180,8 @@ static int probe_offer(struct listing *listing, const char *object, const char *
 	return entries_add(&listing->entries, text, entry->address, entry->flag);
 }
 
-/* Like probe_offer(), for a probe of the current object. The filter may or may not name the
- * program. */
+/* Lists a probe of the current object if the filter takes it, whether the filter names the program
+ * or not. */
 static int object_offer(struct listing *listing, const char *group, const char *name,
 			const struct names_entry *entry, bool *taken)
 {

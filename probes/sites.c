@@ -170,8 +170,8 @@ bool file_id_is(const struct file_id *a, const struct file_id *b)
 	return a->device == b->device && a->inode == b->inode && a->changed == b->changed;
 }
 
-/* The kernel puts probes into the file below an overlay, which all overlays share. They show that
- * file's inode and times, but each a device of its own. */
+/* The kernel puts probes into the file below an overlay, which all overlays share. Overlays show
+ * that file's inode and times, but each a device of its own. */
 static int file_identify(struct file_id *id, int fd)
 {
 	struct statfs system;

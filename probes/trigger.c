@@ -155,7 +155,7 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 	*why = system.length ? "the event is empty" : "the system is empty";
 	if (!system.length || !event.length)
 		return -EINVAL;
-	/* Both become path components in tracefs. */
+	/* System and event become path components in tracefs. */
 	*why = "a tracepoint has no / in its name";
 	if (memchr(system.at, '/', system.length) || memchr(event.at, '/', event.length))
 		return -EINVAL;

@@ -521,7 +521,7 @@ int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, stru
 	const struct message *head = &opener->packet.head;
 	int fd;
 
-	/* For messages: inside a container the PID differs. */
+	/* Path for messages: inside a container the PID differs. */
 	snprintf(perf_map.path, sizeof(perf_map.path), "/tmp/perf-%d.map", (int)pid);
 	fd = dump ? object_ask(opener, WANTED_DUMP, pid, dump)
 		  : opener_ask(opener, &perf_map, NULL);

@@ -30,9 +30,9 @@ typedef int demangle_scheme(const char *name, int options, demangle_callbackref 
 			    void *opaque);
 
 /* Back references let a name of 100 bytes expand beyond any memory, so it must be cut off here.
- * Only a jump can do this; it only leaves stack behind, see d_demangle_callback() in libiberty's
- * cp-demangle.c and rust_demangle_callback() in rust-demangle.c (which may leak 1 KB for a
- * Punycode identifier). */
+ * Only a jump can do this, which only leaves stack behind. See d_demangle_callback() in libiberty's
+ * cp-demangle.c, and rust_demangle_callback() in rust-demangle.c, which may leak 1 KB for a
+ * Punycode identifier. */
 static void output_append(const char *text, size_t length, void *opaque)
 {
 	struct name_output *output = opaque;
@@ -233,9 +233,9 @@ static char *trait_start(char *text, char *end)
 	return text < end ? text : end;
 }
 
-/* Moves text to out, at the same place or before, without generic arguments and traits:
- * <q::Queue<u32>>::push is q::Queue::push, <q::A as q::Step>::step is q::A::step, q::work::<u8>
- * is q::work. Returns its end. */
+/* Moves text to out, which is text or before it, without generic arguments and traits.
+ * <q::Queue<u32>>::push is q::Queue::push, <q::A as q::Step>::step is q::A::step, q::work::<u8> is
+ * q::work. Returns its end. */
 static char *rust_simplify(char *out, char *text, char *end, unsigned int depth)
 {
 	char *start = out, *close;
