@@ -416,7 +416,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 {
 	struct ledger *ledger = &thread->ledger;
 	uint64_t *ns = ledger->ns, calls = 0, irqs = 0, seen = ns[LEDGER_HARDIRQ];
-	uint64_t timed = ledger->timed_faults, faults, mean, user, rest;
+	uint64_t timed = ledger->timed_faults, faults, mean, user = ticks_user(ledger), rest;
 
 	for (size_t i = 0; i < thread->n_hardirqs; i++)
 		irqs = u64_add(irqs, u64_times(thread->hardirqs[i].count, cost->irq_ns));
@@ -436,13 +436,16 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 		rest -= part;
 	}
 	move(&ns[LEDGER_KERNEL], &ns[LEDGER_HARDIRQ], rest);
-	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], u64_times(calls, cost->call_ns));
+	/* A price that leaves nothing is too high, as when it was measured beside other tracers. */
+	calls = u64_times(calls, cost->call_ns);
+	if (calls >= ns[LEDGER_USER])
+		calls = u64_sub(ns[LEDGER_USER], user);
+	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], calls);
 	faults = u64_times(timed, cost->fault_ns);
 	mean = timed ? (ns[LEDGER_FAULT] + faults) / timed : cost->fault_mean_ns;
 	faults = u64_add(faults,
 			 u64_times(ledger->untimed_faults, u64_sub(mean, cost->fault_timing_ns)));
 	/* The cost may be the hypervisor's work, which ticks count as user mode. */
-	user = ticks_user(ledger);
 	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], user));
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
 	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL],

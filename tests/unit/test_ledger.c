@@ -518,6 +518,7 @@ TEST(ticks)
 {
 	struct thread_row row = in_user();
 	struct ledger *ledger = &row.ledger;
+	struct call_row call = { .number = 1, .count = 1000000 };
 	uint64_t second = 1000000000;
 	unsigned int percent = 0;
 
@@ -541,6 +542,17 @@ TEST(ticks)
 	ledger->ns[LEDGER_USER] = second * 67 / 100, ledger->ns[LEDGER_KERNEL] = second * 33 / 100;
 	ledger->ticks_system = second * 6 / 20;
 	ok(!ledger_ticks_differ(ledger, &percent), "nor what may be chance");
+	row = in_user(), row.calls = &call, row.n_calls = 1;
+	ledger->life = ledger->ns[LEDGER_USER] = second;
+	ledger->ticks_user = second / 20, ledger->ticks_system = second - second / 20;
+	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 990 });
+	is_u64(ledger->ns[LEDGER_USER], second / 100,
+	       "a call's price may leave less than the ticks");
+	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 990 });
+	is_u64(ledger->ns[LEDGER_USER], second / 100, "but not nothing");
+	ledger->ns[LEDGER_USER] = second, ledger->ns[LEDGER_KERNEL] = 0;
+	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 1000 });
+	is_u64(ledger->ns[LEDGER_USER], second / 20, "a price that would is too high");
 }
 
 TEST(fault_entries)
