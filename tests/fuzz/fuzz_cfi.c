@@ -8,7 +8,7 @@
 
 #define PLACES 16 /* in the code */
 #define WORDS 256 /* of the stack */
-#define STACK 0x7ffc12340000
+#define STACK 0x7ffc12340000UL
 
 static struct unwinder *unwinder;
 static struct unwind_object object = { .bias = 0x10000000 };

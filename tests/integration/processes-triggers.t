@@ -159,7 +159,7 @@ def case_joins_behind(test):
     not in the window, so nothing of it is missing there."""
     mount = kdprocesses.hierarchies().popitem()[1]
     load, _ = family(test, 0)
-    other = test.workload("roles", "poll")
+    other = test.workload(copied(test, "roles"), "roles", "poll")  # which no other test runs
     with kdprocesses.group(mount / f"kdt-behind{os.getpid()}") as group:
         kdprocesses.join(group, load.pid)
         load.ask("fork 2")
