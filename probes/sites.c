@@ -329,7 +329,7 @@ struct sent_site {
 
 static exit_status send_failed(const struct trigger *trigger, int error)
 {
-	log_error("%s: what was found cannot be told: %s", trigger->text, strerror(-error));
+	log_error("%s: cannot pass on what was found: %s", trigger->text, strerror(-error));
 	return EX_OSERR;
 }
 

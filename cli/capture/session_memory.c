@@ -109,7 +109,7 @@ void session_memory_tell(const struct session *session)
 	}
 	if (bytes < MUCH)
 		return;
-	log_warn("room for %u threads takes %.1f GB of memory", session->slots,
+	log_warn("following up to %u threads takes %.1f GB of memory", session->slots,
 		 (double)bytes / 1e9);
 	log_hint("--tid or fewer processes take less%s%s", banks,
 		 config->options->histogram ? ", and a run without --histogram" : "");
@@ -197,7 +197,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 		memset(&session->records[(size_t)bank * session->slots + slot], 0,
 		       sizeof(*session->records));
 	if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot))
-		log_warn("cannot give back a slot: %s; there is room for one thread less",
+		log_warn("cannot give back a slot: %s; one thread less can be followed",
 			 strerror(errno));
 }
 

@@ -8,9 +8,8 @@
 #define KERNEL_LOSS(reason, ...) LOSS_AT(reason, losses[reason], __VA_ARGS__)
 
 const struct loss losses[LOSSES] = {
-	KERNEL_LOSS(
-		KD_LOSS_THREADS, "threads", "thread is", "threads are",
-		"missing (more threads at once than there is room for); take a shorter sample."),
+	KERNEL_LOSS(KD_LOSS_THREADS, "threads", "thread is", "threads are",
+		    "missing (more threads at once than fit); take a shorter sample."),
 	KERNEL_LOSS(KD_LOSS_CALLS, "syscalls", "system call is", "system calls are",
 		    "missing from [SYSCALL STATISTICS], but not from [THREAD TIME] (too many "
 		    "different ones); take a shorter sample."),

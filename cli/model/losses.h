@@ -21,7 +21,7 @@
 	     "so figures may not add up; take another sample.")                                    \
 	LOSS(LOSS_TRACES, traces.lost, "traces", "system call, wait or sample is",                 \
 	     "system calls, waits or samples are",                                                 \
-	     "missing from the lists (no room in the buffer, or too many in one sample); "         \
+	     "missing from the lists (the buffer was full, or too many in one sample); "           \
 	     "raise --buffer-page-count, or the durations from which they are listed.")            \
 	LOSS(LOSS_STACKS, traces.beyond, "stacks", "stack is", "stacks are",                       \
 	     "not shown (more different ones than are kept); raise --stack-trace-size.")           \

@@ -570,12 +570,12 @@ exit_status condition_find(const struct condition *condition, const struct sampl
 	if (!absence && sample_has(condition, sample, need))
 		return 0;
 	if (absence) {
-		log_error("option %s: '%s' cannot be told of sample %llu: [%s] %s",
+		log_error("option %s: '%s' cannot be judged for sample %llu: [%s] %s",
 			  condition->option, condition->text, (unsigned long long)number,
 			  absence->section, absence->what);
 		return EX_DATAERR;
 	}
-	log_error("option %s: '%s' cannot be told of sample %llu: it has no %s", condition->option,
+	log_error("option %s: '%s' cannot be judged for sample %llu: it has no %s", condition->option,
 		  condition->text, (unsigned long long)number, needs[need].replayed);
 	log_hint(need < NEEDS_COMPARISON ? "where the sample is taken, %s" : "%s",
 		 needs[need].hint);

@@ -172,7 +172,7 @@ static void recorded(struct text *text)
 	else
 		snprintf(line, sizeof(line), "%s%s before it%s (%s events)",
 			 facts->overwritten ? "only " : "", held,
-			 facts->overwritten ? ": there was no room for more" : ", too",
+			 facts->overwritten ? ": its memory was full" : ", too",
 			 GROUPED(facts->events));
 	text_bold(text, "RECORDED");
 	columns_add(&text->columns, " ");

@@ -208,8 +208,7 @@ static void nested(struct columns *columns, const struct trigger_stats *stats)
 		columns_add(columns, "\n");
 	}
 	if (unlisted)
-		columns_print(columns, "(and %s more, for which there was no room)\n",
-			      GROUPED(unlisted));
+		columns_print(columns, "(and %s more, not listed)\n", GROUPED(unlisted));
 }
 
 int report_text_triggers(const struct trigger_stats *stats, FILE *out)
@@ -239,7 +238,7 @@ int report_text_triggers(const struct trigger_stats *stats, FILE *out)
 		columns_print(
 			&columns,
 			"# WARNING: %s %s missing (the kernel dropped %s: more threads were in the "
-			"function of a kr: trigger than it has room for); use a tracepoint, or a "
+			"function of a kr: trigger than it can follow); use a tracepoint, or a "
 			"function that fewer are in at a time.\n",
 			GROUPED(stats->dropped), stats->dropped == 1 ? "hit is" : "hits are",
 			stats->dropped == 1 ? "it" : "them");

@@ -529,7 +529,7 @@ class Triggers:
         condition = re.fullmatch(r"The condition of the (start|stop) was false ([\d,]+) times?, and "
                                  r"could not be tested ([\d,]+) times?, as memory was not there\.",
                                  line)
-        rest = re.fullmatch(r"\(and ([\d,]+) more, for which there was no room\)", line)
+        rest = re.fullmatch(r"\(and ([\d,]+) more, not listed\)", line)
         fields = line.split()
         if section == "TRIGGER STATISTICS" and cost:
             self.cost = tuple(map(number, cost.groups()))

@@ -386,7 +386,7 @@ def case_memory(test):
                       "t:syscalls:sys_enter_getuid", "--sample-time", "1ms"])
     kdtest.wait_until(lambda: "waiting for" in run.stderr)
     program = kdprocesses.children_of(run.pid)[0]
-    told = re.search(r"room for (\d+) threads takes ([\d.]+) GB of memory\n(.*)", run.stderr)
+    told = re.search(r"up to (\d+) threads takes ([\d.]+) GB of memory\n(.*)", run.stderr)
     test.ok(told, "it is said", run.stderr)
     test.ok(told and all(option in told[3] for option in ("--tid", "banks", "--histogram")),
             "with what takes less", told and told[3])
