@@ -266,7 +266,7 @@ static int rows_complete(struct collector *collector, const struct session_view 
 	for (size_t i = 0; i < collector->n_rows && !result; i++) {
 		thread_move_entries(&collector->rows[i], &cost);
 		if (collector->rows[i].unseen)
-			result = collect_unlisted(&collector->rows[i]);
+			result = thread_add_unlisted(&collector->rows[i]);
 	}
 	return result;
 }

@@ -11,10 +11,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
-#include "cli/base/syscall_set.h"
 #include "cli/model/ledger.h"
-#include "cli/model/rows.h"
-#include "cli/model/words.h"
 #include "session_locks.h"
 #include "session_processes.h"
 
@@ -421,87 +418,4 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (!error)
 		error = irqs_read(session, &thread, &view->records[slot], view->gen, row);
 	return error ? error : 1;
-}
-
-/* --- Waits whose wakeups were not reported: in the states, but in no list --- */
-
-/* Returns the waits that are in the states, but in no row. A lower bound, as rows also count time
- * before the window. */
-static struct kd_count unlisted(struct kd_count all, uint64_t count, uint64_t ns)
-{
-	struct kd_count left = { u64_sub(all.count, count), u64_sub(all.total, ns), 0 };
-
-	left.max = u64_min(all.max, left.total);
-	if (left.max)
-		left.count = u64_max(left.count, (left.total - 1) / left.max + 1);
-	return left;
-}
-
-static void count_join(struct kd_count *into, const struct kd_count *from)
-{
-	into->count = u64_add(into->count, from->count);
-	into->total = u64_add(into->total, from->total);
-	into->max = u64_max(into->max, from->max);
-}
-
-static int unlisted_locks_add(struct thread_row *thread)
-{
-	struct lock_row row = *(const struct lock_row *)lock_list.others;
-	struct kd_count all = thread->ledger.awaited[KD_AWAITED_LOCK];
-	uint64_t count = 0, ns = 0;
-
-	/* Waits in semop have no list. */
-	for (size_t i = 0; i < thread->n_calls; i++)
-		if ((int)thread->calls[i].number == syscall_number("semop") ||
-		    (int)thread->calls[i].number == syscall_number("semtimedop"))
-			return 0;
-	count_join(&all, &thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK]);
-	for (size_t i = 0; i < thread->n_locks; i++) {
-		count = u64_add(count, thread->locks[i].waits.count);
-		ns = u64_add(ns, thread->locks[i].waits.total);
-	}
-	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const struct descriptor_row *at = &thread->descriptors[i];
-
-		if (at->awaited != KD_AWAITED_LOCK)
-			continue;
-		count = u64_add(count, at->waits.count);
-		ns = u64_add(ns, at->waits.total);
-	}
-	row.waits = unlisted(all, count, ns);
-	return row.waits.max ? row_list_add(&lock_list, &thread->locks, &thread->n_locks, &row) : 0;
-}
-
-static bool is_at_descriptor(uint32_t awaited)
-{
-	return awaited >= KD_AWAITED_PIPE && awaited <= KD_AWAITED_TTY;
-}
-
-static int unlisted_descriptors_add(struct thread_row *thread)
-{
-	struct descriptor_row row = *(const struct descriptor_row *)descriptor_list.others;
-	struct kd_count all = { 0 };
-	uint64_t count = 0, ns = 0;
-
-	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++)
-		if (is_at_descriptor(i))
-			count_join(&all, &thread->ledger.awaited[i]);
-	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const struct descriptor_row *at = &thread->descriptors[i];
-
-		/* Waits without a descriptor may be of any kind. */
-		if (!is_at_descriptor(at->awaited) && at->is.fd >= 0)
-			continue;
-		count = u64_add(count, at->waits.count);
-		ns = u64_add(ns, at->waits.total);
-	}
-	row.waits = unlisted(all, count, ns);
-	return row.waits.max ? row_list_add(&descriptor_list, &thread->descriptors,
-					    &thread->n_descriptors, &row)
-			     : 0;
-}
-
-int collect_unlisted(struct thread_row *thread)
-{
-	return unlisted_locks_add(thread) ?: unlisted_descriptors_add(thread);
 }

@@ -52,10 +52,6 @@ void disk_limits_look(struct disk_limits *limits, const struct session_view *vie
 void disk_limits_take(struct disk_limits *limits, const struct session_view *view,
 		      struct sample *sample);
 
-/* Adds rows named "others" for waits for locks and at descriptors that are in the states, but in no
- * list. Returns 0 or -ENOMEM. */
-int collect_unlisted(struct thread_row *thread);
-
 /* --- Rows of traces --- */
 
 /* Fills a row from a record, except for its stacks. Times in the record are relative to the epoch,
