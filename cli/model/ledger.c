@@ -511,21 +511,25 @@ static bool is_at_descriptor(uint32_t awaited)
 static int unlisted_descriptors_add(struct thread_row *thread)
 {
 	struct descriptor_row row = *(const struct descriptor_row *)descriptor_list.others;
-	struct kd_count all = { 0 };
-	uint64_t count = 0, ns = 0;
+	struct kd_count left[KD_AWAITED_KINDS], all = { 0 };
+	uint64_t count = 0, ns = 0; /* of waits without a descriptor, which may be of any kind */
 
-	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++)
-		if (is_at_descriptor(i))
-			count_join(&all, &thread->ledger.awaited[i]);
+	/* By kind: what a row has from before the window hides nothing of another kind. */
+	memcpy(left, thread->ledger.awaited, sizeof(left));
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *at = &thread->descriptors[i];
 
-		/* Waits without a descriptor may be of any kind. */
-		if (!is_at_descriptor(at->awaited) && at->is.fd >= 0)
-			continue;
-		count = u64_add(count, at->waits.count);
-		ns = u64_add(ns, at->waits.total);
+		if (at->is.fd < 0) {
+			count = u64_add(count, at->waits.count);
+			ns = u64_add(ns, at->waits.total);
+		} else if (is_at_descriptor(at->awaited)) {
+			left[at->awaited] = unlisted(left[at->awaited], at->waits.count,
+						     at->waits.total);
+		}
 	}
+	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++)
+		if (is_at_descriptor(i))
+			count_join(&all, &left[i]);
 	row.waits = unlisted(all, count, ns);
 	return row.waits.max ? row_list_add(&descriptor_list, &thread->descriptors,
 					    &thread->n_descriptors, &row)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The books of a thread, from the states of the kernel side, in one line; and what entering and
- * leaving the kernel costs, which is moved to where it belongs. */
+ * leaving the kernel costs, which is moved to where it belongs; and waits that are in no list. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/model/ledger.h"
+#include "cli/model/rows.h"
 #include "cli/model/words.h"
 #include "say.h"
 #include "tap.h"
@@ -577,4 +578,33 @@ TEST(fault_entries)
 	row.ledger.untimed_faults = UINT64_MAX;
 	thread_move_entries(&row, &cost);
 	ok(!ns[LEDGER_USER] && ns[LEDGER_FAULT] == 2000, "no more than there is");
+}
+
+/* As a thread had them that read from a terminal beside others: a wait at a pipe began 8 ms before
+ * the window, and is longer in its row than all that the states have at terminals. */
+TEST(unlisted)
+{
+	const struct descriptor_row pipe = { .awaited = KD_AWAITED_PIPE,
+					     .is.fd = 3,
+					     .waits = { 2, 23411912, 15161481 } };
+	const struct descriptor_row shorter = { .awaited = KD_AWAITED_OTHER,
+						.is.fd = -1,
+						.shorter = 20000,
+						.waits = { 6, 51264, 13119 } };
+	struct thread_row row = { .members = 1 };
+	const struct descriptor_row *added;
+
+	row.ledger.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 2, 21746948, 15161481 };
+	row.ledger.awaited[KD_AWAITED_TTY] = (struct kd_count){ 10, 311268, 119006 };
+	need(!row_list_add(&descriptor_list, &row.descriptors, &row.n_descriptors, &pipe));
+	need(!row_list_add(&descriptor_list, &row.descriptors, &row.n_descriptors, &shorter));
+	is_i64(thread_add_unlisted(&row), 0, "added");
+	is_u64(row.n_descriptors, 3, "a row more");
+	added = &row.descriptors[row.n_descriptors - 1];
+	is_u64(added->waits.count, 4, "four waits at the terminal");
+	is_u64(added->waits.total, 311268 - 51264, "for as long as the states have more");
+	is_u64(added->waits.max, 119006, "and the longest");
+	is_i64(thread_add_unlisted(&row), 0, "once more");
+	is_u64(row.n_descriptors, 3, "then all are listed");
+	row_list_free(&descriptor_list, row.descriptors, row.n_descriptors);
 }
