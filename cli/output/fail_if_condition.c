@@ -575,8 +575,9 @@ exit_status condition_find(const struct condition *condition, const struct sampl
 			  absence->section, absence->what);
 		return EX_DATAERR;
 	}
-	log_error("option %s: '%s' cannot be judged for sample %llu: it has no %s", condition->option,
-		  condition->text, (unsigned long long)number, needs[need].replayed);
+	log_error("option %s: '%s' cannot be judged for sample %llu: it has no %s",
+		  condition->option, condition->text, (unsigned long long)number,
+		  needs[need].replayed);
 	log_hint(need < NEEDS_COMPARISON ? "where the sample is taken, %s" : "%s",
 		 needs[need].hint);
 	return EX_DATAERR;

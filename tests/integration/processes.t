@@ -396,7 +396,7 @@ def case_memory(test):
     kdtest.os.kill(program, kdtest.signal.SIGINT)
     run.wait()
     calls = path.read_text()
-    test.ok(0 < calls.find("room for") < calls.find('map_name="kd_threads"'),
+    test.ok(0 < calls.find("warning: following") < calls.find('map_name="kd_threads"'),
             "before any of it is taken", calls[:2000])
     load.send("end")
 
@@ -405,7 +405,7 @@ def case_memory_recorded(test):
     """What was asked for is not said again, nor that threads take it."""
     load = test.workload("roles", "poll")
     done = test.program("-p", load.pid, "--record=memory=600M", "--sample-time", "1ms")
-    test.ok(done.status == 0 and "room for" not in done.stderr, "nothing is said", done.stderr)
+    test.ok(done.status == 0 and "following" not in done.stderr, "nothing is said", done.stderr)
 
 
 kdtest.main(case_pids, case_name, case_own, case_own_later, case_one_of_a_name, case_cgroup,
