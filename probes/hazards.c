@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/base/array.h"
+#include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/syscall_set.h"
@@ -113,6 +114,7 @@ bool probes_endanger(pid_t pid)
 /* --- Whether probes are in the code that a process runs --- */
 
 #define LOOKS_MAX 100000 /* in all processes; a look takes about 2 us */
+#define LOOKS_AGAIN 10   /* where probes are missing, a ms apart */
 
 /* Beginning of the kernel's breakpoint. */
 #if defined(__x86_64__)
@@ -242,9 +244,12 @@ int placed_look(struct placed *placed, const struct trigger_sites *given, pid_t 
 	struct placed now = { .pid = pid };
 	int error = placed->looked < LOOKS_MAX ? process_look(&now, given, pid) : 0;
 
-	/* The process may have ended or called exec. */
-	if (!error && now.missing)
+	/* It may just execute another program, or the same one anew, again and again: then its
+	 * mappings are of one, and its memory of the next. */
+	for (int i = 0; i < LOOKS_AGAIN && !error && now.missing; i++) {
+		clock_wait_until(clock_monotonic() + NSEC_PER_MSEC);
 		error = process_look(&now, given, pid);
+	}
 	if (!placed->missing) {
 		placed->first = now.first;
 		placed->why = now.why;
