@@ -66,6 +66,65 @@ def case_executes_meanwhile(test):
             objects)
 
 
+# What a process has mapped is where it is not, the first SHIFTED times that this process looks, as
+# where it executes another program between two looks. Nothing in the children that read files.
+SHIFTED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *(*next)(const char *, const char *);
+static int is_child;
+
+static void forked(void)
+{
+    is_child = 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    next = (FILE *(*)(const char *, const char *))dlsym(RTLD_NEXT, "fopen");
+    pthread_atfork(NULL, NULL, forked);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    FILE *real = next(path, mode), *shifted;
+    unsigned long start, end;
+    char line[4096];
+    static int n;
+    int at;
+
+    if (!real || is_child || strncmp(path, "/proc/", 6) || !strstr(path, "/maps") ||
+        n++ >= atoi(getenv("SHIFTED")))
+        return real;
+    fprintf(stderr, "shifted\\n");
+    shifted = tmpfile();
+    while (fgets(line, sizeof(line), real))
+        if (sscanf(line, "%lx-%lx%n", &start, &end, &at) == 2)
+            fprintf(shifted, "%lx-%lx%s", start - 0x100000000, end - 0x100000000, line + at);
+    fclose(real);
+    rewind(shifted);
+    return shifted;
+}
+"""
+
+
+def case_moved_meanwhile(test):
+    """Probes that are in the code are found there, if not at the first looks; others are refused."""
+    load, preload = test.workload("roles", "poll"), test.preload(SHIFTED)
+    for shifted, status in ((3, 75), (30, 71)):
+        done = test.program("-p", load.pid, "--start-trigger", "up:libc.so.6:getpid", "--sample-time",
+                            "1ms", "--duration", "300ms",
+                            env={**os.environ, "LD_PRELOAD": preload, "SHIFTED": str(shifted)})
+        test.ok(done.stderr.count("shifted\n") >= 3, f"{shifted}: it looked again", done.stderr)
+        test.eq((done.status, "cannot be hit" in done.stderr), (status, status == 71),
+                f"{shifted}: whether it goes on")
+
+
 def case_trigger_in_a_storm(test):
     """The program that is executed anew has the function in the same file: the probe stays."""
     load = test.workload("storm", "exec")
@@ -129,4 +188,5 @@ def case_together(test):
         test.books(report)
 
 
-kdtest.main(case_storms, case_executes_meanwhile, case_trigger_in_a_storm, case_ended, case_together)
+kdtest.main(case_storms, case_executes_meanwhile, case_moved_meanwhile, case_trigger_in_a_storm, case_ended,
+            case_together)
