@@ -161,4 +161,5 @@ def bounds(screen, truth, lost=0, most=None):
 
 
 def check_share(test, name, screen, ns, truth, lost=0, most=None):
-    return test.between(ns, *bounds(screen, truth, lost, most), f"{name}: as long as it was")
+    return test.between(ns, *bounds(screen, truth, lost, most), f"{name}: as long as it was") or \
+        test.remark(*screen.blamed[:6])

@@ -124,7 +124,7 @@ class RealTime:
     """What runs before all others, of one test program at a time: two of them would leave
     nothing of two CPUs, not even for the tests that are to end them."""
 
-    marks = re.compile(r"\bchrt |\b(fifo|relay|stalls):|/kdstall\.py|/gaps \d+ [1-9]|/execer |/locks starved")
+    marks = re.compile(r"\bchrt |\b(fifo|relay|hasty|stalls|deadline):|/kdstall\.py|/gaps \d+ [1-9]|/execer |/locks starved")
     path = pathlib.Path(tempfile.gettempdir()) / "kernel_delay-tests-realtime"
     count, file = 0, None
 

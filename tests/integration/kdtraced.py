@@ -150,3 +150,15 @@ def off_cpu(events, tid):
         else:
             since = at
     return found
+
+
+def on_cpu(events, tid):
+    """[(since, until)] of a thread, by the switches to it and from it."""
+    found, since = [], None
+    for at, name, text in events:
+        if name == "sched_switch" and f"next_pid={tid} " in text:
+            since = at
+        elif name == "sched_switch" and f"prev_pid={tid} " in text and since is not None:
+            found.append((since, at))
+            since = None
+    return found
