@@ -493,7 +493,8 @@ static size_t address_cell(struct columns *columns, const void *row)
 static size_t kind_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
-	const char *kind = lock->shorter ? "-" : lock_keys[lock->kind];
+	/* Those that are one row may be of several kinds. */
+	const char *kind = lock->address ? lock_keys[lock->kind] : "-";
 
 	columns_add(columns, kind);
 	return strlen(kind);
