@@ -470,7 +470,7 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 				 : "the statistics of the text report, -o text, say what became of "
 				   "them");
 	else
-		log_hint("is that code ever run? --check shows the places");
+		log_hint("is that code ever run? --check shows where the probes are");
 	return EX_TEMPFAIL;
 }
 
