@@ -128,6 +128,7 @@ enum kd_lock {
 	KD_LOCK_ROBUST,
 	KD_LOCK_RWLOCK, /* held for writing */
 	KD_LOCK_JOIN,   /* pthread_join: the thread "holds" it until it ends */
+	KD_LOCK_OTHER,  /* of a row of several, some perhaps the kernel's */
 	KD_LOCK_KERNEL_MUTEX,
 	KD_LOCK_KERNEL_RWSEM_READ, /* wanted for reading, */
 	KD_LOCK_KERNEL_RWSEM_WRITE,

@@ -481,7 +481,7 @@ static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 		    !record->short_locks.count)
 			continue;
 		row = &hash->rows[hash->row_of[slot] - 1];
-		lock = (struct lock_row){ .kind = KD_LOCK_NO_OWNER,
+		lock = (struct lock_row){ .kind = KD_LOCK_OTHER,
 					  .slept_in = KD_CALL_NONE,
 					  .shorter = detail_ns,
 					  .waits = record->short_locks };

@@ -88,8 +88,7 @@
 /* Use const struct trigger_stats *stats. */
 #define TRIGGER_FIGURES(FIGURE)                                                                    \
 	FIGURE(FOREIGN, COUNTER, ALWAYS, "trigger_foreign_hits", "",                               \
-	       "Hits of triggers by other processes, and by threads that are not in the tables.",  \
-	       stats->tally.foreign)                                                               \
+	       "Hits by other processes, or threads not in the tables.", stats->tally.foreign)     \
 	FIGURE(OUTSIDE, COUNTER, IF_ANY, "trigger_outside_hits", "",                               \
 	       "Hits of probes in files by processes outside the target, if that is several "      \
 	       "processes: they do not count, but cost as much.",                                  \

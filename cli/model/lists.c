@@ -493,8 +493,7 @@ static size_t address_cell(struct columns *columns, const void *row)
 static size_t kind_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
-	/* Those that are one row may be of several kinds. */
-	const char *kind = lock->address ? lock_keys[lock->kind] : "-";
+	const char *kind = lock->kind == KD_LOCK_OTHER ? "-" : lock_keys[lock->kind];
 
 	columns_add(columns, kind);
 	return strlen(kind);
@@ -548,7 +547,7 @@ const struct row_list lock_list = {
 		},
 	LIST_COUNTED(struct lock_row, waits.),
 	.most = LOCKS_MOST,
-	.others = &(const struct lock_row){ .kind = KD_LOCK_NO_OWNER, .slept_in = KD_CALL_NONE },
+	.others = &(const struct lock_row){ .kind = KD_LOCK_OTHER, .slept_in = KD_CALL_NONE },
 	.meet = lock_meet,
 	.title = "[THREAD LOCK STATISTICS]",
 	.columns =

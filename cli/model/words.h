@@ -118,6 +118,7 @@ extern const char *const awaited_keys[KD_AWAITED_KINDS]; /* keys only */
 	ROW(KD_LOCK_ROBUST, "robust_mutex")                                                        \
 	ROW(KD_LOCK_RWLOCK, "rwlock")                                                              \
 	ROW(KD_LOCK_JOIN, "join")                                                                  \
+	ROW(KD_LOCK_OTHER, "other")                                                                \
 	ROW(KD_LOCK_KERNEL_MUTEX, "kernel_mutex")                                                  \
 	ROW(KD_LOCK_KERNEL_RWSEM_READ, "kernel_rwsem_read")                                        \
 	ROW(KD_LOCK_KERNEL_RWSEM_WRITE, "kernel_rwsem_write")                                      \

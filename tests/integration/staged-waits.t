@@ -209,7 +209,7 @@ def case_memory_lock(test):
         # Whoever fills memory waits, too, where the mapper lost the CPU with the lock.
         others = sum(row["total_ns"] for thread in screen.json["threads"]
                      if thread.get("tid") != log["tid"] for row in thread.get("locks", ())
-                     if row["kind"].startswith("kernel_"))
+                     if row["kind"].startswith(("kernel_", "mmap_", "other")))
         kdstaged.check_share(test, "mapper", screen, took, logged,
                              screen.ready[log["tid"]] + screen.interrupted + longest,
                              logged + longest + others)

@@ -178,7 +178,7 @@ static void everything_locks(struct thread_row *row)
 		LOCK(UINT64_MAX, 0, 0, "", .waits = { 1, 100000000, 100000000 }, .offset = 0x40,
 		     .object = "PostgreSQL.1234"),
 		LOCK(0x55d0c0ffee00, 0, 0, "", .waits = { 1, 4, 4 }, .object = "[heap]"),
-		LOCK(0, 0, 0, "", .waits = { 3, 3, 1 }),
+		LOCK(0, KD_LOCK_OTHER, 0, "", .waits = { 3, 3, 1 }),
 		LOCK(0xffff88811c6e4b40, KD_LOCK_KERNEL_RWSEM_WRITE, 4711, "holder",
 		     .waits = { 2, 3, 2 }, .meanwhile = { 1, 0, 2 }, .released_by = 4711,
 		     .released_name = "holder",

@@ -283,8 +283,10 @@ static void list_has_others(const char *key, const struct row_list *list)
 	for (const struct field *field = list->fields; field->key; field++)
 		if (field->flags & FIELD_EACH)
 			right &= !field_compare(field, row, all.rows);
-		else if (field->flags & FIELD_KEY)
+		else if (field->flags & FIELD_KEY && field->kind != FIELD_LOCK)
 			right &= field_compare(field, row, nobody) <= 0;
+	if (list == &lock_list)
+		right &= ((const struct lock_row *)row)->kind == KD_LOCK_OTHER;
 	ok(right, "%s: others are of no one", key);
 	row_list_free(list, all.rows, all.n);
 }
