@@ -189,20 +189,20 @@ int server_run(struct server *server);
 
 /* --- Stacks resolved before --- */
 
-struct seen;
+struct stack_cache;
 
-/* IDs are 0 to room - 1. Returns NULL without memory. */
-struct seen *seen_new(uint32_t capacity);
+/* IDs are 0 to capacity - 1. Returns NULL without memory. */
+struct stack_cache *stack_cache_new(uint32_t capacity);
 
 /* NULL is allowed. */
-void seen_free(struct seen *seen);
+void stack_cache_free(struct stack_cache *cache);
 
 /* Makes space for n more stacks, by dropping all if necessary. */
-void seen_reserve(struct seen *seen, uint32_t n);
+void stack_cache_reserve(struct stack_cache *cache, uint32_t n);
 
 /* Finds the ID of a stack unwound with mappings of this version. Otherwise assigns the next one,
  * which needs space, and sets *added. Returns 0, -ENOSPC or -ENOMEM. */
-int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound, uint32_t *id,
-	      bool *added);
+int stack_cache_find(struct stack_cache *cache, uint64_t version, const struct unwound *unwound,
+		     uint32_t *id, bool *added);
 
 #endif

@@ -19,61 +19,61 @@ struct key {
 	size_t n;
 };
 
-struct stack_seen {
+struct cached_stack {
 	uint64_t hash;
 	size_t n;
 	uint64_t *words;
 };
 
-struct seen {
+struct stack_cache {
 	uint32_t n, capacity;
-	uint32_t mask;             /* of slots */
-	struct stack_seen *stacks; /* by ID */
-	uint32_t slots[];          /* ID + 1; 0: free */
+	uint32_t mask;               /* of slots */
+	struct cached_stack *stacks; /* by ID */
+	uint32_t slots[];            /* ID + 1; 0: free */
 };
 
-struct seen *seen_new(uint32_t capacity)
+struct stack_cache *stack_cache_new(uint32_t capacity)
 {
 	uint32_t slots = 1;
-	struct seen *seen;
+	struct stack_cache *cache;
 
 	while (slots < 2 * capacity)
 		slots *= 2;
-	seen = calloc(1, sizeof(*seen) + slots * sizeof(*seen->slots));
-	if (!seen)
+	cache = calloc(1, sizeof(*cache) + slots * sizeof(*cache->slots));
+	if (!cache)
 		return NULL;
-	seen->capacity = capacity;
-	seen->mask = slots - 1;
-	seen->stacks = calloc(capacity, sizeof(*seen->stacks));
-	if (!seen->stacks) {
-		free(seen);
+	cache->capacity = capacity;
+	cache->mask = slots - 1;
+	cache->stacks = calloc(capacity, sizeof(*cache->stacks));
+	if (!cache->stacks) {
+		free(cache);
 		return NULL;
 	}
-	return seen;
+	return cache;
 }
 
 /* Drops all stacks; the next ID is 0. */
-static void seen_forget(struct seen *seen)
+static void stack_cache_clear(struct stack_cache *cache)
 {
-	for (uint32_t i = 0; i < seen->n; i++)
-		free(seen->stacks[i].words);
-	memset(seen->slots, 0, (seen->mask + 1) * sizeof(*seen->slots));
-	seen->n = 0;
+	for (uint32_t i = 0; i < cache->n; i++)
+		free(cache->stacks[i].words);
+	memset(cache->slots, 0, (cache->mask + 1) * sizeof(*cache->slots));
+	cache->n = 0;
 }
 
-void seen_free(struct seen *seen)
+void stack_cache_free(struct stack_cache *cache)
 {
-	if (!seen)
+	if (!cache)
 		return;
-	seen_forget(seen);
-	free(seen->stacks);
-	free(seen);
+	stack_cache_clear(cache);
+	free(cache->stacks);
+	free(cache);
 }
 
-void seen_reserve(struct seen *seen, uint32_t n)
+void stack_cache_reserve(struct stack_cache *cache, uint32_t n)
 {
-	if (n > seen->capacity - seen->n)
-		seen_forget(seen);
+	if (n > cache->capacity - cache->n)
+		stack_cache_clear(cache);
 }
 
 static void key_make(struct key *key, uint64_t version, const struct unwound *unwound)
@@ -101,10 +101,10 @@ static uint64_t key_hash(const struct key *key)
 	return hash;
 }
 
-int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound, uint32_t *id,
-	      bool *added)
+int stack_cache_find(struct stack_cache *cache, uint64_t version, const struct unwound *unwound,
+		     uint32_t *id, bool *added)
 {
-	struct stack_seen *stack;
+	struct cached_stack *stack;
 	struct key key;
 	uint64_t hash;
 	uint32_t slot;
@@ -114,24 +114,24 @@ int seen_find(struct seen *seen, uint64_t version, const struct unwound *unwound
 	key_make(&key, version, unwound);
 	hash = key_hash(&key);
 	*added = false;
-	for (slot = hash & seen->mask; seen->slots[slot]; slot = (slot + 1) & seen->mask) {
-		*id = seen->slots[slot] - 1;
-		stack = &seen->stacks[*id];
+	for (slot = hash & cache->mask; cache->slots[slot]; slot = (slot + 1) & cache->mask) {
+		*id = cache->slots[slot] - 1;
+		stack = &cache->stacks[*id];
 		if (stack->hash == hash && stack->n == key.n &&
 		    !memcmp(stack->words, key.words, key.n * sizeof(*key.words)))
 			return 0;
 	}
-	if (seen->n == seen->capacity)
+	if (cache->n == cache->capacity)
 		return -ENOSPC;
-	stack = &seen->stacks[seen->n];
+	stack = &cache->stacks[cache->n];
 	stack->words = malloc(key.n * sizeof(*key.words));
 	if (!stack->words)
 		return -ENOMEM;
 	memcpy(stack->words, key.words, key.n * sizeof(*key.words));
 	stack->n = key.n;
 	stack->hash = hash;
-	*id = seen->n++;
-	seen->slots[slot] = *id + 1;
+	*id = cache->n++;
+	cache->slots[slot] = *id + 1;
 	*added = true;
 	return 0;
 }
@@ -142,7 +142,7 @@ struct server {
 	int socket;
 	const uint8_t *shared;
 	struct resolver *resolver;
-	struct seen *seen;
+	struct stack_cache *cache;
 	uint32_t objects;
 	uint32_t ids[PROTOCOL_COPIES];
 	struct unwound unwound;
@@ -183,8 +183,8 @@ struct server *server_new(int socket, const void *shared)
 	server->socket = socket;
 	server->shared = shared;
 	server->resolver = resolver_new(server_ask, server);
-	server->seen = seen_new(PROTOCOL_STACKS);
-	if (server->resolver && server->seen)
+	server->cache = stack_cache_new(PROTOCOL_STACKS);
+	if (server->resolver && server->cache)
 		return server;
 	server_free(server);
 	return NULL;
@@ -195,7 +195,7 @@ void server_free(struct server *server)
 	if (!server)
 		return;
 	resolver_free(server->resolver);
-	seen_free(server->seen);
+	stack_cache_free(server->cache);
 	free(server);
 }
 
@@ -321,7 +321,7 @@ static int server_copies(struct server *server, const struct packet *request)
 	int err = n <= PROTOCOL_COPIES ? 0 : -EBADMSG;
 
 	if (!err)
-		seen_reserve(server->seen, n);
+		stack_cache_reserve(server->cache, n);
 	resolver_renew(server->resolver);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		err = server_copy(server, &at, &copy, &t, &space)
@@ -329,9 +329,9 @@ static int server_copies(struct server *server, const struct packet *request)
 		if (err)
 			break;
 		resolver_unwind(server->resolver, t, &copy, &server->unwound);
-		err = seen_find(server->seen,
-				resolver_version(server->resolver, t, &server->unwound),
-				&server->unwound, &server->ids[i], &added);
+		err = stack_cache_find(server->cache,
+				       resolver_version(server->resolver, t, &server->unwound),
+				       &server->unwound, &server->ids[i], &added);
 		if (!err && added)
 			err = server_describe(server, t, server->ids[i]);
 		if (!err)

@@ -206,33 +206,33 @@ TEST(names)
 
 /* --- Stacks, each kept once: in the child by addresses, here by texts --- */
 
-TEST(seen)
+TEST(stack_cache)
 {
 	struct unwound unwound = { .n = 2, .ip = { 1, 2 } };
-	struct seen *seen = seen_new(4);
+	struct stack_cache *cache = stack_cache_new(4);
 	uint32_t first, id;
 	bool added;
 
-	seen_reserve(seen, 4);
-	is_i64(seen_find(seen, 1, &unwound, &first, &added), 0, "a stack gets an ID");
+	stack_cache_reserve(cache, 4);
+	is_i64(stack_cache_find(cache, 1, &unwound, &first, &added), 0, "a stack gets an ID");
 	ok(added && first == 0, "the first");
-	seen_find(seen, 1, &unwound, &id, &added);
+	stack_cache_find(cache, 1, &unwound, &id, &added);
 	ok(!added && id == first, "the same one the same ID");
 	unwound.exact[1] = true;
-	seen_find(seen, 1, &unwound, &id, &added);
+	stack_cache_find(cache, 1, &unwound, &id, &added);
 	ok(added && id == 1, "an interrupted instruction is another");
-	seen_find(seen, 2, &unwound, &id, &added);
+	stack_cache_find(cache, 2, &unwound, &id, &added);
 	ok(added && id == 2, "and with other mappings");
 	unwound.stop = UNWIND_LOOP;
-	seen_find(seen, 2, &unwound, &id, &added);
+	stack_cache_find(cache, 2, &unwound, &id, &added);
 	ok(added && id == 3, "and for another reason");
 	unwound.ip[0]++;
-	is_i64(seen_find(seen, 2, &unwound, &id, &added), -ENOSPC, "then there is no room");
-	seen_reserve(seen, 1);
-	is_i64(seen_find(seen, 2, &unwound, &id, &added), 0, "until all is forgotten");
+	is_i64(stack_cache_find(cache, 2, &unwound, &id, &added), -ENOSPC, "then there is no room");
+	stack_cache_reserve(cache, 1);
+	is_i64(stack_cache_find(cache, 2, &unwound, &id, &added), 0, "until all is forgotten");
 	ok(added && id == 0, "and IDs begin again");
-	seen_free(seen);
-	seen_free(NULL);
+	stack_cache_free(cache);
+	stack_cache_free(NULL);
 }
 
 TEST(table)
