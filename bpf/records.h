@@ -61,15 +61,15 @@ enum kd_trace_flags {
 	KD_TRACE_WAITED = 4,   /* kernel[] is the longest wait's stack, of waited ns */
 	KD_TRACE_CUT = 8,      /* the stack exceeds the copy limit */
 	KD_TRACE_EARLIER = 16, /* began before start, when it was not traced */
-	KD_TRACE_KNOWN = 32    /* the user stack is one that user space registered */
+	KD_TRACE_CACHED = 32   /* the user stack is one that user space cached */
 };
 
-/* Known user stacks, and what they are unwound from: registers and words of the stack. Shapes
+/* Cached user stacks, and what they are unwound from: registers and words of the stack. Shapes
  * with the same hash of stack pointer and instruction share a few ways. */
 #define KD_SHAPES 4096 /* powers of two */
 #define KD_SHAPE_WAYS 4
 #define KD_SHAPE_WORDS 115
-#define KD_KNOWN 16384
+#define KD_CACHED 16384
 struct kd_shape {
 	__u64 ip, sp; /* 0: none */
 	__u64 regs;   /* bitmap */
@@ -78,50 +78,50 @@ struct kd_shape {
 };
 _Static_assert(sizeof(struct kd_shape) == 256, "no padding");
 
-/* Hash of a process, a shape and its values: kd_known_seed(), n, regs, each word
- * (kd_known_word()), each register (kd_known_register()). */
-struct kd_known {
-	__u64 check; /* see kd_known_check() */
+/* Hash of a process, a shape and its values: kd_hash_seed(), n, regs, each word
+ * (kd_hash_word()), each register (kd_hash_register()). */
+struct kd_cached_stack {
+	__u64 check; /* see kd_hash_check() */
 	__u64 stack; /* user space's number for it */
 };
-#define KD_KNOWN_SEED 0x6b6e6f776eULL
+#define KD_HASH_SEED 0x6b6e6f776eULL
 
 /* One step of the hash; injective. */
-static inline __attribute__((always_inline, unused)) __u64 kd_known_mix(__u64 hash, __u64 value)
+static inline __attribute__((always_inline, unused)) __u64 kd_hash_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
 	return hash ^ hash >> 32;
 }
 
 /* The same words mean something else in another process. */
-static inline __attribute__((always_inline, unused)) __u64 kd_known_seed(__u32 tgid)
+static inline __attribute__((always_inline, unused)) __u64 kd_hash_seed(__u32 tgid)
 {
-	return kd_known_mix(KD_KNOWN_SEED, tgid);
+	return kd_hash_mix(KD_HASH_SEED, tgid);
 }
 
 /* A word with its number. */
-static inline __attribute__((always_inline, unused)) __u64 kd_known_word(__u64 number, __u64 word)
+static inline __attribute__((always_inline, unused)) __u64 kd_hash_word(__u64 number, __u64 word)
 {
 	return word ^ number << 48;
 }
 
 /* 0 if the register does not matter. */
 static inline __attribute__((always_inline, unused)) __u64
-kd_known_register(__u64 regs, __u32 number, __u64 value)
+kd_hash_register(__u64 regs, __u32 number, __u64 value)
 {
 	return value & -(regs >> number & 1);
 }
 
-static inline __attribute__((always_inline, unused)) __u64 kd_known_check(__u64 hash, __u64 stack,
-									  __u64 mapped_at)
+static inline __attribute__((always_inline, unused)) __u64 kd_hash_check(__u64 hash, __u64 stack,
+									 __u64 mapped_at)
 {
-	return kd_known_mix(kd_known_mix(hash, stack), mapped_at);
+	return kd_hash_mix(kd_hash_mix(hash, stack), mapped_at);
 }
 
 /* First of its ways. */
 static inline __attribute__((always_inline, unused)) __u32 kd_shape_index(__u64 ip, __u64 sp)
 {
-	return kd_known_mix(kd_known_mix(KD_KNOWN_SEED, ip), sp) % (KD_SHAPES / KD_SHAPE_WAYS) *
+	return kd_hash_mix(kd_hash_mix(KD_HASH_SEED, ip), sp) % (KD_SHAPES / KD_SHAPE_WAYS) *
 	       KD_SHAPE_WAYS;
 }
 
@@ -146,7 +146,7 @@ struct kd_trace {
 	char comm[KD_COMM_LEN];
 	struct kd_waker wakers[KD_WAKERS]; /* sleep: its wakers */
 	__u64 user_ip, user_sp;            /* 0: unknown */
-	__u64 known;                       /* user stack, as in struct kd_known */
+	__u64 cached;                      /* user stack, as in struct kd_cached_stack */
 	struct kd_file file;               /* of the call's descriptor; kind 0: none */
 	/* Of a wait, or a call's longest. Without a lock there: the call's futex. */
 	struct kd_blocker blocker;

@@ -406,15 +406,15 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* KD_KNOWN */
+	__uint(max_entries, 1); /* KD_CACHED */
 	__type(key, u32);
-	__type(value, struct kd_known);
+	__type(value, struct kd_cached_stack);
 } kd_known SEC(".maps");
 
-#define KNOWN_PART 8
+#define HASH_CHUNK 8
 
-/* Mixes up to KNOWN_PART words of the stack, from the shape's word first on, into the hash
- * trace->known. Returns false if one is unreadable. Global, to be verified once. */
+/* Mixes up to HASH_CHUNK words of the stack, from the shape's word first on, into the hash
+ * trace->cached. Returns false if one is unreadable. Global, to be verified once. */
 TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);
@@ -424,7 +424,7 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 	if (!trace || !shape)
 		return 0;
 	start = trace->user_sp - KD_RED_ZONE;
-	for (u32 part = 0; part < KNOWN_PART; part++) {
+	for (u32 part = 0; part < HASH_CHUNK; part++) {
 		i = first + part;
 		barrier_var(i); /* this register must be in bounds */
 		if (i >= KD_SHAPE_WORDS || i >= shape->n)
@@ -432,45 +432,45 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 		at = shape->words[i];
 		if (bpf_probe_read_user(&word, sizeof(word), (void *)(start + at * sizeof(word))))
 			return 0;
-		trace->known = kd_known_mix(trace->known, kd_known_word(at, word));
+		trace->cached = kd_hash_mix(trace->cached, kd_hash_word(at, word));
 	}
 	return 1;
 }
 
-/* Sets trace->known to user space's number of the current thread's stack, if it has this shape and
+/* Sets trace->cached to user space's number of the current thread's stack, if it has this shape and
  * was unwound before. Global, to be verified once. */
 TRACES_GLOBAL int known_try(u32 key, u32 index)
 {
 	struct kd_trace *trace = scratch_trace(key);
 	struct kd_shape *shape = bpf_map_lookup_elem(&kd_shapes, &index);
 	u64 hash, regs, stack, mapped_at;
-	struct kd_known *known;
+	struct kd_cached_stack *cached;
 	u32 n;
 
 	if (!trace || !shape || shape->ip != trace->user_ip || shape->sp != trace->user_sp)
 		return 0;
 	regs = shape->regs;
 	n = shape->n;
-	trace->known = kd_known_mix(kd_known_mix(kd_known_seed(trace->tgid), n), regs);
-	for (u32 i = 0; i < KD_SHAPE_WORDS && i < n; i += KNOWN_PART)
+	trace->cached = kd_hash_mix(kd_hash_mix(kd_hash_seed(trace->tgid), n), regs);
+	for (u32 i = 0; i < KD_SHAPE_WORDS && i < n; i += HASH_CHUNK)
 		if (!known_words(key, index, i))
 			return 0;
-	hash = trace->known;
+	hash = trace->cached;
 	for (u32 i = 0; i < KD_REGS; i++)
-		hash = kd_known_mix(hash, kd_known_register(regs, i, trace->regs[i]));
-	index = hash % KD_KNOWN;
-	known = bpf_map_lookup_elem(&kd_known, &index);
+		hash = kd_hash_mix(hash, kd_hash_register(regs, i, trace->regs[i]));
+	index = hash % KD_CACHED;
+	cached = bpf_map_lookup_elem(&kd_known, &index);
 	mapped_at = mapped_at_of(trace->tgid);
-	if (!known || !mapped_at)
+	if (!cached || !mapped_at)
 		return 0;
-	stack = READ_ONCE(known->stack);
-	if (kd_known_check(hash, stack, mapped_at) != known->check)
+	stack = READ_ONCE(cached->stack);
+	if (kd_hash_check(hash, stack, mapped_at) != cached->check)
 		return 0;
-	trace->known = stack;
+	trace->cached = stack;
 	return 1;
 }
 
-static __always_inline bool known_find(struct kd_trace *trace, u32 key)
+static __always_inline bool cached_find(struct kd_trace *trace, u32 key)
 {
 	u32 index = kd_shape_index(trace->user_ip, trace->user_sp);
 

@@ -199,8 +199,8 @@ static __always_inline void trace_user(struct kd_trace *trace, u32 key, const vo
 		return;
 	trace->user_ip = trace->regs[KD_REG_IP];
 	trace->user_sp = trace->regs[KD_REG_SP];
-	if (known_find(trace, key)) {
-		trace->flags |= KD_TRACE_KNOWN;
+	if (cached_find(trace, key)) {
+		trace->flags |= KD_TRACE_CACHED;
 		return;
 	}
 	now = clock_now();

@@ -106,10 +106,10 @@ int tracing_visit(struct tracing *tracing);
 /* Returns how many code mappings did not fit into the ring since the last call. */
 uint64_t tracing_maps_lost(struct tracing *tracing);
 
-/* Makes a user stack known to the programs by the hash of its shape and values, so that they copy
+/* Caches a user stack for the programs by the hash of its shape and values, so that they copy
  * no equal one. stack: stands for it in records. */
-void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
-		   uint64_t stack, uint64_t mapped_at);
+void tracing_cache_stack(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
+			 uint64_t stack, uint64_t mapped_at);
 
 /* --- Resident memory of the target's processes, at the edges of windows --- */
 

@@ -362,7 +362,7 @@ static exit_status tracing_select(struct session *session)
 	return session_map_resize(skel->maps.kd_scratches, session->cpus * SCRATCHES_PER_CPU + 1)
 		       ?: session_map_resize(skel->maps.kd_waits, session->slots)
 		       ?: session_map_resize(skel->maps.kd_shapes, wanted->user_bytes ? KD_SHAPES : 1)
-		       ?: session_map_resize(skel->maps.kd_known, wanted->user_bytes ? KD_KNOWN : 1)
+		       ?: session_map_resize(skel->maps.kd_known, wanted->user_bytes ? KD_CACHED : 1)
 		       ?: session_map_resize(skel->maps.kd_traces, wanted->ring_bytes);
 }
 
@@ -509,18 +509,18 @@ static void shape_put(const struct tracing *tracing, const struct kd_shape *shap
 	bpf_map_update_elem(fd, &index, shape, BPF_ANY);
 }
 
-void tracing_known(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
-		   uint64_t stack, uint64_t mapped_at)
+void tracing_cache_stack(const struct tracing *tracing, const struct kd_shape *shape, uint64_t hash,
+			 uint64_t stack, uint64_t mapped_at)
 {
-	const struct kd_known known = {
-		.check = kd_known_check(hash, stack, mapped_at),
+	const struct kd_cached_stack cached = {
+		.check = kd_hash_check(hash, stack, mapped_at),
 		.stack = stack,
 	};
-	__u32 index = hash % KD_KNOWN;
+	__u32 index = hash % KD_CACHED;
 
 	/* If that fails, the stack is copied again. */
 	shape_put(tracing, shape, hash);
-	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &known, BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &cached, BPF_ANY);
 }
 
 static void tracing_close(struct session *session)

@@ -52,8 +52,8 @@ struct tracer {
 	struct pending *first, **last;
 	size_t n;
 	struct trace_losses losses;
-	uint64_t window_lost;      /* of the window just read */
-	uint64_t known_incomplete; /* known stacks, thus not copied, that are incomplete */
+	uint64_t window_lost;       /* of the window just read */
+	uint64_t cached_incomplete; /* cached stacks, thus not copied, that are incomplete */
 	struct stacks_counts reported;
 	uint64_t beyond_reported;
 	uint64_t left;                            /* bytes that the current walk may still read */
@@ -102,13 +102,13 @@ static void maps_change(struct tracer *tracer, const struct kd_trace *trace, siz
 	maps_read_due(tracer);
 }
 
-static void tracer_known(void *context, const struct known *known, const struct stack *stack,
-			 uint64_t mapped_at)
+static void tracer_digested(void *context, const struct digest *digest, const struct stack *stack,
+			    uint64_t mapped_at)
 {
 	struct tracer *tracer = context;
 
-	tracing_known(session_tracing(tracer->session), &known->shape, known->hash,
-		      (uintptr_t)stack, mapped_at);
+	tracing_cache_stack(session_tracing(tracer->session), &digest->shape, digest->hash,
+			    (uintptr_t)stack, mapped_at);
 }
 
 static int own_code_found(void *symbols, uint64_t address, uint64_t size)
@@ -131,7 +131,7 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 		return NULL;
 	}
 	if (config->stacks)
-		stacks_tell_known(config->stacks, tracer_known, tracer);
+		stacks_tell_digests(config->stacks, tracer_digested, tracer);
 	return tracer;
 }
 
@@ -217,9 +217,9 @@ static void trace_user(struct tracer *tracer, struct pending *pending, const str
 {
 	const uint8_t *data = (const uint8_t *)(trace + 1);
 
-	if (trace->flags & KD_TRACE_KNOWN) {
-		pending->row.user = (const struct stack *)(uintptr_t)trace->known;
-		tracer->known_incomplete += pending->row.user->stop != NULL;
+	if (trace->flags & KD_TRACE_CACHED) {
+		pending->row.user = (const struct stack *)(uintptr_t)trace->cached;
+		tracer->cached_incomplete += pending->row.user->stop != NULL;
 		return;
 	}
 	if (!(trace->flags & KD_TRACE_REGS) || !tracer->config.stacks || size < sizeof(*trace))
@@ -465,11 +465,11 @@ static void counts_tell(struct tracer *tracer, struct trace_list *list)
 		       tracer->beyond_reported;
 	list->failed = counts.failed - tracer->reported.failed;
 	list->incomplete = counts.incomplete - tracer->reported.incomplete +
-			   tracer->known_incomplete;
+			   tracer->cached_incomplete;
 	list->kernel_hidden = tracer->config.wanted->on && kernel_symbols_hidden(symbols);
 	tracer->reported = counts;
 	tracer->beyond_reported = kernel_beyond;
-	tracer->window_lost = tracer->known_incomplete = 0;
+	tracer->window_lost = tracer->cached_incomplete = 0;
 }
 
 static void wanted_note(const struct tracer *tracer, struct trace_list *list)

@@ -268,8 +268,8 @@ struct meaning {
 struct submitted {
 	const struct stack **stack;
 	uint64_t ip, sp, mapped_at;
-	bool is_known;      /* known is set */
-	struct known known; /* as the other process reported */
+	bool has_digest;      /* digest is set */
+	struct digest digest; /* as the other process reported */
 };
 
 struct client {
@@ -284,8 +284,8 @@ struct client {
 	uint32_t n;        /* copies submitted */
 	uint32_t received; /* stacks of this batch received */
 	struct submitted submitted[PROTOCOL_COPIES];
-	client_known *tell_known; /* NULL: not wanted */
-	void *known_context;
+	client_digested *tell_digest; /* NULL: not wanted */
+	void *digest_context;
 	struct stack_table *table;
 	struct meaning meanings[PROTOCOL_STACKS];
 	struct client_counts counts;
@@ -477,14 +477,14 @@ int client_submit(struct client *client, uint32_t space, uint64_t t, const struc
 		.stack = stack,
 		.ip = copy->regs[KD_REG_IP],
 		.sp = copy->regs[KD_REG_SP],
-		.mapped_at = client->tell_known ? copy->mapped_at : 0,
+		.mapped_at = client->tell_digest ? copy->mapped_at : 0,
 	};
 	shared = (struct shared_copy *)(void *)(client->shared + client->used);
 	shared->t = t;
 	shared->space = space;
 	memcpy(&shared->copy, copy, offsetof(struct stack_copy, returns[copy->n_returns]));
 	shared->copy.data = NULL;
-	shared->copy.mapped_at = client->tell_known ? copy->mapped_at : 0;
+	shared->copy.mapped_at = client->tell_digest ? copy->mapped_at : 0;
 	shared->copy.size = size;
 	shared->copy.other_size = other;
 	if (size + other)
@@ -554,13 +554,13 @@ static int client_stack(struct client *client)
 	return 0;
 }
 
-void client_tell_known(struct client *client, client_known *tell, void *context)
+void client_tell_digests(struct client *client, client_digested *tell, void *context)
 {
-	client->tell_known = tell;
-	client->known_context = context;
+	client->tell_digest = tell;
+	client->digest_context = context;
 }
 
-static int client_is_known(struct client *client)
+static int client_digest(struct client *client)
 {
 	uint32_t number = client->packet.head.number;
 	struct submitted *submitted;
@@ -568,10 +568,10 @@ static int client_is_known(struct client *client)
 	if (number >= client->n)
 		return -EBADMSG;
 	submitted = &client->submitted[number];
-	if (!submitted->mapped_at || submitted->is_known)
+	if (!submitted->mapped_at || submitted->has_digest)
 		return -EBADMSG;
-	submitted->is_known = true;
-	return packet_get_known(&client->packet, &submitted->known);
+	submitted->has_digest = true;
+	return packet_get_digest(&client->packet, &submitted->digest);
 }
 
 /* Delivers one of the stacks. */
@@ -579,11 +579,11 @@ static void client_give(struct client *client, struct submitted *submitted,
 			const struct stack *meant)
 {
 	*submitted->stack = meant;
-	if (meant && submitted->is_known) {
-		submitted->known.shape.ip = submitted->ip;
-		submitted->known.shape.sp = submitted->sp;
-		client->tell_known(client->known_context, &submitted->known, meant,
-				   submitted->mapped_at);
+	if (meant && submitted->has_digest) {
+		submitted->digest.shape.ip = submitted->ip;
+		submitted->digest.shape.sp = submitted->sp;
+		client->tell_digest(client->digest_context, &submitted->digest, meant,
+				    submitted->mapped_at);
 	}
 	client->counts.resolved += !!meant;
 	client->counts.incomplete += meant && meant->stop;
@@ -625,8 +625,8 @@ static int client_answer(struct client *client, uint64_t deadline)
 		case MESSAGE_STACK:
 			err = client_stack(client);
 			break;
-		case MESSAGE_KNOWN:
-			err = client_is_known(client);
+		case MESSAGE_DIGEST:
+			err = client_digest(client);
 			break;
 		case MESSAGE_IDS:
 			err = client_ids(client);

@@ -94,22 +94,22 @@ int packet_get_frame(const struct packet *packet, size_t *at, struct frame *fram
 	return 1;
 }
 
-void packet_put_known(struct packet *packet, const struct known *known)
+void packet_put_digest(struct packet *packet, const struct digest *digest)
 {
-	packet->head.t = known->hash;
-	packet->size = offsetof(struct kd_shape, words[known->shape.n]);
-	memcpy(packet->payload, &known->shape, packet->size);
+	packet->head.t = digest->hash;
+	packet->size = offsetof(struct kd_shape, words[digest->shape.n]);
+	memcpy(packet->payload, &digest->shape, packet->size);
 }
 
-int packet_get_known(const struct packet *packet, struct known *known)
+int packet_get_digest(const struct packet *packet, struct digest *digest)
 {
-	struct kd_shape *shape = &known->shape;
+	struct kd_shape *shape = &digest->shape;
 
 	if (packet->size < offsetof(struct kd_shape, words) || packet->size > sizeof(*shape))
 		return -EBADMSG;
 	memset(shape, 0, sizeof(*shape));
 	memcpy(shape, packet->payload, packet->size);
-	known->hash = packet->head.t;
+	digest->hash = packet->head.t;
 	return shape->n <= KD_SHAPE_WORDS &&
 			       packet->size == offsetof(struct kd_shape, words[shape->n])
 		       ? 0

@@ -37,7 +37,7 @@ enum message_type {
 	/* n mappings in the shared memory, for space number, valid from t on; status 1: the
 	 * number now means another space. Answer: DONE, with -E2BIG if they do not fit */
 	MESSAGE_MAPPINGS,
-	/* n copies in the shared memory. Answer: (FRAMES* STACK | KNOWN)* IDS */
+	/* n copies in the shared memory. Answer: (FRAMES* STACK | DIGEST)* IDS */
 	MESSAGE_COPIES,
 	/* carries a file with names of JIT code, for space number; status: its enum jit_file.
 	 * Answer: DONE */
@@ -50,8 +50,8 @@ enum message_type {
 	/* the stack is complete and gets the ID number; status: its enum unwind_stop; n 1: some
 	 * of its frames were found by frame pointers */
 	MESSAGE_STACK,
-	MESSAGE_KNOWN, /* what the stack of copy number in the batch was unwound from */
-	MESSAGE_IDS,   /* IDs of all stacks in the batch: n uint32_t */
+	MESSAGE_DIGEST, /* what the stack of copy number in the batch was unwound from */
+	MESSAGE_IDS,    /* IDs of all stacks in the batch: n uint32_t */
 };
 
 /* A copy in the shared memory, followed by its data. Each begins at a multiple of 8. */
@@ -67,10 +67,10 @@ struct shared_copy {
 bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame);
 
 /* Sets the payload to what a stack was unwound from. */
-void packet_put_known(struct packet *packet, const struct known *known);
+void packet_put_digest(struct packet *packet, const struct digest *digest);
 
 /* Reads that payload. Returns 0 or -EBADMSG. */
-int packet_get_known(const struct packet *packet, struct known *known);
+int packet_get_digest(const struct packet *packet, struct digest *digest);
 
 /* Reads the frame at *at and advances *at; its texts point into the packet. Returns 1; 0 at the
  * end; -EBADMSG. */
@@ -132,9 +132,9 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd);
 
 /* Receives what a stack was unwound from, for copies with mapped_at. */
-typedef void client_known(void *context, const struct known *known, const struct stack *stack,
-			  uint64_t mapped_at);
-void client_tell_known(struct client *client, client_known *tell, void *context);
+typedef void client_digested(void *context, const struct digest *digest, const struct stack *stack,
+			     uint64_t mapped_at);
+void client_tell_digests(struct client *client, client_digested *tell, void *context);
 
 /* Submits a copy of a process in that space for resolution: *stack is set by the next
  * client_flush() at the latest. */

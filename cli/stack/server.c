@@ -297,17 +297,17 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 	return packet_send(server->socket, reply, -1, 0);
 }
 
-/* Sends what the stack of a copy was unwound from, if it is known. */
-static int server_known(struct server *server, uint32_t number, const struct stack_copy *copy)
+/* Sends what the stack of a copy was unwound from, if that can be told. */
+static int server_digest(struct server *server, uint32_t number, const struct stack_copy *copy)
 {
-	struct known *known = &server->unwound.known;
+	struct digest *digest = &server->unwound.digest;
 	struct packet *reply = &server->reply;
 
-	if (!copy->mapped_at || !known_finish(known, copy))
+	if (!copy->mapped_at || !digest_finish(digest, copy))
 		return 0;
-	packet_begin(reply, MESSAGE_KNOWN);
+	packet_begin(reply, MESSAGE_DIGEST);
 	reply->head.number = number;
-	packet_put_known(reply, known);
+	packet_put_digest(reply, digest);
 	return packet_send(server->socket, reply, -1, 0);
 }
 
@@ -335,7 +335,7 @@ static int server_copies(struct server *server, const struct packet *request)
 		if (!err && added)
 			err = server_describe(server, t, server->ids[i]);
 		if (!err)
-			err = server_known(server, i, &copy);
+			err = server_digest(server, i, &copy);
 	}
 	if (err)
 		return err;

@@ -158,20 +158,20 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 /* Value of n: cannot be known. */
 #define REFUSED UINT16_MAX
 
-void known_begin(struct known *known, const struct stack_copy *copy)
+void digest_begin(struct digest *digest, const struct stack_copy *copy)
 {
-	known->shape.ip = copy->regs[KD_REG_IP];
-	known->shape.sp = copy->regs[KD_REG_SP];
-	known->shape.regs = 1ULL << KD_REG_IP | 1ULL << KD_REG_SP;
-	known->shape.n = 0;
+	digest->shape.ip = copy->regs[KD_REG_IP];
+	digest->shape.sp = copy->regs[KD_REG_SP];
+	digest->shape.regs = 1ULL << KD_REG_IP | 1ULL << KD_REG_SP;
+	digest->shape.n = 0;
 	/* Code interrupted by a signal is on another stack. */
 	if (copy->other_start)
-		known_refuse(known);
+		digest_refuse(digest);
 }
 
-void known_register(struct known *known, unsigned int number)
+void digest_register(struct digest *digest, unsigned int number)
 {
-	known->shape.regs |= 1ULL << number;
+	digest->shape.regs |= 1ULL << number;
 }
 
 /* Number of a word, as the BPF programs count. */
@@ -182,9 +182,9 @@ static uint64_t word_number(const struct kd_shape *shape, uint64_t address)
 	return from_start % sizeof(uint64_t) ? UINT64_MAX : from_start / sizeof(uint64_t);
 }
 
-void known_word(struct known *known, uint64_t address)
+void digest_word(struct digest *digest, uint64_t address)
 {
-	struct kd_shape *shape = &known->shape;
+	struct kd_shape *shape = &digest->shape;
 	uint64_t number = word_number(shape, address);
 
 	if (shape->n == REFUSED)
@@ -193,33 +193,33 @@ void known_word(struct known *known, uint64_t address)
 	if (shape->n && shape->words[shape->n - 1] == number)
 		return;
 	if (number > UINT16_MAX || shape->n == KD_SHAPE_WORDS)
-		known_refuse(known);
+		digest_refuse(digest);
 	else
 		shape->words[shape->n++] = (uint16_t)number;
 }
 
-void known_refuse(struct known *known)
+void digest_refuse(struct digest *digest)
 {
-	known->shape.n = REFUSED;
+	digest->shape.n = REFUSED;
 }
 
-bool known_finish(struct known *known, const struct stack_copy *copy)
+bool digest_finish(struct digest *digest, const struct stack_copy *copy)
 {
-	const struct kd_shape *shape = &known->shape;
-	uint64_t hash = kd_known_seed((uint32_t)copy->process);
+	const struct kd_shape *shape = &digest->shape;
+	uint64_t hash = kd_hash_seed((uint32_t)copy->process);
 
 	if (shape->n == REFUSED)
 		return false;
-	hash = kd_known_mix(kd_known_mix(hash, shape->n), shape->regs);
+	hash = kd_hash_mix(kd_hash_mix(hash, shape->n), shape->regs);
 	for (unsigned int i = 0; i < shape->n; i++) {
 		uint64_t number = shape->words[i], word;
 
 		if (!stack_copy_read(copy, shape->sp - KD_RED_ZONE + number * sizeof(word), &word))
 			return false;
-		hash = kd_known_mix(hash, kd_known_word(number, word));
+		hash = kd_hash_mix(hash, kd_hash_word(number, word));
 	}
 	for (unsigned int i = 0; i < KD_REGS; i++)
-		hash = kd_known_mix(hash, kd_known_register(shape->regs, i, copy->regs[i]));
-	known->hash = hash;
+		hash = kd_hash_mix(hash, kd_hash_register(shape->regs, i, copy->regs[i]));
+	digest->hash = hash;
 	return true;
 }

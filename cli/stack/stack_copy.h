@@ -81,22 +81,22 @@ struct stack {
 /* While these registers and stack words are unchanged, so is the stack, and it needs no new
  * copy: the BPF programs check this. */
 
-struct known {
+struct digest {
 	struct kd_shape shape; /* what is read */
-	uint64_t hash;         /* see kd_known_mix() */
+	uint64_t hash;         /* see kd_hash_mix() */
 };
 
 /* Starts with only the instruction and the stack pointer. */
-void known_begin(struct known *known, const struct stack_copy *copy);
+void digest_begin(struct digest *digest, const struct stack_copy *copy);
 
 /* Note that a register or a stack word was read. */
-void known_register(struct known *known, unsigned int number);
-void known_word(struct known *known, uint64_t address);
+void digest_register(struct digest *digest, unsigned int number);
+void digest_word(struct digest *digest, uint64_t address);
 
 /* Something read cannot be described: the stack will not be recognized. */
-void known_refuse(struct known *known);
+void digest_refuse(struct digest *digest);
 
 /* Computes the hash. Returns false if the stack cannot be recognized. */
-bool known_finish(struct known *known, const struct stack_copy *copy);
+bool digest_finish(struct digest *digest, const struct stack_copy *copy);
 
 #endif

@@ -282,10 +282,10 @@ static uint64_t mappings_hash(const struct mapping *mappings, size_t n)
 	uint64_t hash = n;
 
 	for (size_t i = 0; i < n; i++) {
-		hash = kd_known_mix(hash, mappings[i].start);
-		hash = kd_known_mix(hash, mappings[i].end);
-		hash = kd_known_mix(hash, mappings[i].offset);
-		hash = kd_known_mix(hash, mappings[i].object);
+		hash = kd_hash_mix(hash, mappings[i].start);
+		hash = kd_hash_mix(hash, mappings[i].end);
+		hash = kd_hash_mix(hash, mappings[i].offset);
+		hash = kd_hash_mix(hash, mappings[i].object);
 	}
 	return hash;
 }

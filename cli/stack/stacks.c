@@ -535,9 +535,9 @@ const char *stacks_excuse(int error)
 	}
 }
 
-void stacks_tell_known(struct stacks *stacks, stacks_known *tell, void *context)
+void stacks_tell_digests(struct stacks *stacks, stacks_digested *tell, void *context)
 {
-	client_tell_known(stacks->client, tell, context);
+	client_tell_digests(stacks->client, tell, context);
 }
 
 void stacks_flush(struct stacks *stacks)

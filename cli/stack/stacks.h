@@ -15,7 +15,7 @@
 #include "stack_copy.h"
 
 struct stacks;
-struct known;
+struct digest;
 
 /* Outcomes of submitted copies in the run: resolved, beyond the limit, or failed. */
 struct stacks_counts {
@@ -76,9 +76,9 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 
 /* Registers a function that receives what stacks were unwound from, for copies with mapped_at:
  * by the next stacks_flush(). */
-typedef void stacks_known(void *context, const struct known *known, const struct stack *stack,
-			  uint64_t mapped_at);
-void stacks_tell_known(struct stacks *stacks, stacks_known *tell, void *context);
+typedef void stacks_digested(void *context, const struct digest *digest, const struct stack *stack,
+			     uint64_t mapped_at);
+void stacks_tell_digests(struct stacks *stacks, stacks_digested *tell, void *context);
 
 /* Waits for all submitted copies. */
 void stacks_flush(struct stacks *stacks);

@@ -48,7 +48,7 @@ struct rule {
 struct walk {
 	struct unwinder *unwinder;
 	const struct stack_copy *copy;
-	struct known *known;     /* stack: what is read of it */
+	struct digest *digest;   /* stack: what is read of it */
 	const struct rule *rule; /* rule being made */
 	uint64_t regs[KD_REGS];
 	uint64_t missing; /* bitmap of unknown registers */
@@ -93,7 +93,7 @@ static bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	switch (stack_copy_find(walk->copy, address, word)) {
 	case STACK_COPY_THERE:
-		known_word(walk->known, address);
+		digest_word(walk->digest, address);
 		return true;
 	case STACK_COPY_BEYOND:
 		walk->failure = walk->elsewhere ? UNWIND_NOT_COPIED : UNWIND_TRUNCATED;
@@ -101,7 +101,7 @@ static bool walk_word(struct walk *walk, uint64_t address, uint64_t *word)
 	default:
 		walk->failure = UNWIND_NOT_COPIED;
 	}
-	known_refuse(walk->known); /* more may be readable another time */
+	digest_refuse(walk->digest); /* more may be readable another time */
 	return false;
 }
 
@@ -149,8 +149,8 @@ static int register_access(unw_addr_space_t space, unw_regnum_t number, unw_word
 		return -UNW_EBADREG;
 	}
 	*value = walk->regs[number];
-	if (walk->known)
-		known_register(walk->known, (unsigned int)number);
+	if (walk->digest)
+		digest_register(walk->digest, (unsigned int)number);
 	return 0;
 }
 
@@ -620,12 +620,12 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 	struct walk walk = {
 		.unwinder = unwinder,
 		.copy = copy,
-		.known = &unwound->known,
+		.digest = &unwound->digest,
 		.steps = &steps,
 		.exact = true,
 	};
 
-	known_begin(walk.known, copy);
+	digest_begin(walk.digest, copy);
 	memcpy(walk.regs, copy->regs, sizeof(walk.regs));
 	walk.ip = copy->regs[KD_REG_IP];
 	walk.sp = copy->regs[KD_REG_SP];
@@ -642,7 +642,7 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 	unwound->through_made = walk.through_made;
 	/* The budget or the code at these addresses may differ another time. */
 	if (unwound->stop == UNWIND_BUDGET || walk.through_made)
-		known_refuse(walk.known);
+		digest_refuse(walk.digest);
 }
 
 /* --- Unwinder --- */

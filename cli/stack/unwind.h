@@ -36,7 +36,7 @@ struct unwound {
 	enum unwind_stop stop;
 	bool by_frame_pointers; /* used for some frames: a function without one hides its caller */
 	bool through_made;      /* some frames are JIT code */
-	struct known known;     /* see known_finish() */
+	struct digest digest;   /* see digest_finish() */
 };
 
 /* Data for unwinding through mapped code. Pointers stay valid until unwinder_flush() or _free(). */

@@ -25,7 +25,7 @@ static uint64_t shared[PROTOCOL_SHARED / sizeof(uint64_t)];
 struct session {
 	struct client *client;
 	const struct stack *stacks[BATCHES * COPIES];
-	unsigned int submitted, opened, known;
+	unsigned int submitted, opened, digests;
 };
 
 /* A valid path leads to one of four directories. */
@@ -56,13 +56,13 @@ static int file_open_for(void *context, uint32_t object, const char *path)
 	return session->opened % 2 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -ENOENT;
 }
 
-static void known_take(void *context, const struct known *known, const struct stack *stack,
-		       uint64_t mapped_at)
+static void digest_take(void *context, const struct digest *digest, const struct stack *stack,
+			uint64_t mapped_at)
 {
 	struct session *session = context;
 
-	session->known++;
-	MUST(stack && mapped_at == MAPPED_AT && known->shape.n <= KD_SHAPE_WORDS);
+	session->digests++;
+	MUST(stack && mapped_at == MAPPED_AT && digest->shape.n <= KD_SHAPE_WORDS);
 }
 
 /* All of the texts are read. */
@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	session.client = client_new(sockets[0], shared, BATCHES, 60 * NSEC_PER_SEC, file_open_for,
 				    &session);
 	MUST(session.client);
-	client_tell_known(session.client, known_take, &session);
+	client_tell_digests(session.client, digest_take, &session);
 	say(sockets[1], (struct input){ bytes, size });
 	err = session_begin(&session);
 	for (int i = 0; !err && i < BATCHES; i++)
@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		client_abandon(session.client);
 	counts = client_counts(session.client);
 	MUST(counts.resolved + counts.beyond + counts.failed == session.submitted);
-	MUST(session.known <= counts.resolved && counts.incomplete <= counts.resolved);
+	MUST(session.digests <= counts.resolved && counts.incomplete <= counts.resolved);
 	for (unsigned int i = 0; i < session.submitted; i++)
 		if (session.stacks[i])
 			stack_check(session.stacks[i]);

@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	MUST(unwound.n && unwound.n <= UNWIND_FRAMES && unwound.stop < UNWIND_STOPS);
 	for (unsigned int i = 0; i < PARTS; i++) /* those the stack does not lead to */
 		cfi_find(object.cfi, TEXT_ADDRESS + i * (TEXT_SIZE / PARTS), &fde);
-	known_finish(&unwound.known, &copy);
+	digest_finish(&unwound.digest, &copy);
 	unwinder_flush(unwinder);
 	cfi_close(object.cfi);
 	elf_file_close(file);

@@ -135,7 +135,7 @@ static void client_save(void)
 {
 	static struct packet packet;
 	static struct seed seed;
-	struct known known = { .hash = 5, .shape = { .n = 2 } };
+	struct digest digest = { .hash = 5, .shape = { .n = 2 } };
 
 	put_done(&seed, 5);
 	put_stack(&seed, 0, 3, UNWIND_COMPLETE);
@@ -154,8 +154,8 @@ static void client_save(void)
 	packet_put_text(&packet, "/usr/lib/debug/usr/lib/x.debug");
 	put_packet(&seed, &packet);
 	put_stack(&seed, 7, 2, UNWIND_COMPLETE);
-	packet_begin(&packet, MESSAGE_KNOWN);
-	packet_put_known(&packet, &known);
+	packet_begin(&packet, MESSAGE_DIGEST);
+	packet_put_digest(&packet, &digest);
 	packet.head.number = 1;
 	put_packet(&seed, &packet);
 	put_ids(&seed, (uint32_t[]){ 7, 7, 7, 7 });

@@ -319,14 +319,14 @@ static uint64_t address_of(uint64_t word)
 }
 
 /* As if it was unwound from a register and these words. */
-static bool known_make(struct known *known, const struct stack_copy *copy, const uint64_t *words,
-		       unsigned int n)
+static bool digest_make(struct digest *digest, const struct stack_copy *copy, const uint64_t *words,
+			unsigned int n)
 {
-	known_begin(known, copy);
-	known_register(known, KEPT_REGISTER);
+	digest_begin(digest, copy);
+	digest_register(digest, KEPT_REGISTER);
 	for (unsigned int i = 0; i < n; i++)
-		known_word(known, address_of(words[i]));
-	return known_finish(known, copy);
+		digest_word(digest, address_of(words[i]));
+	return digest_finish(digest, copy);
 }
 
 static const uint64_t words[] = { 20, 3, 700 };
@@ -334,34 +334,34 @@ static const uint64_t words[] = { 20, 3, 700 };
 /* What the programs find for a thread that has this now: they read the shape alone. */
 static uint64_t hash_of(const struct kd_shape *shape, const struct stack_copy *copy)
 {
-	uint64_t hash = kd_known_seed((uint32_t)copy->process);
+	uint64_t hash = kd_hash_seed((uint32_t)copy->process);
 
-	hash = kd_known_mix(kd_known_mix(hash, shape->n), shape->regs);
+	hash = kd_hash_mix(kd_hash_mix(hash, shape->n), shape->regs);
 
 	for (unsigned int i = 0; i < shape->n; i++)
-		hash = kd_known_mix(hash, kd_known_word(shape->words[i], stack[shape->words[i]]));
+		hash = kd_hash_mix(hash, kd_hash_word(shape->words[i], stack[shape->words[i]]));
 	for (unsigned int i = 0; i < KD_REGS; i++)
-		hash = kd_known_mix(hash, kd_known_register(shape->regs, i, copy->regs[i]));
+		hash = kd_hash_mix(hash, kd_hash_register(shape->regs, i, copy->regs[i]));
 	return hash;
 }
 
 TEST(same)
 {
 	struct stack_copy copy = copy_make();
-	struct known known, again;
+	struct digest digest, again;
 
-	ok(known_make(&known, &copy, words, 3), "a stack is known");
-	is_u64(known.shape.ip, copy.regs[KD_REG_IP], "its instruction");
-	is_u64(known.shape.sp, copy.regs[KD_REG_SP], "its stack pointer");
-	is_u64(known.shape.regs, 1ULL << KD_REG_IP | 1ULL << KD_REG_SP | 1ULL << KEPT_REGISTER,
+	ok(digest_make(&digest, &copy, words, 3), "a stack is known");
+	is_u64(digest.shape.ip, copy.regs[KD_REG_IP], "its instruction");
+	is_u64(digest.shape.sp, copy.regs[KD_REG_SP], "its stack pointer");
+	is_u64(digest.shape.regs, 1ULL << KD_REG_IP | 1ULL << KD_REG_SP | 1ULL << KEPT_REGISTER,
 	       "the registers that were read");
-	is_u64(known.shape.n, 3, "as many words as were read");
+	is_u64(digest.shape.n, 3, "as many words as were read");
 	for (unsigned int i = 0; i < 3; i++)
-		is_u64(known.shape.words[i], words[i], "word %u", i);
-	is_u64(known.hash, hash_of(&known.shape, &copy), "the hash is that of the programs");
+		is_u64(digest.shape.words[i], words[i], "word %u", i);
+	is_u64(digest.hash, hash_of(&digest.shape, &copy), "the hash is that of the programs");
 	copy.regs[OTHER_REGISTER]++;
 	stack[21]++;
-	ok(known_make(&again, &copy, words, 3) && again.hash == known.hash,
+	ok(digest_make(&again, &copy, words, 3) && again.hash == digest.hash,
 	   "what was not read does not matter");
 }
 
@@ -369,24 +369,24 @@ TEST(different)
 {
 	static const uint64_t others[] = { 20, 4, 700 }, order[] = { 3, 20, 700 };
 	struct stack_copy copy = copy_make();
-	struct known known, other;
+	struct digest digest, other;
 
-	known_make(&known, &copy, words, 3);
+	digest_make(&digest, &copy, words, 3);
 	for (unsigned int i = 0; i < 3; i++) {
 		stack[words[i]]++;
-		ok(known_make(&other, &copy, words, 3) && other.hash != known.hash,
+		ok(digest_make(&other, &copy, words, 3) && other.hash != digest.hash,
 		   "word %u has another value: another stack", i);
 		stack[words[i]]--;
 	}
 	copy.regs[KEPT_REGISTER]++;
-	ok(known_make(&other, &copy, words, 3) && other.hash != known.hash,
+	ok(digest_make(&other, &copy, words, 3) && other.hash != digest.hash,
 	   "a register has another value");
 	copy = copy_make();
 	stack[4] = stack[3];
-	ok(known_make(&other, &copy, others, 3) && other.hash != known.hash,
+	ok(digest_make(&other, &copy, others, 3) && other.hash != digest.hash,
 	   "the same value in another word");
-	ok(known_make(&other, &copy, order, 3) && other.hash != known.hash, "in another order");
-	ok(known_make(&other, &copy, words, 2) && other.hash != known.hash, "fewer words");
+	ok(digest_make(&other, &copy, order, 3) && other.hash != digest.hash, "in another order");
+	ok(digest_make(&other, &copy, words, 2) && other.hash != digest.hash, "fewer words");
 }
 
 /* What cannot be told, or would not be the same again. */
@@ -402,38 +402,38 @@ TEST(refused)
 		{ "one that was not copied", START + 8 * WORDS },
 	};
 	struct stack_copy copy = copy_make();
-	struct known known;
+	struct digest digest;
 
-	known_begin(&known, &copy);
-	known_refuse(&known);
-	known_word(&known, address_of(1));
-	ok(!known_finish(&known, &copy), "one that is refused stays so");
+	digest_begin(&digest, &copy);
+	digest_refuse(&digest);
+	digest_word(&digest, address_of(1));
+	ok(!digest_finish(&digest, &copy), "one that is refused stays so");
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		known_begin(&known, &copy);
-		known_word(&known, cases[i].address);
-		ok(!known_finish(&known, &copy), "%s", cases[i].what);
+		digest_begin(&digest, &copy);
+		digest_word(&digest, cases[i].address);
+		ok(!digest_finish(&digest, &copy), "%s", cases[i].what);
 	}
 	copy.other_start = START + (1 << 20);
-	known_begin(&known, &copy);
-	ok(!known_finish(&known, &copy), "a stack in two parts");
+	digest_begin(&digest, &copy);
+	ok(!digest_finish(&digest, &copy), "a stack in two parts");
 }
 
 TEST(known_capacity)
 {
 	struct stack_copy copy = copy_make();
-	struct known known;
+	struct digest digest;
 
-	known_begin(&known, &copy);
+	digest_begin(&digest, &copy);
 	for (unsigned int i = 0; i < 3 * KD_SHAPE_WORDS; i++)
-		known_word(&known, address_of(i / 3));
-	ok(known_finish(&known, &copy),
+		digest_word(&digest, address_of(i / 3));
+	ok(digest_finish(&digest, &copy),
 	   "as many words as there is room for, each read three times");
-	is_u64(known.shape.n, KD_SHAPE_WORDS, "each is there once");
-	known_word(&known, address_of(KD_SHAPE_WORDS));
-	ok(!known_finish(&known, &copy), "one more");
+	is_u64(digest.shape.n, KD_SHAPE_WORDS, "each is there once");
+	digest_word(&digest, address_of(KD_SHAPE_WORDS));
+	ok(!digest_finish(&digest, &copy), "one more");
 	for (unsigned int i = 0; i < 1000; i++)
-		known_word(&known, address_of(i));
-	ok(!known_finish(&known, &copy), "many more");
+		digest_word(&digest, address_of(i));
+	ok(!digest_finish(&digest, &copy), "many more");
 }
 
 /* --- As it is sent --- */
@@ -443,22 +443,22 @@ static struct packet packet;
 TEST(sent)
 {
 	struct stack_copy copy = copy_make();
-	struct known known, got;
+	struct digest digest, got;
 
-	known_make(&known, &copy, words, 3);
-	packet_begin(&packet, MESSAGE_KNOWN);
-	packet_put_known(&packet, &known);
-	is_u64((uint64_t)-packet_get_known(&packet, &got), 0, "what was sent is received");
-	is_u64(got.hash, known.hash, "with its hash");
-	ok(got.shape.regs == known.shape.regs && got.shape.n == 3 &&
-		   !memcmp(got.shape.words, known.shape.words, 3 * sizeof(*known.shape.words)),
+	digest_make(&digest, &copy, words, 3);
+	packet_begin(&packet, MESSAGE_DIGEST);
+	packet_put_digest(&packet, &digest);
+	is_u64((uint64_t)-packet_get_digest(&packet, &got), 0, "what was sent is received");
+	is_u64(got.hash, digest.hash, "with its hash");
+	ok(got.shape.regs == digest.shape.regs && got.shape.n == 3 &&
+		   !memcmp(got.shape.words, digest.shape.words, 3 * sizeof(*digest.shape.words)),
 	   "and its shape");
 	packet.size--;
-	is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG, "half a word less");
+	is_u64((uint64_t)-packet_get_digest(&packet, &got), EBADMSG, "half a word less");
 	packet.size += 3;
-	is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG, "a word more");
+	is_u64((uint64_t)-packet_get_digest(&packet, &got), EBADMSG, "a word more");
 	packet.size = 0;
-	is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG, "nothing");
+	is_u64((uint64_t)-packet_get_digest(&packet, &got), EBADMSG, "nothing");
 }
 
 /* Numbers of words that are not those sent, of a sender that is not to be believed. */
@@ -466,18 +466,18 @@ TEST(hostile)
 {
 	static const uint16_t numbers[] = { 0, KD_SHAPE_WORDS + 1, 0x7fff, UINT16_MAX };
 	struct kd_shape shape = { .ip = 1, .sp = 2, .n = KD_SHAPE_WORDS };
-	struct known got;
+	struct digest got;
 
-	packet_begin(&packet, MESSAGE_KNOWN);
+	packet_begin(&packet, MESSAGE_DIGEST);
 	for (unsigned int i = 0; i < COUNT(numbers); i++) {
 		shape.n = numbers[i];
 		packet.size = sizeof(shape);
 		memcpy(packet.payload, &shape, sizeof(shape));
-		is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG,
+		is_u64((uint64_t)-packet_get_digest(&packet, &got), EBADMSG,
 		       "the most words, and said to be %u", numbers[i]);
 		packet.size = offsetof(struct kd_shape, words) + 2UL * numbers[i];
 		if (packet.size > sizeof(shape) && packet.size <= PACKET_PAYLOAD)
-			is_u64((uint64_t)-packet_get_known(&packet, &got), EBADMSG,
+			is_u64((uint64_t)-packet_get_digest(&packet, &got), EBADMSG,
 			       "%u words, and said so", numbers[i]);
 	}
 }
