@@ -99,70 +99,70 @@ uint64_t member_began(const struct members *members, uint64_t start)
 	return start ? start - members->epoch : 0;
 }
 
-static void member_live(struct members *members, struct member *known)
+static void member_live(struct members *members, struct member *member)
 {
-	known->next = members->living;
-	known->from = &members->living;
-	if (known->next)
-		known->next->from = &known->next;
-	members->living = known;
+	member->next = members->living;
+	member->from = &members->living;
+	if (member->next)
+		member->next->from = &member->next;
+	members->living = member;
 	members->alive++;
 	members->plain++;
 }
 
-void member_described(struct members *members, struct member *known)
+void member_described(struct members *members, struct member *member)
 {
-	members->plain -= !known->is_described;
-	known->is_described = true;
+	members->plain -= !member->is_described;
+	member->is_described = true;
 }
 
-void member_renew(struct members *members, struct member *known)
+void member_renew(struct members *members, struct member *member)
 {
-	memset(known->row.title, 0, sizeof(known->row.title));
-	if (known->ended || !known->is_described)
+	memset(member->row.title, 0, sizeof(member->row.title));
+	if (member->ended || !member->is_described)
 		return;
-	known->is_described = false;
+	member->is_described = false;
 	members->plain++;
 }
 
 struct member *member_get(struct members *members, pid_t pid, uint64_t began)
 {
-	struct member *known = member_find(members, pid, began);
+	struct member *member = member_find(members, pid, began);
 
-	if (known)
-		return known;
-	known = calloc(1, sizeof(*known));
-	if (!known)
+	if (member)
+		return member;
+	member = calloc(1, sizeof(*member));
+	if (!member)
 		return NULL;
-	known->pid = known->row.pid = pid;
-	known->began = began;
-	known->row.start = start_of(members, began);
-	if (tsearch(known, &members->by_identity, by_identity)) {
-		member_live(members, known);
-		return known;
+	member->pid = member->row.pid = pid;
+	member->began = began;
+	member->row.start = start_of(members, began);
+	if (tsearch(member, &members->by_identity, by_identity)) {
+		member_live(members, member);
+		return member;
 	}
-	free(known);
+	free(member);
 	return NULL;
 }
 
-void member_end(struct members *members, struct member *known, uint64_t ended)
+void member_end(struct members *members, struct member *member, uint64_t ended)
 {
-	if (known->ended)
+	if (member->ended)
 		return;
-	known->ended = ended ? ended : 1;
-	*known->from = known->next;
-	if (known->next)
-		known->next->from = known->from;
-	member_described(members, known);
+	member->ended = ended ? ended : 1;
+	*member->from = member->next;
+	if (member->next)
+		member->next->from = member->from;
+	member_described(members, member);
 	members->alive--;
 	members->ended++;
 }
 
-void member_forget(struct members *members, struct member *known)
+void member_forget(struct members *members, struct member *member)
 {
 	members->ended--; /* a live one is not forgotten */
-	tdelete(known, &members->by_identity, by_identity);
-	free(known);
+	tdelete(member, &members->by_identity, by_identity);
+	free(member);
 }
 
 void members_clear(struct members *members)

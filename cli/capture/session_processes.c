@@ -188,58 +188,58 @@ static exit_status process_set_attach(struct session *session)
 /* Reads the BPF side's entry for a process. Returns 0 or a negative errno. */
 static int process_look(struct process_set *set, pid_t pid, const struct kd_process *now)
 {
-	struct member *known = member_get(&set->members, pid, now->began);
+	struct member *member = member_get(&set->members, pid, now->began);
 
-	if (!known)
+	if (!member)
 		return -ENOMEM;
-	if (now->joined && !known->joined && newcomer_add(set, pid))
+	if (now->joined && !member->joined && newcomer_add(set, pid))
 		return -ENOMEM;
-	known->joined = now->joined;
-	if (now->execs != known->execs)
-		member_renew(&set->members, known);
-	known->execs = now->execs;
+	member->joined = now->joined;
+	if (now->execs != member->execs)
+		member_renew(&set->members, member);
+	member->execs = now->execs;
 	if (now->ended) {
 		if (*now->comm) /* the newest: it may have called execve */
-			memcpy(known->row.name, now->comm, sizeof(known->row.name));
-		member_end(&set->members, known, now->ended);
+			memcpy(member->row.name, now->comm, sizeof(member->row.name));
+		member_end(&set->members, member, now->ended);
 	}
 	return 0;
 }
 
 /* True if what was read under its PID is its own: it is not ending, which loses the title, its PID
  * is not another's, and it has not called execve. */
-static bool is_unchanged(const struct process_set *set, const struct member *known)
+static bool is_unchanged(const struct process_set *set, const struct member *member)
 {
 	int fd = bpf_map__fd(set->skel->maps.kd_processes);
-	uint32_t key = (uint32_t)known->pid;
+	uint32_t key = (uint32_t)member->pid;
 	struct kd_process now;
 
-	return !bpf_map_lookup_elem(fd, &key, &now) && !now.ended && now.began == known->began &&
-	       now.execs == known->execs;
+	return !bpf_map_lookup_elem(fd, &key, &now) && !now.ended && now.began == member->began &&
+	       now.execs == member->execs;
 }
 
-/* Describes a process; if it changed meanwhile, what was known of it stays. */
-static void known_describe(struct process_set *set, struct member *known)
+/* Describes a process; if it changed meanwhile, what was read of it stays. */
+static void member_describe(struct process_set *set, struct member *member)
 {
-	struct process_row row = known->row;
+	struct process_row row = member->row;
 	char id[CONTAINER_ID + 1];
 
-	memcpy(id, known->id, sizeof(id));
-	process_describe(&set->describer, &row, id, known->pid);
-	if (is_unchanged(set, known)) {
-		known->row = row;
-		memcpy(known->id, id, sizeof(id));
+	memcpy(id, member->id, sizeof(id));
+	process_describe(&set->describer, &row, id, member->pid);
+	if (is_unchanged(set, member)) {
+		member->row = row;
+		memcpy(member->id, id, sizeof(id));
 	}
-	member_described(&set->members, known);
+	member_described(&set->members, member);
 }
 
-static void known_name(struct process_set *set, struct member *known)
+static void member_name(struct process_set *set, struct member *member)
 {
-	struct process_row row = known->row;
+	struct process_row row = member->row;
 
-	process_name(&row, known->pid);
-	if (is_unchanged(set, known))
-		known->row = row;
+	process_name(&row, member->pid);
+	if (is_unchanged(set, member))
+		member->row = row;
 }
 
 /* Describes up to DESCRIBED_AT_ONCE processes, the newest first: the end of a window should not
@@ -248,27 +248,27 @@ static void living_describe(struct process_set *set)
 {
 	size_t left = DESCRIBED_AT_ONCE;
 
-	for (struct member *known = set->members.living; known && set->members.plain && left;
-	     known = known->next) {
-		if (known->is_described)
+	for (struct member *member = set->members.living; member && set->members.plain && left;
+	     member = member->next) {
+		if (member->is_described)
 			continue;
-		known_describe(set, known);
+		member_describe(set, member);
 		left--;
 	}
 }
 
 /* Notes an end that the BPF side did not report: some kernels hide tasks from tracing. */
-static void known_check(struct process_set *set, struct member *known)
+static void member_check(struct process_set *set, struct member *member)
 {
 	int fd = bpf_map__fd(set->skel->maps.kd_processes);
-	uint32_t key = (uint32_t)known->pid;
+	uint32_t key = (uint32_t)member->pid;
 	struct kd_process now;
 
-	if (!kill(known->pid, 0) || errno != ESRCH)
+	if (!kill(member->pid, 0) || errno != ESRCH)
 		return;
-	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != known->began))
+	if (!bpf_map_lookup_elem(fd, &key, &now) && (now.ended || now.began != member->began))
 		return; /* reported by now: the next look reads it */
-	member_end(&set->members, known, clock_monotonic() - set->skel->rodata->kd_epoch);
+	member_end(&set->members, member, clock_monotonic() - set->skel->rodata->kd_epoch);
 	bpf_map_delete_elem(fd, &key);
 }
 
@@ -276,9 +276,9 @@ static void living_check(struct process_set *set)
 {
 	struct member *next;
 
-	for (struct member *known = set->members.living; known; known = next) {
-		next = known->next;
-		known_check(set, known);
+	for (struct member *member = set->members.living; member; member = next) {
+		next = member->next;
+		member_check(set, member);
 	}
 }
 
@@ -381,15 +381,15 @@ struct collecting {
 	int error;
 };
 
-static void over_add(struct collecting *collecting, struct member *known)
+static void over_add(struct collecting *collecting, struct member *member)
 {
 	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over,
 				       collecting->capacity_over);
 	if (!collecting->error)
-		collecting->over[collecting->n_over++] = known;
+		collecting->over[collecting->n_over++] = member;
 }
 
-static void row_add(struct collecting *collecting, const struct member *known)
+static void row_add(struct collecting *collecting, const struct member *member)
 {
 	const struct session_view *view = collecting->view;
 	struct sample *sample = collecting->sample;
@@ -400,9 +400,9 @@ static void row_add(struct collecting *collecting, const struct member *known)
 	if (collecting->error)
 		return;
 	row = &sample->processes[sample->n_processes++];
-	*row = known->row;
-	row->began = known->began >= view->start && known->began <= view->end;
-	row->ended = known->ended >= view->start && known->ended <= view->end;
+	*row = member->row;
+	row->began = member->began >= view->start && member->began <= view->end;
+	row->ended = member->ended >= view->start && member->ended <= view->end;
 }
 
 /* Calls visit() for each process, and forgets those marked. */
@@ -427,38 +427,38 @@ bool process_set_fold_due(const struct process_set *set)
 
 void process_set_keep(struct process_set *set, const struct kd_thread *thread)
 {
-	struct member *known = member_find(&set->members, (pid_t)thread->tgid,
-					   thread->process_began);
+	struct member *member = member_find(&set->members, (pid_t)thread->tgid,
+					    thread->process_began);
 
-	if (known)
-		known->is_kept = true;
+	if (member)
+		member->has_unread = true;
 }
 
 void process_set_use(struct process_set *set, const struct thread_row *thread)
 {
 	uint64_t began = member_began(&set->members, thread->process_start);
-	struct member *known = member_find(&set->members, thread->pid, began);
+	struct member *member = member_find(&set->members, thread->pid, began);
 
-	if (known)
-		known->is_used = true;
+	if (member)
+		member->is_used = true;
 }
 
-static void known_fold(const void *node, VISIT visit, void *collecting_)
+static void member_fold(const void *node, VISIT visit, void *collecting_)
 {
-	struct member *known = *(struct member *const *)node;
+	struct member *member = *(struct member *const *)node;
 	struct collecting *collecting = collecting_;
 	uint64_t gen = collecting->view->gen, start = collecting->view->start;
-	bool is_kept = known->is_kept, is_used = known->is_used;
+	bool has_unread = member->has_unread, is_used = member->is_used;
 
 	if ((visit != postorder && visit != leaf) || collecting->error)
 		return;
-	known->is_kept = known->is_used = false;
+	member->has_unread = member->is_used = false;
 	/* Leaves what ended before the window to process_set_collect(). */
-	if (is_kept || !known->ended || (gen && known->ended < start))
+	if (has_unread || !member->ended || (gen && member->ended < start))
 		return;
-	over_add(collecting, known);
+	over_add(collecting, member);
 	if (!collecting->error && is_used)
-		row_add(collecting, known);
+		row_add(collecting, member);
 }
 
 /* Moves folded processes of the window into the sample; forgets those of a window never read. */
@@ -481,7 +481,7 @@ int process_set_fold_begin(struct process_set *set, const struct session_view *v
 	folded_move(set, view, sample);
 	set->folded_gen = view->gen;
 	collecting.capacity = sample->n_processes;
-	collecting_walk(&collecting, known_fold);
+	collecting_walk(&collecting, member_fold);
 	return collecting.error;
 }
 
@@ -503,25 +503,25 @@ void process_set_fold_forget(struct process_set *set)
 
 /* --- A sample --- */
 
-static void known_collect(const void *node, VISIT visit, void *collecting_)
+static void member_collect(const void *node, VISIT visit, void *collecting_)
 {
-	struct member *known = *(struct member *const *)node;
+	struct member *member = *(struct member *const *)node;
 	struct collecting *collecting = collecting_;
 	struct process_set *set = collecting->set;
 
 	if ((visit != postorder && visit != leaf) || collecting->error)
 		return;
-	if (!known->is_used) { /* no thread of it is in the window */
-		if (known->ended && known->ended < collecting->since)
-			over_add(collecting, known);
+	if (!member->is_used) { /* no thread of it is in the window */
+		if (member->ended && member->ended < collecting->since)
+			over_add(collecting, member);
 		return;
 	}
-	known->is_used = false;
-	if (!known->ended && (set->members.alive <= TITLES_FRESH || !known->is_described))
-		known_describe(set, known);
-	else if (!known->ended)
-		known_name(set, known);
-	row_add(collecting, known);
+	member->is_used = false;
+	if (!member->ended && (set->members.alive <= TITLES_FRESH || !member->is_described))
+		member_describe(set, member);
+	else if (!member->ended)
+		member_name(set, member);
+	row_add(collecting, member);
 }
 
 int process_set_collect(struct process_set *set, const struct session_view *view, uint64_t since,
@@ -530,7 +530,7 @@ int process_set_collect(struct process_set *set, const struct session_view *view
 	struct collecting collecting = {
 		.set = set, .view = view, .sample = sample, .since = since
 	};
-	struct member *known;
+	struct member *member;
 	int error;
 
 	if (!set->skel)
@@ -544,15 +544,15 @@ int process_set_collect(struct process_set *set, const struct session_view *view
 
 		if (process_of(sample, thread))
 			continue; /* it is folded */
-		known = member_get(&set->members, thread->pid,
-				   member_began(&set->members, thread->process_start));
-		if (known)
-			known->is_used = true;
+		member = member_get(&set->members, thread->pid,
+				    member_began(&set->members, thread->process_start));
+		if (member)
+			member->is_used = true;
 		else
 			error = -ENOMEM;
 	}
 	collecting.error = error;
-	collecting_walk(&collecting, known_collect);
+	collecting_walk(&collecting, member_collect);
 	return collecting.error;
 }
 

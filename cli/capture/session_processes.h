@@ -65,7 +65,7 @@ struct member {
 	uint32_t execs;              /* the same, when its title was last forgotten */
 	bool is_described;           /* or cannot be read any more */
 	bool is_used;                /* a thread of the sample belongs to it */
-	bool is_kept;                /* a thread of it has yet to be read */
+	bool has_unread;             /* a thread of it has yet to be read */
 	char id[CONTAINER_ID + 1];   /* of its container, as in the row */
 	struct member *next, **from; /* while alive: in members->living, newest first */
 	struct process_row row;
@@ -89,16 +89,16 @@ uint64_t member_began(const struct members *members, uint64_t start);
 struct member *member_get(struct members *members, pid_t pid, uint64_t began);
 
 /* Marks a process as described, or as unreadable. */
-void member_described(struct members *members, struct member *known);
+void member_described(struct members *members, struct member *member);
 
 /* Notes that a process runs another program: its title is to be read again. */
-void member_renew(struct members *members, struct member *known);
+void member_renew(struct members *members, struct member *member);
 
 /* Notes the end of a process, at a time since the epoch. Only the first call counts. */
-void member_end(struct members *members, struct member *known, uint64_t ended);
+void member_end(struct members *members, struct member *member, uint64_t ended);
 
 /* Forgets and frees an ended process. */
-void member_forget(struct members *members, struct member *known);
+void member_forget(struct members *members, struct member *member);
 
 void members_clear(struct members *members);
 
