@@ -28,13 +28,13 @@
 /* --- Variables of the program for the locks that its threads waited for --- */
 
 #define WANTED_MAX 1024 /* addresses looked up at a time */
-#define MOST_KNOWN 8192
+#define CACHE_MAX 8192
 /* Results are reused for this long: libraries come and go. */
-#define KNOWN_NS (60 * NSEC_PER_SEC)
+#define CACHE_NS (60 * NSEC_PER_SEC)
 /* Time limit: a file system may not answer, and a process may be changing its mappings. */
 #define PATIENCE NSEC_PER_SEC
 
-struct known_location {
+struct cached_location {
 	pid_t pid;
 	uint64_t start; /* of the process, as in its row: PIDs are reused */
 	uint64_t address;
@@ -43,13 +43,13 @@ struct known_location {
 
 struct lock_locations {
 	struct signals *signals;
-	void *tree; /* of struct known_location */
+	void *tree; /* of struct cached_location */
 	size_t n;
 	uint64_t since; /* time of the oldest result, CLOCK_MONOTONIC ns */
-	struct known_location *wanted[WANTED_MAX];
+	struct cached_location *wanted[WANTED_MAX];
 	size_t n_wanted;
 	bool gave_up;
-	pid_t kept; /* a killed child that has not ended; 0: none */
+	pid_t unreaped; /* a killed child that has not ended; 0: none */
 };
 
 struct lock_locations *lock_locations_new(struct signals *signals)
@@ -70,11 +70,11 @@ static void locations_forget(struct lock_locations *locations)
 }
 
 /* True if a killed child still exists, blocked by a file system. */
-static bool child_is_kept(struct lock_locations *locations)
+static bool child_is_unreaped(struct lock_locations *locations)
 {
-	if (locations->kept && waitpid(locations->kept, NULL, WNOHANG))
-		locations->kept = 0;
-	return locations->kept;
+	if (locations->unreaped && waitpid(locations->unreaped, NULL, WNOHANG))
+		locations->unreaped = 0;
+	return locations->unreaped;
 }
 
 void lock_locations_free(struct lock_locations *locations)
@@ -82,13 +82,13 @@ void lock_locations_free(struct lock_locations *locations)
 	if (!locations)
 		return;
 	locations_forget(locations);
-	child_is_kept(locations);
+	child_is_unreaped(locations);
 	free(locations);
 }
 
 static int by_address(const void *a, const void *b)
 {
-	const struct known_location *x = a, *y = b;
+	const struct cached_location *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -99,33 +99,33 @@ static int by_address(const void *a, const void *b)
 
 static int by_wanted(const void *a, const void *b)
 {
-	return by_address(*(struct known_location *const *)a, *(struct known_location *const *)b);
+	return by_address(*(struct cached_location *const *)a, *(struct cached_location *const *)b);
 }
 
 /* Adds an address to look up, unless it is resolved. */
-static int location_ask(struct lock_locations *locations, const struct known_location *wanted)
+static int location_ask(struct lock_locations *locations, const struct cached_location *wanted)
 {
-	struct known_location *known;
+	struct cached_location *cached;
 
 	if (tfind(wanted, &locations->tree, by_address) || locations->n_wanted == WANTED_MAX)
 		return 0;
-	known = malloc(sizeof(*known));
-	if (!known)
+	cached = malloc(sizeof(*cached));
+	if (!cached)
 		return -ENOMEM;
-	*known = *wanted;
-	if (!tsearch(known, &locations->tree, by_address)) {
-		free(known);
+	*cached = *wanted;
+	if (!tsearch(cached, &locations->tree, by_address)) {
+		free(cached);
 		return -ENOMEM;
 	}
 	locations->n++;
-	locations->wanted[locations->n_wanted++] = known;
+	locations->wanted[locations->n_wanted++] = cached;
 	return 0;
 }
 
-static int location_take(struct lock_locations *locations, const struct known_location *wanted,
+static int location_take(struct lock_locations *locations, const struct cached_location *wanted,
 			 struct lock_row *lock)
 {
-	struct known_location **found = tfind(wanted, &locations->tree, by_address);
+	struct cached_location **found = tfind(wanted, &locations->tree, by_address);
 	const struct data_location *location = found ? &(*found)->location : NULL;
 
 	if (!location)
@@ -147,7 +147,7 @@ static int locks_each(struct lock_locations *locations, struct sample *sample, b
 		for (size_t k = 0; k < thread->n_locks && !error; k++) {
 			struct lock_row *lock = &thread->locks[k];
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
-			const struct known_location wanted = {
+			const struct cached_location wanted = {
 				.pid = thread->pid ? thread->pid : sample->pid,
 				.start = thread->process_start,
 				.address = is_kernel ? 0 : lock->address
@@ -170,7 +170,7 @@ static exit_status locations_read(void *context, int socket)
 	struct data_query *queries = calloc(locations->n_wanted, sizeof(*queries));
 
 	for (size_t i = 0, n; queries && i < locations->n_wanted; i += n) {
-		const struct known_location *first = locations->wanted[i];
+		const struct cached_location *first = locations->wanted[i];
 
 		for (n = 0;
 		     i + n < locations->n_wanted && locations->wanted[i + n]->pid == first->pid &&
@@ -215,7 +215,7 @@ static void locations_ask(struct lock_locations *locations)
 	};
 
 	qsort(locations->wanted, locations->n_wanted, sizeof(*locations->wanted), by_wanted);
-	locations->gave_up = reader_do(&reader, &locations->kept);
+	locations->gave_up = reader_do(&reader, &locations->unreaped);
 }
 
 bool lock_locations_gave_up(const struct lock_locations *locations)
@@ -226,15 +226,15 @@ bool lock_locations_gave_up(const struct lock_locations *locations)
 int lock_locations_find(struct lock_locations *locations, struct sample *sample)
 {
 	uint64_t now = clock_monotonic();
-	bool kept = child_is_kept(locations);
+	bool is_unreaped = child_is_unreaped(locations);
 	int error = 0;
 
-	if ((locations->n > MOST_KNOWN && !locations->gave_up) ||
-	    now - locations->since > KNOWN_NS) {
+	if ((locations->n > CACHE_MAX && !locations->gave_up) ||
+	    now - locations->since > CACHE_NS) {
 		locations_forget(locations);
 		locations->since = now;
 	}
-	locations->gave_up |= kept;
+	locations->gave_up |= is_unreaped;
 	do {
 		locations->n_wanted = 0;
 		if (!locations->gave_up)
