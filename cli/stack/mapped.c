@@ -21,7 +21,7 @@
 
 #define MOST_VDSO (256 << 10)
 
-/* The kernel's name of a known file. */
+/* The kernel's name of a file. */
 struct name {
 	char *path; /* in its file system */
 	unsigned int major, minor;
@@ -30,17 +30,17 @@ struct name {
 };
 
 /* Files stay open in the other process, so that no other file gets the same device and inode. */
-struct known_file {
+struct file_entry {
 	struct object object;
 	pid_t pid;      /* last process that mapped it */
-	bool kept;      /* the other process has a file */
+	bool is_open;   /* the other process has a file */
 	uint8_t *image; /* copy of a vdso, else NULL */
 	size_t size;    /* of the image */
 };
 
 struct mapped_files {
 	struct opener *opener;
-	struct known_file *all;
+	struct file_entry *all;
 	size_t n, capacity;
 	size_t reported; /* objects reported so far */
 	struct name *names;
@@ -78,7 +78,7 @@ const char *mapped_files_path(const struct mapped_files *files, uint32_t number)
 
 bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number)
 {
-	return files->all[number].kept;
+	return files->all[number].is_open;
 }
 
 const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number)
@@ -102,21 +102,21 @@ static bool mapped_files_are_untold(const struct mapped_files *files)
 /* Adds an object, copying its path. Returns its number; -ENOSPC if there are too many; -ENOMEM. */
 static int file_add(struct mapped_files *files, pid_t pid, const struct object *object)
 {
-	struct known_file *added;
+	struct file_entry *added;
 
 	if (files->n == PROTOCOL_OBJECTS)
 		return -ENOSPC;
 	if (ARRAY_GROW(files->all, files->n, files->capacity))
 		return -ENOMEM;
 	added = &files->all[files->n];
-	*added = (struct known_file){ .object = *object, .pid = pid };
+	*added = (struct file_entry){ .object = *object, .pid = pid };
 	added->object.path = strdup(object->path);
 	return added->object.path ? (int)files->n++ : -ENOMEM;
 }
 
 /* Compares paths as well: btrfs shows one device for all subvolumes, which number inodes
  * independently. */
-static bool file_is_of(const struct known_file *file, const struct map *map, const char *path)
+static bool file_is_of(const struct file_entry *file, const struct map *map, const char *path)
 {
 	const struct object *object = &file->object;
 
@@ -125,10 +125,10 @@ static bool file_is_of(const struct known_file *file, const struct map *map, con
 }
 
 /* True if an unreadable file may be readable in this process: the earlier one may have ended. */
-static bool file_is_better(const struct mapped_files *files, const struct known_file *file,
+static bool file_is_better(const struct mapped_files *files, const struct file_entry *file,
 			   pid_t pid, const struct object *object)
 {
-	int fd = file->kept || file->pid == pid ? -1 : opener_mapped(files->opener, pid, object);
+	int fd = file->is_open || file->pid == pid ? -1 : opener_mapped(files->opener, pid, object);
 
 	if (fd < 0)
 		return false;
@@ -190,7 +190,7 @@ static int image_find(struct mapped_files *files, pid_t pid, const struct map *m
 	int number;
 
 	for (size_t i = 0; i < files->n; i++) {
-		struct known_file *file = &files->all[i];
+		struct file_entry *file = &files->all[i];
 
 		/* Without an image, only the name can be compared. */
 		if (strcmp(file->object.path, MAPPED_VDSO) || !file->image != !image ||
@@ -209,7 +209,7 @@ static int image_find(struct mapped_files *files, pid_t pid, const struct map *m
 	return number;
 }
 
-static int image_open(const struct known_file *file)
+static int image_open(const struct file_entry *file)
 {
 	int fd = file->image ? memfd_create("vdso", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 
@@ -248,7 +248,7 @@ static int file_tell(struct mapped_files *files, int fd, mapped_found *found, vo
 	uint32_t number = (uint32_t)files->reported++;
 	int err;
 
-	files->all[number].kept = fd >= 0;
+	files->all[number].is_open = fd >= 0;
 	err = found(context, number, fd < 0 ? -1 : fd, files->all[number].object.path);
 	if (fd >= 0)
 		close(fd);
@@ -261,7 +261,7 @@ static int mapped_files_tell(struct mapped_files *files, mapped_found *found, vo
 	int err = 0;
 
 	while (!err && files->reported < files->n) {
-		const struct known_file *file = &files->all[files->reported];
+		const struct file_entry *file = &files->all[files->reported];
 		bool is_vdso = !strcmp(file->object.path, MAPPED_VDSO);
 		int fd = is_vdso ? image_open(file)
 				 : opener_mapped(files->opener, file->pid, &file->object);
@@ -279,9 +279,9 @@ static bool is_named(const struct name *name, const struct mounted_file *file)
 	       name->minor == file->minor && !strcmp(name->path, file->path);
 }
 
-/* Finds a known, open object by its kernel name: no other file has its inode. Returns its number
+/* Finds an open object by its kernel name: no other file has its inode. Returns its number
  * or -ENOENT. File systems without a major number may reuse inodes: there the path must match. */
-static int mapped_files_known(const struct mapped_files *files, const struct mounted_file *file)
+static int mapped_files_lookup(const struct mapped_files *files, const struct mounted_file *file)
 {
 	for (size_t i = 0; i < files->n_names; i++) {
 		if (is_named(&files->names[i], file))
@@ -290,7 +290,7 @@ static int mapped_files_known(const struct mapped_files *files, const struct mou
 	for (size_t i = 0; file->major && i < files->n; i++) {
 		const struct object *object = &files->all[i].object;
 
-		if (files->all[i].kept && object->inode == file->inode &&
+		if (files->all[i].is_open && object->inode == file->inode &&
 		    object->major == file->major && object->minor == file->minor &&
 		    !strcmp(basename(object->path), basename(file->path)))
 			return (int)i;
@@ -306,7 +306,7 @@ static void mapped_files_name(struct mapped_files *files, const struct mounted_f
 		.major = file->major, .minor = file->minor, .inode = file->inode, .object = number
 	};
 
-	if (!*file->path || !files->all[number].kept || files->n_names == PROTOCOL_OBJECTS ||
+	if (!*file->path || !files->all[number].is_open || files->n_names == PROTOCOL_OBJECTS ||
 	    ARRAY_GROW(files->names, files->n_names, files->names_capacity))
 		return;
 	name.path = strdup(file->path);
@@ -363,8 +363,8 @@ struct mapped {
 	struct mapped_files *files;
 	pid_t pid;
 	/* Latest snapshot of the process, current state, and next state. */
-	struct ranges seen, now, next;
-	uint64_t seen_at;
+	struct ranges snapshot, now, next;
+	uint64_t snapshot_at;
 };
 
 struct mapped *mapped_new(struct mapped_files *files, pid_t pid)
@@ -382,7 +382,7 @@ void mapped_free(struct mapped *mapped)
 {
 	if (!mapped)
 		return;
-	free(mapped->seen.mappings);
+	free(mapped->snapshot.mappings);
 	free(mapped->now.mappings);
 	free(mapped->next.mappings);
 	free(mapped);
@@ -409,7 +409,7 @@ struct mapped *mapped_fork(const struct mapped *parent, pid_t pid)
 
 size_t mapped_size(const struct mapped *mapped)
 {
-	return mapped->now.capacity + mapped->seen.capacity + mapped->next.capacity;
+	return mapped->now.capacity + mapped->snapshot.capacity + mapped->next.capacity;
 }
 
 const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n)
@@ -445,28 +445,28 @@ static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 static int mapped_take(void *context, const struct map *map)
 {
 	struct mapped *mapped = context;
-	struct ranges *seen = &mapped->seen;
+	struct ranges *snapshot = &mapped->snapshot;
 	struct mapping mapping = { .start = map->start, .end = map->end, .offset = map->offset };
 	int number;
 
-	if (!map->executable || !strcmp(map->path, VSYSCALL) || seen->n == PROTOCOL_MAPPINGS ||
+	if (!map->executable || !strcmp(map->path, VSYSCALL) || snapshot->n == PROTOCOL_MAPPINGS ||
 	    strlen(map->path) >= PROTOCOL_PATH)
 		return 0;
 	/* The kernel's list is not atomic: a range may appear twice. */
-	if (seen->n && map->start < seen->mappings[seen->n - 1].end)
+	if (snapshot->n && map->start < snapshot->mappings[snapshot->n - 1].end)
 		return 0;
 	if (*map->path != '/' && strcmp(map->path, MAPPED_VDSO) != 0) {
 		mapping.object = SPACE_NO_FILE;
-		return ranges_add(seen, &mapping);
+		return ranges_add(snapshot, &mapping);
 	}
 	number = mapped_files_find(mapped->files, mapped->pid, map,
-				   seen->n ? seen->mappings[seen->n - 1].object : 0);
+				   snapshot->n ? snapshot->mappings[snapshot->n - 1].object : 0);
 	if (number == -ENOSPC)
 		return 0;
 	if (number < 0)
 		return number;
 	mapping.object = (uint32_t)number;
-	return ranges_add(seen, &mapping);
+	return ranges_add(snapshot, &mapping);
 }
 
 /* Reads the mappings, unless that was done after t. */
@@ -475,18 +475,18 @@ static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, v
 	uint64_t now = clock_monotonic();
 	int err;
 
-	if (t <= mapped->seen_at)
+	if (t <= mapped->snapshot_at)
 		return 0;
-	mapped->seen.n = 0;
-	mapped->seen_at = 0;
+	mapped->snapshot.n = 0;
+	mapped->snapshot_at = 0;
 	err = maps_each(mapped->pid, mapped_take, mapped);
-	if (!err && !mapped->seen.n)
+	if (!err && !mapped->snapshot.n)
 		err = -ESRCH; /* a zombie has no memory */
 	err = mapped_files_tell(mapped->files, found, context) ?: err;
 	if (!err)
-		mapped->seen_at = now;
+		mapped->snapshot_at = now;
 	else
-		mapped->seen.n = 0;
+		mapped->snapshot.n = 0;
 	return err;
 }
 
@@ -504,24 +504,24 @@ static int mapped_step(struct mapped *mapped)
 	return 1;
 }
 
-/* Appends the part of others between start and end. */
-static int ranges_add_part(struct ranges *ranges, const struct ranges *others, uint64_t start,
-			   uint64_t end)
+/* Appends what others have between start and end. */
+static int ranges_add_between(struct ranges *ranges, const struct ranges *others, uint64_t start,
+			      uint64_t end)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < others->n; i++) {
-		struct mapping part = others->mappings[i];
+		struct mapping range = others->mappings[i];
 
-		if (part.end <= start || part.start >= end)
+		if (range.end <= start || range.start >= end)
 			continue;
-		if (part.start < start) {
-			part.offset += start - part.start;
-			part.start = start;
+		if (range.start < start) {
+			range.offset += start - range.start;
+			range.start = start;
 		}
-		if (part.end > end)
-			part.end = end;
-		err = ranges_add(ranges, &part);
+		if (range.end > end)
+			range.end = end;
+		err = ranges_add(ranges, &range);
 	}
 	return err;
 }
@@ -533,7 +533,7 @@ static int mapped_take_all(struct mapped *mapped, uint64_t t, mapped_found *foun
 
 	mapped->next.n = 0;
 	if (!err)
-		err = ranges_add_part(&mapped->next, &mapped->seen, 0, UINT64_MAX);
+		err = ranges_add_between(&mapped->next, &mapped->snapshot, 0, UINT64_MAX);
 	return err ? err : mapped_step(mapped);
 }
 
@@ -559,34 +559,34 @@ static int mapped_replace(struct mapped *mapped, uint64_t start, uint64_t end,
 	int err;
 
 	next->n = 0;
-	err = ranges_add_part(next, &mapped->now, 0, start);
+	err = ranges_add_between(next, &mapped->now, 0, start);
 	for (size_t i = 0; !err && i < n; i++)
 		err = ranges_add(next, &with[i]);
 	if (!err)
-		err = ranges_add_part(next, &mapped->now, end, UINT64_MAX);
+		err = ranges_add_between(next, &mapped->now, end, UINT64_MAX);
 	return err ? err : mapped_step(mapped);
 }
 
 /* Handles a range that became executable. */
 static int mapped_changed(struct mapped *mapped, uint64_t start, uint64_t end)
 {
-	struct ranges parts = { 0 }, with = { 0 };
+	struct ranges pieces = { 0 }, with = { 0 };
 	uint64_t at = start;
-	int err = ranges_add_part(&parts, &mapped->seen, start, end);
+	int err = ranges_add_between(&pieces, &mapped->snapshot, start, end);
 
-	for (size_t i = 0; !err && i <= parts.n; i++) {
-		uint64_t upto = i < parts.n ? parts.mappings[i].start : end;
+	for (size_t i = 0; !err && i <= pieces.n; i++) {
+		uint64_t upto = i < pieces.n ? pieces.mappings[i].start : end;
 		const struct mapping gap = { .start = at, .end = upto, .object = SPACE_NO_FILE };
 
 		err = at < upto ? ranges_add(&with, &gap) : 0;
-		if (err || i == parts.n)
+		if (err || i == pieces.n)
 			break;
-		err = ranges_add(&with, &parts.mappings[i]);
-		at = parts.mappings[i].end;
+		err = ranges_add(&with, &pieces.mappings[i]);
+		at = pieces.mappings[i].end;
 	}
 	if (!err)
 		err = mapped_replace(mapped, start, end, with.mappings, with.n);
-	free(parts.mappings);
+	free(pieces.mappings);
 	free(with.mappings);
 	return err;
 }
@@ -607,11 +607,11 @@ static void change_path(const struct kd_mapped *change, char path[PATH_MAX])
 _Static_assert(KD_PATH_NAMES *(KD_PATH_NAME + 1) < PATH_MAX, "a path of names fits");
 
 /* Object in the latest snapshot where the file is mapped, if it is that file. */
-static int file_seen(const struct mapped *mapped, const struct mounted_file *file, uint64_t start,
-		     uint64_t offset)
+static int file_in_snapshot(const struct mapped *mapped, const struct mounted_file *file,
+			    uint64_t start, uint64_t offset)
 {
-	for (size_t i = 0; i < mapped->seen.n; i++) {
-		const struct mapping *mapping = &mapped->seen.mappings[i];
+	for (size_t i = 0; i < mapped->snapshot.n; i++) {
+		const struct mapping *mapping = &mapped->snapshot.mappings[i];
 
 		if (start < mapping->start || start >= mapping->end)
 			continue;
@@ -635,13 +635,13 @@ static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapp
 	int number, err;
 
 	change_path(change, path);
-	number = mapped_files_known(mapped->files, &file);
+	number = mapped_files_lookup(mapped->files, &file);
 	if (number >= 0)
 		return number;
 	err = mapped_look(mapped, t, found, context);
 	if (mapped_files_are_untold(mapped->files))
 		return err; /* the receiver is gone */
-	number = err ? -ENOENT : file_seen(mapped, &file, change->start, change->offset);
+	number = err ? -ENOENT : file_in_snapshot(mapped, &file, change->start, change->offset);
 	if (number < 0)
 		number = mapped_files_gone(mapped->files, mapped->pid, &file, found, context);
 	if (number >= 0)
