@@ -139,15 +139,15 @@ static __always_inline u64 value_until(const struct kd_counter_cpu *cpu, u32 i,
 }
 
 static __always_inline void counts_add(struct kd_counts *counts, const struct kd_counter_cpu *cpu,
-				       u32 bank, const struct part *part, u64 t)
+				       u32 bank, const struct overlap *overlap, u64 t)
 {
-	u64 total = t - cpu->at, from = part->from - cpu->at, to = part->to - cpu->at;
+	u64 total = t - cpu->at, from = overlap->from - cpu->at, to = overlap->to - cpu->at;
 	const struct kd_counter_mark *start = NULL, *end = NULL;
 
 	if (from)
-		start = mark_find(cpu->slot, bank, part->gen, KD_MARK_START, cpu->at, t);
+		start = mark_find(cpu->slot, bank, overlap->gen, KD_MARK_START, cpu->at, t);
 	if (to != total)
-		end = mark_find(cpu->slot, bank, part->gen, KD_MARK_END, cpu->at, t);
+		end = mark_find(cpu->slot, bank, overlap->gen, KD_MARK_END, cpu->at, t);
 	for (u32 i = 0; i < KD_COUNTERS && i < kd_counters; i++) {
 		const struct kd_counted *grown = &cpu->grown[i];
 		struct kd_counted *into = &counts->of[i];
@@ -169,16 +169,16 @@ __noinline int counts_book(u32 bank, u64 t)
 	struct kd_counter_cpu *cpu = bpf_map_lookup_elem(&kd_counter_cpus, &zero);
 	struct kd_counts_key key = {};
 	struct kd_counts *counts;
-	struct part part;
+	struct overlap overlap;
 
-	if (!cpu || !window_part(bank, cpu->at, t, &part))
+	if (!cpu || !window_overlap(bank, cpu->at, t, &overlap))
 		return 0;
-	key.gen = part.gen;
+	key.gen = overlap.gen;
 	key.slot = cpu->slot;
 	key.cpu = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
 	counts = table_row(&kd_counts, &kd_counts_used, &key, &no_counts);
 	if (counts)
-		counts_add(counts, cpu, bank, &part, t);
+		counts_add(counts, cpu, bank, &overlap, t);
 	else
 		loss_count(KD_LOSS_COUNTERS);
 	return 0;

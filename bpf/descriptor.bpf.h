@@ -250,14 +250,14 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 __noinline int file_across(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct part part;
+	struct overlap overlap;
 
 	if (!thread)
 		return 0;
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, thread->since, t, &part))
-			file_add(slot, part.gen, by, part.to, part.to < t);
+		if (window_overlap(bank, thread->since, t, &overlap))
+			file_add(slot, overlap.gen, by, overlap.to, overlap.to < t);
 	}
 	return 0;
 }

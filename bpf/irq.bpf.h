@@ -63,20 +63,20 @@ __noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 	bool hard = irq & IRQ_HARD;
 	struct kd_overlay *overlay;
 	struct kd_record *record;
-	struct part part;
+	struct overlap overlap;
 	u64 ns;
 
-	if (!window_part(bank, since, t, &part) || part.to - part.from < stolen)
+	if (!window_overlap(bank, since, t, &overlap) || overlap.to - overlap.from < stolen)
 		return 0;
 	record = record_raw(slot, bank);
 	if (!record)
 		return 0;
-	ns = part.to - part.from - stolen;
+	ns = overlap.to - overlap.from - stolen;
 	overlay = record_overlay(record, hard);
-	if (overlay->gen != part.gen)
-		irqs_reset(slot, bank, part.gen, hard);
+	if (overlay->gen != overlap.gen)
+		irqs_reset(slot, bank, overlap.gen, hard);
 	overlay->in[BOUNDED(irq >> IRQ_STATE_SHIFT, KD_RUNNING)] += ns;
-	if (part.from == since && part.to == t)
+	if (overlap.from == since && overlap.to == t)
 		count_add(record_irq(record, hard, index), ns);
 	return 0;
 }

@@ -235,14 +235,14 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 __noinline int lock_across(u32 slot, u32 released_by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct part part;
+	struct overlap overlap;
 
 	if (!thread)
 		return 0;
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, thread->since, t, &part))
-			lock_add(slot, part.gen, released_by, part.to, part.to < t);
+		if (window_overlap(bank, thread->since, t, &overlap))
+			lock_add(slot, overlap.gen, released_by, overlap.to, overlap.to < t);
 	}
 	return 0;
 }

@@ -170,7 +170,7 @@ __noinline int io_add(u32 slot, u32 bank, u64 gen, u32 kinds, u64 bytes)
 __noinline int io_book(u32 slot, u32 kinds, u64 bytes)
 {
 	u64 t = clock_now(), word = READ_ONCE(kd_word), edge = word >> KD_WORD_SHIFT;
-	struct part part;
+	struct overlap overlap;
 
 	if (likely(t >= edge)) {
 		if (word & KD_WORD_OPEN)
@@ -179,8 +179,8 @@ __noinline int io_book(u32 slot, u32 kinds, u64 bytes)
 	}
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, t - 1, t, &part))
-			io_add(slot, bank, part.gen, kinds, bytes);
+		if (window_overlap(bank, t - 1, t, &overlap))
+			io_add(slot, bank, overlap.gen, kinds, bytes);
 	}
 	return 0;
 }
@@ -363,7 +363,7 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 	struct kd_request *begun = bpf_map_lookup_elem(&kd_requests, &address), was;
 	struct kd_thread *thread;
 	struct kd_block_key key = {};
-	struct part part;
+	struct overlap overlap;
 
 	if (likely(!begun))
 		return;
@@ -381,9 +381,9 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 	key.device = request_disk(request);
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, t - 1, t, &part))
+		if (!window_overlap(bank, t - 1, t, &overlap))
 			continue;
-		key.gen = part.gen;
+		key.gen = overlap.gen;
 		block_add(&key, elapsed(was.at, t), was.bytes);
 	}
 }
@@ -412,16 +412,16 @@ static __always_inline void segment_resent(struct sock *sk)
 	struct file *file = BPF_CORE_READ(sk, sk_socket, file);
 	struct kd_resent_key key = {};
 	u64 t = clock_now();
-	struct part part;
+	struct overlap overlap;
 
 	if (!file) /* closed: no owner */
 		return;
 	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, t - 1, t, &part))
+		if (!window_overlap(bank, t - 1, t, &overlap))
 			continue;
-		key.gen = part.gen;
+		key.gen = overlap.gen;
 		resent_add(&key, file);
 	}
 }

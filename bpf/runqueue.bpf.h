@@ -225,7 +225,7 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	struct kd_runqueue *runqueue;
 	struct kd_waiting *waiting;
 	u64 since, left, word, ns;
-	struct part part;
+	struct overlap overlap;
 
 	if (!thread || t <= thread->waiting.mark)
 		return 0;
@@ -282,8 +282,8 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 	}
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, since, t, &part))
-			blame_book(slot, bank, part.gen, part.to - part.from, key);
+		if (window_overlap(bank, since, t, &overlap))
+			blame_book(slot, bank, overlap.gen, overlap.to - overlap.from, key);
 	}
 	return 0;
 }

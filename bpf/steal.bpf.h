@@ -70,7 +70,7 @@ __noinline int steal_book(u32 slot, u64 steal, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_record *record;
-	struct part part;
+	struct overlap overlap;
 	u64 before, since, ns;
 
 	if (!thread)
@@ -90,14 +90,14 @@ __noinline int steal_book(u32 slot, u64 steal, u64 t)
 		interruption_send(slot, interrupted_by(KD_BY_HYPERVISOR, 0), since, t, ns);
 	FOR_EACH_BANK(bank)
 	{
-		if (!window_part(bank, since, t, &part))
+		if (!window_overlap(bank, since, t, &overlap))
 			continue;
 		/* A cell, because the interrupted program may be changing the rest of the
 		 * record. */
 		record = record_raw(slot, bank);
 		if (record)
-			cell_add(&record->stolen, part.gen,
-				 part_of(ns, part.to - part.from, t - since));
+			cell_add(&record->stolen, overlap.gen,
+				 part_of(ns, overlap.to - overlap.from, t - since));
 	}
 	return 0;
 }

@@ -59,14 +59,14 @@ static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 __noinline int mover_ran(u32 slot, bool moved, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct part part;
+	struct overlap overlap;
 
 	if (!thread)
 		return 0;
 	FOR_EACH_BANK(bank)
 	{
-		if (moved && window_part(bank, t - 1, t, &part))
-			mover_add(&thread->mover, slot, part.gen);
+		if (moved && window_overlap(bank, t - 1, t, &overlap))
+			mover_add(&thread->mover, slot, overlap.gen);
 	}
 	if (moved || t > thread->mover.at + MOVER_KEPT_NS)
 		thread->mover.tid = 0;
@@ -153,13 +153,13 @@ __noinline int stop_begin(u32 slot)
 	return 0;
 }
 
-static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct part *part)
+static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct overlap *overlap)
 {
 	struct kd_stopper *by = &thread->stopper;
 	const struct kd_stop_times none = { .by = *by };
 	struct kd_stop_times *times;
 	struct kd_stop_key key = {
-		.gen = part->gen,
+		.gen = overlap->gen,
 		.slot = slot,
 		.tid = by->tid,
 		.kind = by->kind,
@@ -168,7 +168,7 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 
 	times = table_row(&kd_stops, &kd_stops_used, &key, &none);
 	if (times)
-		count_add(&times->count, part->to - part->from);
+		count_add(&times->count, overlap->to - overlap->from);
 	else
 		loss_count(KD_LOSS_STOPS);
 }
@@ -177,14 +177,14 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 __noinline int stop_across(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct part part;
+	struct overlap overlap;
 
 	if (!thread)
 		return 0;
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, thread->since, t, &part))
-			stop_add(thread, slot, &part);
+		if (window_overlap(bank, thread->since, t, &overlap))
+			stop_add(thread, slot, &overlap);
 	}
 	return 0;
 }

@@ -136,11 +136,11 @@ static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tgid,
 static __always_inline void trace_lost(const struct kd_trace *trace)
 {
 	u64 since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
-	struct part part;
+	struct overlap overlap;
 
 	FOR_EACH_BANK(bank)
 	{
-		if (window_part(bank, since, trace->end, &part))
+		if (window_overlap(bank, since, trace->end, &overlap))
 			__sync_fetch_and_add(&kd_windows[BOUNDED(bank, KD_BANKS)].traces_lost, 1);
 	}
 }

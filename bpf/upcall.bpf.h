@@ -31,7 +31,7 @@ static __always_inline void upcall_end(s32 result)
 {
 	u64 word = READ_ONCE(kd_word), t;
 	u32 error = -result;
-	struct part part;
+	struct overlap overlap;
 
 	if (!word)
 		return;
@@ -43,8 +43,8 @@ static __always_inline void upcall_end(s32 result)
 	else
 		FOR_EACH_BANK(bank)
 		{
-			if (window_part(bank, t, t, &part))
-				upcall_count(bank, part.gen, error);
+			if (window_overlap(bank, t, t, &overlap))
+				upcall_count(bank, overlap.gen, error);
 		}
 }
 

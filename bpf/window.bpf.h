@@ -83,8 +83,8 @@ static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 		cell->max = ns;
 }
 
-/* longest: full length of the item, of which ns is a part. */
-static __always_inline void count_add_part(struct kd_count *count, u64 ns, u64 longest)
+/* longest: full length of the item, of which ns is a share. */
+static __always_inline void count_add_share(struct kd_count *count, u64 ns, u64 longest)
 {
 	count->count++;
 	count->total += ns;
@@ -94,7 +94,7 @@ static __always_inline void count_add_part(struct kd_count *count, u64 ns, u64 l
 
 static __always_inline void count_add(struct kd_count *count, u64 ns)
 {
-	count_add_part(count, ns, ns);
+	count_add_share(count, ns, ns);
 }
 
 static __always_inline void span_add(struct kd_span *span, u64 ns)
@@ -234,30 +234,30 @@ static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct k
 	return COUNTED_NO_DURATION;
 }
 
-/* Part of [since, t] in a window. */
-struct part {
+/* What of [since, t] is in a window. */
+struct overlap {
 	u64 gen, from, to;
 };
 
-/* Returns false if the interval has no part in this bank's window. since == 0: before tracing. The
- * generation has the start; an earlier end is that of the bank's previous window. */
-static __always_inline bool window_part(u32 bank, u64 since, u64 t, struct part *part)
+/* Returns false if the interval has no overlap with this bank's window. since == 0: before tracing.
+ * The generation has the start; an earlier end is that of the bank's previous window. */
+static __always_inline bool window_overlap(u32 bank, u64 since, u64 t, struct overlap *overlap)
 {
 	struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
 	u64 start, end;
 
-	part->gen = READ_ONCE(window->gen);
-	if (!part->gen)
+	overlap->gen = READ_ONCE(window->gen);
+	if (!overlap->gen)
 		return false;
-	start = part->gen >> KD_WORD_SHIFT;
+	start = overlap->gen >> KD_WORD_SHIFT;
 	end = READ_ONCE(window->end);
 #if !defined(__TARGET_ARCH_x86) /* x86 loads in program order */
 	if (unlikely(end < start))
 		end = KD_NEVER;
 #endif
 	/* Has no branches, because the verifier would follow each. */
-	part->from = since + elapsed(since, start);
-	part->to = lesser(t, end & KD_NEVER >> 1);
+	overlap->from = since + elapsed(since, start);
+	overlap->to = lesser(t, end & KD_NEVER >> 1);
 	return t > start && since < end && since <= t;
 }
 
@@ -311,20 +311,20 @@ __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 	struct kd_thread *thread = slot_thread(slot);
 	enum item item = key_item & 0xff;
 	struct kd_record *record;
-	struct part part;
+	struct overlap overlap;
 
-	if (!thread || !window_part(bank, since, t, &part))
+	if (!thread || !window_overlap(bank, since, t, &overlap))
 		return 0;
-	record = record_get(slot, bank, part.gen);
+	record = record_get(slot, bank, overlap.gen);
 	if (!record)
 		return 0;
-	if (part.from == since && part.to == t)
+	if (overlap.from == since && overlap.to == t)
 		histogram_add(
 			slot,
-			item_add(record, slot, thread, item, key_item >> 8, part.gen, t - since),
-			part.gen, t - since);
+			item_add(record, slot, thread, item, key_item >> 8, overlap.gen, t - since),
+			overlap.gen, t - since);
 	else
-		open_set(part.from != since ? &record->open_start : &record->open_end, item,
+		open_set(overlap.from != since ? &record->open_start : &record->open_end, item,
 			 key_item >> 8, since, t);
 	return 0;
 }
@@ -349,7 +349,7 @@ static __always_inline void awaited_add(struct kd_record *record, struct kd_thre
 {
 	u32 awaited = thread->awaited;
 
-	count_add_part(&record->awaited[BOUNDED(awaited, KD_AWAITED_PADDED)], ns, longest);
+	count_add_share(&record->awaited[BOUNDED(awaited, KD_AWAITED_PADDED)], ns, longest);
 	record->last_awaited = awaited;
 }
 
@@ -366,22 +366,22 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_record *record;
-	struct part part;
+	struct overlap overlap;
 
-	if (!thread || !window_part(bank, since, t, &part))
+	if (!thread || !window_overlap(bank, since, t, &overlap))
 		return 0;
-	record = record_get(slot, bank, part.gen);
+	record = record_get(slot, bank, overlap.gen);
 	if (!record)
 		return 0;
-	*record_state(record, state) += part.to - part.from;
-	record->upto = part.to;
+	*record_state(record, state) += overlap.to - overlap.from;
+	record->upto = overlap.to;
 	record->last = state;
 	if (state_is_blocked(state)) {
 		/* Full length since it began, or since tracing began. */
 		if (since < thread->seen)
 			since = thread->seen;
 		record->asleep_since = since;
-		awaited_add(record, thread, part.to - part.from, elapsed(since, part.to));
+		awaited_add(record, thread, overlap.to - overlap.from, elapsed(since, overlap.to));
 	}
 	return 0;
 }

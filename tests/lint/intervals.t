@@ -15,24 +15,24 @@ TIME = re.compile(r"(?:^|[.>])(?:t|now|since|mark|at|from|to|until|start|end|beg
                   r"\w+_(?:since|at|began|from|until)(?:\([\w>.-]*\))?)$")
 FUNCTION = re.compile(r"^[a-z_][^;{}#]*?(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 OF_EVENT = "event_at() lets no event be before its thread's last one"
-OF_PART = "window_part() has no part that ends before it begins"
+OVERLAP = "window_overlap() has none that ends before it begins"
 KNOWN = {  # and why
-    ("counts_add", "part->from - cpu->at"): OF_PART,
-    ("counts_add", "part->to - cpu->at"): OF_PART,
-    ("counts_add", "t - cpu->at"): OF_PART,
+    ("counts_add", "overlap->from - cpu->at"): OVERLAP,
+    ("counts_add", "overlap->to - cpu->at"): OVERLAP,
+    ("counts_add", "t - cpu->at"): OVERLAP,
     ("elapsed", "t - since"): "it is what looks",
     ("irq_book", "t - since"): "irq_exit() compares",
-    ("irq_in_bank", "part.to - part.from"): OF_PART,
+    ("irq_in_bank", "overlap.to - overlap.from"): OVERLAP,
     ("item_book", "event.t - since"): OF_EVENT,
-    ("item_in_bank", "t - since"): OF_PART,
+    ("item_in_bank", "t - since"): OVERLAP,
     ("run_end", "t - thread->run_since"): OF_EVENT,
-    ("state_in_bank", "part.to - part.from"): OF_PART,
-    ("steal_book", "part.to - part.from"): OF_PART,
-    ("stop_add", "part->to - part->from"): OF_PART,
+    ("state_in_bank", "overlap.to - overlap.from"): OVERLAP,
+    ("steal_book", "overlap.to - overlap.from"): OVERLAP,
+    ("stop_add", "overlap->to - overlap->from"): OVERLAP,
     ("switch_in", "t - thread->since"): OF_EVENT,
     ("switch_lead", "event.t - thread->run_since"): OF_EVENT,
     ("thread_wake", "event.t - event.thread->since"): OF_EVENT,
-    ("waiting_charge", "part.to - part.from"): OF_PART,
+    ("waiting_charge", "overlap.to - overlap.from"): OVERLAP,
     ("waiting_charge", "t - since"): "it compares with the mark",
     ("window_close", "hit->t - start"): "it compares hit_time()",
 }
