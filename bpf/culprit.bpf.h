@@ -400,21 +400,21 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 		blame->gen = gen;
 	}
 	waiting = &thread->waiting;
-	total = waiting->part_total;
-#define BOOK_PART(who, member)                                                                     \
+	total = waiting->share_total;
+#define BOOK_SHARE(who, member)                                                                    \
 	if (waiting->member) {                                                                     \
 		ns = lesser(part_of(waiting->member, inside, total), inside);                      \
 		blame_charge(slot, bank, who, ns);                                                 \
 		inside -= ns;                                                                      \
 		total -= lesser(waiting->member, total);                                           \
 	}
-	BOOK_PART(waiting->part_limit, part_limited)
-	BOOK_PART(KD_WHO_HYPERVISOR, part_steal)
-	BOOK_PART(KD_WHO_HARDIRQ, part_hard)
-	BOOK_PART(KD_WHO_SOFTIRQ, part_soft)
-	BOOK_PART(KD_WHO_OWN, part_own)
-	BOOK_PART(KD_WHO_IDLE, part_idle)
-#undef BOOK_PART
+	BOOK_SHARE(waiting->share_limit, share_limited)
+	BOOK_SHARE(KD_WHO_HYPERVISOR, share_steal)
+	BOOK_SHARE(KD_WHO_HARDIRQ, share_hard)
+	BOOK_SHARE(KD_WHO_SOFTIRQ, share_soft)
+	BOOK_SHARE(KD_WHO_OWN, share_own)
+	BOOK_SHARE(KD_WHO_IDLE, share_idle)
+#undef BOOK_SHARE
 	if (inside)
 		blame_charge(slot, bank, key, inside);
 	return 0;

@@ -239,11 +239,11 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 				?: taken ? limit_find(thread->task, limit_group(thread->task), t)
 					 : 0;
 	if (why == LIMIT_VISIT) {
-		waiting->seen_limit = limit;
-		waiting->seen_limited = taken;
+		waiting->iter_limit = limit;
+		waiting->iter_limited = taken;
 	} else {
-		waiting->part_limit = limit;
-		waiting->part_limited = taken;
+		waiting->share_limit = limit;
+		waiting->share_limited = taken;
 	}
 	return 0;
 }

@@ -208,20 +208,19 @@ struct kd_waiting {
 	__u32 cpu;
 	__u32 index; /* in kd_runqueue.waiters; KD_UNLISTED: no free entry; KD_WAITERS: no wait */
 	__u32 prio;  /* of the thread itself */
-	__u32 part_limit;             /* key of the limit for part_limited, see below */
+	__u32 share_limit;            /* key of the limit for share_limited, see below */
 	__u8 cells[KD_CELL_HINTS];    /* by KD_CELL_HINT() of a task: last cell used */
 	struct kd_limited limited[2]; /* at mark; and for the task iterator */
 	struct kd_takers takers;
 	__u64 own_ns, idle_ns; /* of the run queue, at mark, if not listed */
 	__u64 ended;           /* end of a wait whose end was not reported */
 	/* Being charged, see blame_book(). */
-	__u64 part_total, part_hard, part_soft, part_limited, part_own, part_idle, part_steal;
+	__u64 share_total, share_hard, share_soft, share_limited, share_own, share_idle,
+		share_steal;
 	/* Written only by the task iterator: what had the CPU since that mark, and the part
 	 * taken by a limit. */
-	__u64 seen_mark;
-	__u64 seen_limited;
-	__u32 seen_limit;
-	__u32 seen_key;
+	__u64 iter_mark, iter_limited;
+	__u32 iter_limit, iter_key;
 };
 
 _Static_assert(sizeof(struct kd_blame) % 8 == 0, "array elements are 8-byte aligned");

@@ -190,7 +190,7 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 }
 
 /* Growth of a sum since the mark. */
-static __always_inline u64 sum_part(u64 before, u64 now, u64 most)
+static __always_inline u64 growth(u64 before, u64 now, u64 most)
 {
 	return lesser(elapsed(before, now), most);
 }
@@ -211,7 +211,7 @@ static __always_inline u64 taker_add_again(struct kd_takers *takers, u32 slot, u
 	return taker_add(slot, key, ns);
 }
 
-static __always_inline void taker_part(u32 slot, u32 key, u64 ns)
+static __always_inline void taker_add_any(u32 slot, u32 key, u64 ns)
 {
 	if (ns)
 		taker_add(slot, key, ns);
@@ -235,45 +235,45 @@ __noinline int waiting_charge(u32 slot, u32 key, u64 t)
 		return 0;
 	since = waiting->mark;
 	left = t - since;
-	waiting->part_total = left;
-	waiting->part_limited = 0;
+	waiting->share_total = left;
+	waiting->share_limited = 0;
 	if (t >= waiting->limited->look_at)
 		limit_look(slot, LIMIT_CHARGE, key, t);
 	waiting->mark = t;
-	waiting->part_limited = lesser(waiting->part_limited, left);
-	left -= waiting->part_limited;
+	waiting->share_limited = lesser(waiting->share_limited, left);
+	left -= waiting->share_limited;
 	/* Branchless, and by way of memory: the verifier would follow each case. */
 	ns = steal_then(waiting->cpu);
-	waiting->part_steal = sum_part(waiting->steal, ns, left) * is_set(waiting->steal);
+	waiting->share_steal = growth(waiting->steal, ns, left) * is_set(waiting->steal);
 	if (ns > waiting->steal)
 		waiting->steal = ns;
-	left -= READ_ONCE(waiting->part_steal);
+	left -= READ_ONCE(waiting->share_steal);
 	ns = runqueue->hard_ns;
-	waiting->part_hard = sum_part(waiting->hard_ns, ns, left);
+	waiting->share_hard = growth(waiting->hard_ns, ns, left);
 	waiting->hard_ns = ns;
-	left -= waiting->part_hard;
+	left -= waiting->share_hard;
 	ns = runqueue->soft_ns;
-	waiting->part_soft = sum_part(waiting->soft_ns, ns, left) * is_zero(key & KD_WHO_SOFTIRQD);
+	waiting->share_soft = growth(waiting->soft_ns, ns, left) * is_zero(key & KD_WHO_SOFTIRQD);
 	waiting->soft_ns = ns;
-	left -= READ_ONCE(waiting->part_soft);
-	waiting->part_own = waiting->part_idle = 0;
+	left -= READ_ONCE(waiting->share_soft);
+	waiting->share_own = waiting->share_idle = 0;
 	if (unlikely(waiting->index == KD_UNLISTED)) {
-		waiting->part_own = sum_part(waiting->own_ns, runqueue->own_ns, left);
-		left -= waiting->part_own;
-		waiting->part_idle = sum_part(waiting->idle_ns, runqueue->idle_ns, left);
-		left -= waiting->part_idle;
+		waiting->share_own = growth(waiting->own_ns, runqueue->own_ns, left);
+		left -= waiting->share_own;
+		waiting->share_idle = growth(waiting->idle_ns, runqueue->idle_ns, left);
+		left -= waiting->share_idle;
 		waiting->own_ns = runqueue->own_ns;
 		waiting->idle_ns = runqueue->idle_ns;
 		key = KD_WHO_REST;
 	}
-	thread->lost_limited += waiting->part_limited;
-	taker_part(slot, waiting->part_limit, waiting->part_limited);
-	taker_part(slot, KD_WHO_HYPERVISOR, waiting->part_steal);
-	taker_part(slot, KD_WHO_HARDIRQ, waiting->part_hard);
-	taker_part(slot, KD_WHO_SOFTIRQ, waiting->part_soft);
-	taker_part(slot, KD_WHO_OWN, waiting->part_own);
-	taker_part(slot, KD_WHO_IDLE, waiting->part_idle);
-	taker_part(slot, key, left);
+	thread->lost_limited += waiting->share_limited;
+	taker_add_any(slot, waiting->share_limit, waiting->share_limited);
+	taker_add_any(slot, KD_WHO_HYPERVISOR, waiting->share_steal);
+	taker_add_any(slot, KD_WHO_HARDIRQ, waiting->share_hard);
+	taker_add_any(slot, KD_WHO_SOFTIRQ, waiting->share_soft);
+	taker_add_any(slot, KD_WHO_OWN, waiting->share_own);
+	taker_add_any(slot, KD_WHO_IDLE, waiting->share_idle);
+	taker_add_any(slot, key, left);
 	word = READ_ONCE(kd_word);
 	if (likely(since >= word >> KD_WORD_SHIFT)) {
 		if (word & KD_WORD_OPEN)
@@ -470,11 +470,11 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 	if (!rq)
 		return;
 	key = culprit_find((u64)BPF_CORE_READ(rq, curr), t);
-	thread->waiting.seen_key = key;
-	thread->waiting.seen_limited = 0;
+	thread->waiting.iter_key = key;
+	thread->waiting.iter_limited = 0;
 	limit_look(slot, LIMIT_VISIT, key, t);
 	barrier();
-	WRITE_ONCE(thread->waiting.seen_mark, mark);
+	WRITE_ONCE(thread->waiting.iter_mark, mark);
 }
 
 /* --- Interrupts on a CPU with waiting threads --- */

@@ -337,8 +337,8 @@ static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32
 	const struct kd_waiting *waiting = &thread->waiting;
 	struct kd_takers takers = waiting->takers;
 
-	if (waiting->seen_mark == waiting->mark && end > waiting->mark)
-		kd_taker_add(&takers, waiting->seen_key, end - waiting->mark);
+	if (waiting->iter_mark == waiting->mark && end > waiting->mark)
+		kd_taker_add(&takers, waiting->iter_key, end - waiting->mark);
 	return kd_taker_longest(&takers, others);
 }
 
@@ -346,9 +346,9 @@ static uint32_t longest_now(const struct kd_thread *thread, uint64_t end, uint32
  * saw. */
 static uint64_t limited_until(const struct kd_waiting *waiting, uint64_t end)
 {
-	if (waiting->seen_mark != waiting->mark || end < waiting->mark)
+	if (waiting->iter_mark != waiting->mark || end < waiting->mark)
 		return 0;
-	return u64_min(waiting->seen_limited, end - waiting->mark);
+	return u64_min(waiting->iter_limited, end - waiting->mark);
 }
 
 /* Adds the interruption of a thread that lost its CPU before the window's end, and has not got

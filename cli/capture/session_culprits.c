@@ -347,7 +347,7 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 		struct culprit task;
 		size_t i = 0;
 
-		if (!waits(&thread) || !waiting->mark || waiting->seen_mark != waiting->mark ||
+		if (!waits(&thread) || !waiting->mark || waiting->iter_mark != waiting->mark ||
 		    waiting->cpu >= culprits->cpus)
 			continue;
 		while (i < n && rows[i].cpu != waiting->cpu)
@@ -357,8 +357,8 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 		rows[n++] = (struct recorded_run){
 			.start = u64_max(culprits->runqueues[waiting->cpu].since, thread.since),
 			.cpu = waiting->cpu,
-			.key = waiting->seen_key,
-			.tid = culprits_task(culprits, waiting->seen_key, &task) ? task.tid : 0,
+			.key = waiting->iter_key,
+			.tid = culprits_task(culprits, waiting->iter_key, &task) ? task.tid : 0,
 		};
 	}
 	return n;
@@ -404,13 +404,13 @@ struct pending {
 	struct kd_waiting *waiting; /* a copy */
 	uint64_t ns;                /* in the window */
 	uint64_t before;            /* before the window */
-	bool woken, seen;
+	bool woken, iterated;
 };
 
 /* Adds the share of a pending wait in which this key had the CPU. More than half of it also gets
  * the time before the window, for its longest wait. */
-static int part_add(struct reading *reading, const struct pending *pending, uint32_t key,
-		    uint64_t ns)
+static int share_add(struct reading *reading, const struct pending *pending, uint32_t key,
+		     uint64_t ns)
 {
 	uint64_t before = ns > pending->ns / 2 ? pending->before : 0;
 	struct kd_charge charge = { .woken = pending->woken ? ns : 0,
@@ -440,21 +440,21 @@ static int unlisted_add(struct reading *reading, const struct pending *pending, 
 	};
 	int error = 0;
 
-	if (pending->seen) {
-		double part = (double)u64_min(waiting->seen_limited, waited) / (double)waited;
-		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
+	if (pending->iterated) {
+		double share = (double)u64_min(waiting->iter_limited, waited) / (double)waited;
+		uint64_t inside = u64_min((uint64_t)(share * (double)pending->ns), left);
 
 		left -= inside;
-		error = part_add(reading, pending, waiting->seen_limit, inside);
+		error = share_add(reading, pending, waiting->iter_limit, inside);
 	}
 	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
-		double part = (double)passed(sums[i][0], sums[i][1], waited) / (double)waited;
-		uint64_t inside = u64_min((uint64_t)(part * (double)pending->ns), left);
+		double share = (double)passed(sums[i][0], sums[i][1], waited) / (double)waited;
+		uint64_t inside = u64_min((uint64_t)(share * (double)pending->ns), left);
 
 		left -= inside;
-		error = part_add(reading, pending, whose[i], inside);
+		error = share_add(reading, pending, whose[i], inside);
 	}
-	return error ?: part_add(reading, pending, KD_WHO_REST, left);
+	return error ?: share_add(reading, pending, KD_WHO_REST, left);
 }
 
 /* Charges a wait with an entry on its run queue: its CPU has not switched since the last charge. */
@@ -464,23 +464,23 @@ static int listed_add(struct reading *reading, const struct pending *pending)
 	const struct kd_waiting *waiting = pending->waiting;
 	uint64_t limited = 0, hard = 0, soft = 0, left = pending->ns;
 
-	if (pending->seen)
-		limited = u64_min(waiting->seen_limited, left);
+	if (pending->iterated)
+		limited = u64_min(waiting->iter_limited, left);
 	left -= limited;
 	if (waiting->cpu < culprits->cpus) {
 		const struct kd_runqueue *runqueue = &culprits->runqueues[waiting->cpu];
 
 		hard = passed(waiting->hard_ns, runqueue->hard_ns, left);
 		left -= hard;
-		if (!(pending->seen && waiting->seen_key & KD_WHO_SOFTIRQD))
+		if (!(pending->iterated && waiting->iter_key & KD_WHO_SOFTIRQD))
 			soft = passed(waiting->soft_ns, runqueue->soft_ns, left);
 		left -= soft;
 	}
-	return part_add(reading, pending, waiting->seen_limit, limited)
-		       ?: part_add(reading, pending, KD_WHO_HARDIRQ, hard)
-		       ?: part_add(reading, pending, KD_WHO_SOFTIRQ, soft)
-		       ?: part_add(reading, pending,
-				   pending->seen ? waiting->seen_key : KD_WHO_UNKNOWN, left);
+	return share_add(reading, pending, waiting->iter_limit, limited)
+		       ?: share_add(reading, pending, KD_WHO_HARDIRQ, hard)
+		       ?: share_add(reading, pending, KD_WHO_SOFTIRQ, soft)
+		       ?: share_add(reading, pending,
+				   pending->iterated ? waiting->iter_key : KD_WHO_UNKNOWN, left);
 }
 
 static struct kd_charge charged(const struct thread_row *row)
@@ -561,7 +561,7 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
 			.waiting = &waiting,
 			.ns = view->end - u64_max(waiting.mark, view->start),
 			.woken = state_of(thread) == KD_READY_WOKEN,
-			.seen = waiting.seen_mark == waiting.mark,
+			.iterated = waiting.iter_mark == waiting.mark,
 		};
 
 		pending.before = view->end - waiting.mark - pending.ns;
