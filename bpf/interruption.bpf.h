@@ -25,7 +25,7 @@ static __always_inline u64 unticked_since(const struct kd_thread *thread)
 __noinline int interruption_send(u32 slot, u64 by_who, u64 since, u64 t, u64 taken)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct kd_interruption part = {
+	struct kd_interruption piece = {
 		.since = since,
 		.until = since + elapsed(since, t),
 		.taken = taken,
@@ -37,15 +37,15 @@ __noinline int interruption_send(u32 slot, u64 by_who, u64 since, u64 t, u64 tak
 
 	if (!thread)
 		return 0;
-	part.tid = thread->tid;
-	part.from = thread->cpu;
-	part.others = part.by == KD_BY_TASK ? thread->lost_others : 0;
-	part.lost = since == thread->lost_at;
+	piece.tid = thread->tid;
+	piece.from = thread->cpu;
+	piece.others = piece.by == KD_BY_TASK ? thread->lost_others : 0;
+	piece.lost = since == thread->lost_at;
 	if (by_who == interrupted_by(KD_BY_HARDIRQ, KD_VECTOR_LOCAL_TIMER)) {
-		part.unticked = unticked_since(thread);
+		piece.unticked = unticked_since(thread);
 		thread->ticked = t;
 	}
-	if (bpf_ringbuf_output(&kd_interruptions, &part, sizeof(part), BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&kd_interruptions, &piece, sizeof(piece), BPF_RB_NO_WAKEUP))
 		loss_count(KD_LOSS_INTERRUPTIONS);
 	return 0;
 }

@@ -96,29 +96,29 @@ static void thread_name(const struct kd_thread *thread, struct interruption *int
 }
 
 /* Names what took most of the time, while the tables still have it. */
-static void who_name(const struct interruptions *interruptions, const struct kd_interruption *part,
+static void who_name(const struct interruptions *interruptions, const struct kd_interruption *piece,
 		     struct interruption *interruption)
 {
 	struct session_view view = session_window_now(interruptions->session);
-	const struct kd_thread *thread = &view.threads[part->slot];
+	const struct kd_thread *thread = &view.threads[piece->slot];
 	struct irq_row irq = { .name = "" };
 	struct culprit culprit;
 
-	if (part->by == KD_BY_HARDIRQ && thread->tid == part->tid)
-		collect_hardirq_name(interruptions->session, (int)part->who, thread, &irq);
-	else if (part->by == KD_BY_SOFTIRQ && part->who < SOFTIRQS)
-		snprintf(irq.name, sizeof(irq.name), "%s", softirq_names[part->who]);
-	else if (part->by == KD_BY_FAULT)
-		snprintf(irq.name, sizeof(irq.name), "%s", part->who ? "major" : "minor");
-	else if (part->by == KD_BY_TASK &&
-		 culprits_task(session_culprits(interruptions->session), part->who, &culprit)) {
+	if (piece->by == KD_BY_HARDIRQ && thread->tid == piece->tid)
+		collect_hardirq_name(interruptions->session, (int)piece->who, thread, &irq);
+	else if (piece->by == KD_BY_SOFTIRQ && piece->who < SOFTIRQS)
+		snprintf(irq.name, sizeof(irq.name), "%s", softirq_names[piece->who]);
+	else if (piece->by == KD_BY_FAULT)
+		snprintf(irq.name, sizeof(irq.name), "%s", piece->who ? "major" : "minor");
+	else if (piece->by == KD_BY_TASK &&
+		 culprits_task(session_culprits(interruptions->session), piece->who, &culprit)) {
 		memcpy(irq.name, culprit.name, sizeof(culprit.name));
 		interruption->who_tid = culprit.tid;
-	} else if (part->by == KD_BY_TASK && part->who == KD_WHO_IDLE) {
+	} else if (piece->by == KD_BY_TASK && piece->who == KD_WHO_IDLE) {
 		snprintf(irq.name, sizeof(irq.name), "nobody");
 	}
-	if (part->by == KD_BY_TASK)
-		interruption->who_others = part->others;
+	if (piece->by == KD_BY_TASK)
+		interruption->who_others = piece->others;
 	snprintf(interruption->who, sizeof(interruption->who), "%.*s", INTERRUPTION_WHO_LEN - 1,
 		 irq.name);
 }
@@ -156,32 +156,32 @@ static int gap_finish(struct interruptions *interruptions, struct gap *gap)
 	return ended_add(interruptions, &interruption, gap->last.slot);
 }
 
-static int stolen_found(struct interruptions *interruptions, const struct kd_interruption *part)
+static int stolen_found(struct interruptions *interruptions, const struct kd_interruption *piece)
 {
 	struct interruption interruption;
 
-	interruption_stolen(part, &interruption);
-	return ended_add(interruptions, &interruption, part->slot);
+	interruption_stolen(piece, &interruption);
+	return ended_add(interruptions, &interruption, piece->slot);
 }
 
 /* Checks whether a new record is a late tick: how a stolen CPU looks from inside. Steal time that
  * the hypervisor reports has been added just before. */
-static void tick_look(struct interruptions *interruptions, const struct kd_interruption *part,
+static void tick_look(struct interruptions *interruptions, const struct kd_interruption *piece,
 		      struct gap *gap)
 {
-	uint64_t until = part->since + session_window_now(interruptions->session).epoch, late, ns;
+	uint64_t until = piece->since + session_window_now(interruptions->session).epoch, late, ns;
 
-	if (part->by != KD_BY_HARDIRQ || part->who != KD_VECTOR_LOCAL_TIMER ||
-	    part->cpu >= session_cpus(interruptions->session))
+	if (piece->by != KD_BY_HARDIRQ || piece->who != KD_VECTOR_LOCAL_TIMER ||
+	    piece->cpu >= session_cpus(interruptions->session))
 		return;
-	late = ns = tick_note(&interruptions->ticks[part->cpu], interruptions->tick_period,
-			      part->unticked, part->since);
+	late = ns = tick_note(&interruptions->ticks[piece->cpu], interruptions->tick_period,
+			      piece->unticked, piece->since);
 	if (!late)
 		return;
 	for (size_t i = interruptions->n; i && i + FOUND_BEFORE > interruptions->n; i--) {
 		struct interruption *row = &interruptions->ended[i - 1];
 
-		if (row->cause != INTERRUPTION_STOLEN || row->tid != (pid_t)part->tid ||
+		if (row->cause != INTERRUPTION_STOLEN || row->tid != (pid_t)piece->tid ||
 		    row->until != until)
 			continue;
 		row->tick_late = late;
@@ -193,17 +193,17 @@ static void tick_look(struct interruptions *interruptions, const struct kd_inter
 }
 
 /* Adds an interruption that goes on at a window's end. Assumes the quota takes time evenly. */
-static int open_add(struct interruptions *interruptions, const struct kd_interruption *part,
+static int open_add(struct interruptions *interruptions, const struct kd_interruption *piece,
 		    uint64_t end)
 {
-	struct kd_interruption begun = *part;
+	struct kd_interruption begun = *piece;
 	struct interruption open;
 	struct gap gap = { 0 };
 
 	begun.until = end;
 	begun.cpu = begun.from;
-	begun.taken = (uint64_t)((double)part->taken * (double)(end - part->since) /
-				 (double)(part->until - part->since));
+	begun.taken = (uint64_t)((double)piece->taken * (double)(end - piece->since) /
+				 (double)(piece->until - piece->since));
 	gap_add(&gap, &begun, 0);
 	gap_end(&gap, &open);
 	open.open = true;
@@ -213,7 +213,7 @@ static int open_add(struct interruptions *interruptions, const struct kd_interru
 }
 
 /* True if the thread was still off its CPU when the window's threads were read. */
-static bool open_is_known(const struct interruptions *interruptions, uint32_t tid, uint64_t end)
+static bool open_exists(const struct interruptions *interruptions, uint32_t tid, uint64_t end)
 {
 	end += session_window_now(interruptions->session).epoch;
 	for (size_t i = interruptions->open_from; i < interruptions->n; i++) {
@@ -225,52 +225,52 @@ static bool open_is_known(const struct interruptions *interruptions, uint32_t ti
 	return false;
 }
 
-static bool crosses(const struct kd_interruption *part, uint64_t end)
+static bool crosses(const struct kd_interruption *piece, uint64_t end)
 {
-	return part->since < end && part->until > end;
+	return piece->since < end && piece->until > end;
 }
 
-static int part_cut(struct interruptions *interruptions, const struct kd_interruption *part,
-		    const struct session_view *view)
+static int piece_cut(struct interruptions *interruptions, const struct kd_interruption *piece,
+		     const struct session_view *view)
 {
-	return crosses(part, view->end) ? open_add(interruptions, part, view->end) : 0;
+	return crosses(piece, view->end) ? open_add(interruptions, piece, view->end) : 0;
 }
 
 /* Handles a thread that has its CPU back. In unread windows that ended meanwhile, the thread was
  * still without one. */
-static int part_open(const struct drain *drain, const struct kd_interruption *part)
+static int piece_open(const struct drain *drain, const struct kd_interruption *piece)
 {
 	struct interruptions *interruptions = drain->interruptions;
 	struct session_view view;
 	int error = 0;
 
-	if (drain->view && crosses(part, drain->view->end) &&
-	    !open_is_known(interruptions, part->tid, drain->view->end))
-		error = part_cut(interruptions, part, drain->view);
+	if (drain->view && crosses(piece, drain->view->end) &&
+	    !open_exists(interruptions, piece->tid, drain->view->end))
+		error = piece_cut(interruptions, piece, drain->view);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !error; bank++)
 		if (session_window_at(interruptions->session, bank, &view) && view.gen)
-			error = part_cut(interruptions, part, &view);
+			error = piece_cut(interruptions, piece, &view);
 	return error;
 }
 
-static int part_found(void *context, const struct kd_interruption *part)
+static int piece_found(void *context, const struct kd_interruption *piece)
 {
 	const struct drain *drain = context;
 	struct interruptions *interruptions = drain->interruptions;
-	struct gap *gap = &interruptions->gaps[part->slot];
+	struct gap *gap = &interruptions->gaps[piece->slot];
 	int error = 0;
 
-	if (part->slot >= session_window_now(interruptions->session).slots)
+	if (piece->slot >= session_window_now(interruptions->session).slots)
 		return 0;
-	if (part->by == KD_BY_HYPERVISOR)
-		return stolen_found(interruptions, part);
-	if (!gap_add(gap, part, drain->irq_ns)) {
+	if (piece->by == KD_BY_HYPERVISOR)
+		return stolen_found(interruptions, piece);
+	if (!gap_add(gap, piece, drain->irq_ns)) {
 		error = gap_finish(interruptions, gap);
-		gap_add(gap, part, drain->irq_ns);
+		gap_add(gap, piece, drain->irq_ns);
 	}
-	tick_look(interruptions, part, gap);
-	if (!error && part->lost)
-		error = part_open(drain, part);
+	tick_look(interruptions, piece, gap);
+	if (!error && piece->lost)
+		error = piece_open(drain, piece);
 	return error;
 }
 
@@ -305,7 +305,7 @@ static int ring_read(struct interruptions *interruptions, const struct session_v
 {
 	struct drain drain = { interruptions, view, session_entry(interruptions->session)->irq_ns };
 
-	return session_interruptions(interruptions->session, part_found, &drain);
+	return session_interruptions(interruptions->session, piece_found, &drain);
 }
 
 int interruptions_drain(struct interruptions *interruptions)
@@ -357,7 +357,7 @@ static int open_read(struct interruptions *interruptions, const struct session_v
 		     uint32_t slot)
 {
 	const struct kd_thread *thread = &view->threads[slot];
-	struct kd_interruption part = {
+	struct kd_interruption piece = {
 		.since = __atomic_load_n(&thread->lost_at, __ATOMIC_ACQUIRE),
 		.until = u64_max(view->end, thread->waiting.mark),
 		.taken = thread->lost_limited + limited_until(&thread->waiting, view->end),
@@ -367,11 +367,11 @@ static int open_read(struct interruptions *interruptions, const struct session_v
 		.by = thread->lost_in_fault ? KD_BY_FAULT : KD_BY_TASK,
 	};
 
-	if (!part.since || part.since >= view->end || thread->died)
+	if (!piece.since || piece.since >= view->end || thread->died)
 		return 0;
-	if (part.by == KD_BY_TASK)
-		part.who = longest_now(thread, view->end, &part.others);
-	return open_add(interruptions, &part, view->end);
+	if (piece.by == KD_BY_TASK)
+		piece.who = longest_now(thread, view->end, &piece.others);
+	return open_add(interruptions, &piece, view->end);
 }
 
 /* Reads threads before the ring: a thread that gets its CPU back in between is then in both. */

@@ -113,7 +113,7 @@ static exit_status interruptions_select(struct session *session)
 				  wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
-static int part_found(void *context, void *data, size_t size)
+static int piece_found(void *context, void *data, size_t size)
 {
 	struct interruption_ring *ring = context;
 
@@ -126,8 +126,8 @@ static exit_status interruptions_attach(struct session *session)
 
 	if (!session->config->options->interruptions)
 		return 0;
-	ring->ring = ring_buffer__new(bpf_map__fd(session->skel->maps.kd_interruptions), part_found,
-				      ring, NULL);
+	ring->ring = ring_buffer__new(bpf_map__fd(session->skel->maps.kd_interruptions),
+				      piece_found, ring, NULL);
 	if (ring->ring)
 		return 0;
 	log_error("cannot read the BPF ring buffer: %s", strerror(errno));

@@ -16,23 +16,23 @@ const char *const interruption_keys[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(
 const char *const interruption_titles[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(TITLE) };
 
 /* Length of a piece without the earlier pieces nested in it. */
-static uint64_t own_ns(const struct gap *gap, const struct kd_interruption *part)
+static uint64_t own_ns(const struct gap *gap, const struct kd_interruption *piece)
 {
-	uint64_t ns = part->until - part->since;
-	unsigned int n = gap->n < GAP_PARTS ? gap->n : GAP_PARTS;
+	uint64_t ns = piece->until - piece->since;
+	unsigned int n = gap->n < GAP_PIECES ? gap->n : GAP_PIECES;
 
 	for (unsigned int i = 0; i < n; i++)
-		if (gap->parts[i].since >= part->since)
-			ns -= u64_min(ns, gap->parts[i].own);
+		if (gap->pieces[i].since >= piece->since)
+			ns -= u64_min(ns, gap->pieces[i].own);
 	return ns;
 }
 
-static void part_count(struct gap *gap, const struct kd_interruption *part, uint64_t own,
-		       uint64_t entry_ns)
+static void piece_count(struct gap *gap, const struct kd_interruption *piece, uint64_t own,
+			uint64_t entry_ns)
 {
-	uint64_t throttled = u64_min(part->taken, own);
+	uint64_t throttled = u64_min(piece->taken, own);
 
-	switch (part->by) {
+	switch (piece->by) {
 	case KD_BY_HARDIRQ:
 		gap->by[INTERRUPTION_HARDIRQ] += own;
 		gap->hardirqs++;
@@ -52,34 +52,34 @@ static void part_count(struct gap *gap, const struct kd_interruption *part, uint
 	}
 }
 
-bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry_ns)
+bool gap_add(struct gap *gap, const struct kd_interruption *piece, uint64_t entry_ns)
 {
 	/* A softirq or a switch may follow, and a switch after the softirq. */
-	bool leaving = gap->hardirqs && part->by != KD_BY_HARDIRQ &&
-		       (gap->last.by == KD_BY_HARDIRQ || part->by == KD_BY_TASK);
+	bool leaving = gap->hardirqs && piece->by != KD_BY_HARDIRQ &&
+		       (gap->last.by == KD_BY_HARDIRQ || piece->by == KD_BY_TASK);
 	const uint64_t join_ns = interruption_join_ns(leaving, entry_ns);
 	uint64_t own;
 
-	if (part->until < part->since)
+	if (piece->until < piece->since)
 		return true; /* the clock may step back a little: nothing to record */
-	if (gap->until && (part->since > gap->until + join_ns || part->tid != gap->last.tid))
+	if (gap->until && (piece->since > gap->until + join_ns || piece->tid != gap->last.tid))
 		return false;
 	if (!gap->until)
-		*gap = (struct gap){ .since = part->since, .ended = gap->ended };
-	own = own_ns(gap, part);
-	gap->moved |= part->from != part->cpu;
-	gap->since = u64_min(gap->since, part->since);
-	gap->until = u64_max(gap->until, part->until);
-	gap->last = *part;
-	gap->parts[gap->n++ % GAP_PARTS] = (struct gap_part){ part->since, own };
-	if (part->by < KD_INTERRUPTED_BY && own >= gap->largest_ns[part->by]) {
-		gap->largest[part->by] = *part;
-		gap->largest_ns[part->by] = own;
+		*gap = (struct gap){ .since = piece->since, .ended = gap->ended };
+	own = own_ns(gap, piece);
+	gap->moved |= piece->from != piece->cpu;
+	gap->since = u64_min(gap->since, piece->since);
+	gap->until = u64_max(gap->until, piece->until);
+	gap->last = *piece;
+	gap->pieces[gap->n++ % GAP_PIECES] = (struct gap_piece){ piece->since, own };
+	if (piece->by < KD_INTERRUPTED_BY && own >= gap->largest_ns[piece->by]) {
+		gap->largest[piece->by] = *piece;
+		gap->largest_ns[piece->by] = own;
 	}
 	/* Only the end of a fault tells whether a page was read, and that may be a short piece. */
-	if (part->by == KD_BY_FAULT && part->who)
-		gap->largest[KD_BY_FAULT].who = part->who;
-	part_count(gap, part, own, entry_ns);
+	if (piece->by == KD_BY_FAULT && piece->who)
+		gap->largest[KD_BY_FAULT].who = piece->who;
+	piece_count(gap, piece, own, entry_ns);
 	return true;
 }
 
@@ -139,15 +139,15 @@ void gap_end(struct gap *gap, struct interruption *interruption)
 	gap->since = gap->until = 0;
 }
 
-void interruption_stolen(const struct kd_interruption *part, struct interruption *interruption)
+void interruption_stolen(const struct kd_interruption *piece, struct interruption *interruption)
 {
 	*interruption = (struct interruption){
-		.since = part->since,
-		.until = part->until,
-		.ns = part->taken,
-		.by = { [INTERRUPTION_STOLEN] = part->taken },
-		.tid = (pid_t)part->tid,
-		.cpu = part->cpu,
+		.since = piece->since,
+		.until = piece->until,
+		.ns = piece->taken,
+		.by = { [INTERRUPTION_STOLEN] = piece->taken },
+		.tid = (pid_t)piece->tid,
+		.cpu = piece->cpu,
 		.cause = INTERRUPTION_STOLEN,
 	};
 }
@@ -183,7 +183,7 @@ int interruption_count(struct interruption_sum **rows, const struct interruption
 #define REGULAR 10      /* interrupts that make an offset the tick's, */
 #define RATHER 2        /* if it has this many times more than any other */
 #define MEMORY 200      /* then all counts are halved */
-#define EARLY_PART 4    /* of the period: a tick may come this much early */
+#define EARLY_DIVISOR 4 /* of the period: a tick may come this much early */
 
 /* Signed distance between two offsets: -period / 2 to period / 2. */
 static int64_t later(uint64_t offset, uint64_t than, uint64_t period)
@@ -196,30 +196,30 @@ static int64_t later(uint64_t offset, uint64_t than, uint64_t period)
 static void phase_note(struct tick_phase *phase, uint64_t period, int64_t by)
 {
 	phase->offset = (phase->offset + period + (uint64_t)(by / MEAN_OF)) % period;
-	phase->seen++;
+	phase->count++;
 }
 
 static void offset_note(struct tick *tick, uint64_t period, uint64_t offset)
 {
 	struct tick_phase *least = &tick->phases[0];
 
-	if (tick->seen++ == MEMORY) {
-		tick->seen = 0;
+	if (tick->count++ == MEMORY) {
+		tick->count = 0;
 		for (size_t i = 0; i < TICK_PHASES; i++)
-			tick->phases[i].seen /= 2;
+			tick->phases[i].count /= 2;
 	}
 	for (size_t i = 0; i < TICK_PHASES; i++) {
 		struct tick_phase *phase = &tick->phases[i];
 		int64_t by = later(offset, phase->offset, period);
 
-		if (phase->seen && by >= -JITTER_NS && by <= JITTER_NS) {
+		if (phase->count && by >= -JITTER_NS && by <= JITTER_NS) {
 			phase_note(phase, period, by);
 			return;
 		}
-		if (phase->seen < least->seen)
+		if (phase->count < least->count)
 			least = phase;
 	}
-	*least = (struct tick_phase){ .offset = offset, .seen = 1 };
+	*least = (struct tick_phase){ .offset = offset, .count = 1 };
 }
 
 /* NULL: none stands out. */
@@ -229,12 +229,12 @@ static const struct tick_phase *phase_of(const struct tick *tick)
 	uint32_t next = 0;
 
 	for (size_t i = 1; i < TICK_PHASES; i++)
-		if (tick->phases[i].seen > most->seen)
+		if (tick->phases[i].count > most->count)
 			most = &tick->phases[i];
 	for (size_t i = 0; i < TICK_PHASES; i++)
-		if (&tick->phases[i] != most && tick->phases[i].seen > next)
-			next = tick->phases[i].seen;
-	return most->seen >= REGULAR && most->seen >= RATHER * next ? most : NULL;
+		if (&tick->phases[i] != most && tick->phases[i].count > next)
+			next = tick->phases[i].count;
+	return most->count >= REGULAR && most->count >= RATHER * next ? most : NULL;
 }
 
 uint64_t tick_note(struct tick *tick, uint64_t period, uint64_t before, uint64_t t)
@@ -247,7 +247,7 @@ uint64_t tick_note(struct tick *tick, uint64_t period, uint64_t before, uint64_t
 	phase = phase_of(tick);
 	if (phase && before < t) {
 		/* A tick that was due soon after may have come before, or together with it. */
-		due = before + period / EARLY_PART;
+		due = before + period / EARLY_DIVISOR;
 		due += (phase->offset + period - due % period) % period;
 	}
 	offset_note(tick, period, t % period);

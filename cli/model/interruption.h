@@ -73,7 +73,7 @@ struct interruption_sum {
 #define INTERRUPTION_SUMS (INTERRUPTION_CAUSES + 1)
 
 /* An interruption under construction. Starts zeroed. */
-#define GAP_PARTS 16
+#define GAP_PIECES 16
 struct gap {
 	struct kd_interruption last;
 	struct kd_interruption largest[KD_INTERRUPTED_BY]; /* by kind */
@@ -84,15 +84,15 @@ struct gap {
 	uint64_t by[INTERRUPTION_CAUSES];
 	unsigned int hardirqs, n;
 	uint64_t entries, entry; /* estimates: sum, and the largest one */
-	struct gap_part {
+	struct gap_piece {
 		uint64_t since, own;
-	} parts[GAP_PARTS]; /* the last ones, which the next one may contain */
+	} pieces[GAP_PIECES]; /* the last ones, which the next one may contain */
 	bool moved;
 };
 
 /* Adds a piece. entry_ns: unmeasured cost of such a hardirq, see above. Returns false, and does
  * nothing, if the piece belongs to another interruption. */
-bool gap_add(struct gap *gap, const struct kd_interruption *part, uint64_t entry_ns);
+bool gap_add(struct gap *gap, const struct kd_interruption *piece, uint64_t entry_ns);
 
 /* Marks the piece added last as a tick that was late. The ns before it are unexplained. */
 void gap_tick_late(struct gap *gap, uint64_t late, uint64_t ns);
@@ -105,7 +105,7 @@ void gap_end(struct gap *gap, struct interruption *interruption);
 
 /* Makes an interruption of stolen time. The hypervisor took it some time between since and
  * until, the two reads of its clock. */
-void interruption_stolen(const struct kd_interruption *part, struct interruption *interruption);
+void interruption_stolen(const struct kd_interruption *piece, struct interruption *interruption);
 
 /* Adds an interruption to a thread's sums; *sums NULL: allocates them. Returns 0 or -ENOMEM. */
 int interruption_count(struct interruption_sum **sums, const struct interruption *interruption);
@@ -121,13 +121,13 @@ int interruption_count(struct interruption_sum **sums, const struct interruption
 #define TICK_PHASES 8
 struct tick_phase {
 	uint64_t offset; /* in the period; running mean */
-	uint32_t seen;
+	uint32_t count;
 };
 
 /* One CPU. Starts zeroed. */
 struct tick {
 	struct tick_phase phases[TICK_PHASES];
-	uint32_t seen;
+	uint32_t count;
 };
 
 /* Notes a local timer interrupt at t. If the CPU could take a tick from before to t and one was
