@@ -46,7 +46,7 @@ struct {
 	__type(value, struct kd_resent);
 } kd_resent SEC(".maps");
 
-#define MESSAGES 32 /* of sendmmsg and recvmmsg, per part */
+#define MESSAGES 32 /* of sendmmsg and recvmmsg, per chunk */
 
 /* Initial values: too large for the stack. */
 static const struct kd_block no_block = {};

@@ -19,8 +19,8 @@ enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
 #define SCRATCH_ITERATOR 0 /* the iterator's key; the CPUs' keys follow */
 
 /* Progress of copying a stack. */
-#define KD_PART_PAGES 2
-#define KD_PARTS 16 /* per stack_copy_parts() */
+#define KD_CHUNK_PAGES 2
+#define KD_CHUNKS 16 /* per stack_copy_parts() */
 struct kd_cursor {
 	u64 at, end;
 	u64 present[KD_STACK_WORDS];
@@ -95,11 +95,11 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 	trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 }
 
-#define SCHED_PART 12
+#define SCHED_CHUNK 12
 
-/* Examines up to SCHED_PART of count words of a kernel stack's copy, from first on. Returns whether
- * the innermost function shown by the kernel was found. Branches only to leave, as in
- * stack_copy_part(). Global, so that a part is verified once, not the entire loop. */
+/* Examines up to SCHED_CHUNK of count words of a kernel stack's copy, from first on. Returns
+ * whether the innermost function shown by the kernel was found. Branches only to leave, as in
+ * stack_copy_part(). Global, so that a chunk is verified once, not the entire loop. */
 TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
@@ -110,7 +110,7 @@ TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
 	if (!scratch || from >= SCHED_STACK / sizeof(u64))
 		return 1;
 	words = (u64 *)scratch->stack + from;
-	for (u32 i = 0; i < SCHED_PART && i < count; i++) {
+	for (u32 i = 0; i < SCHED_CHUNK && i < count; i++) {
 		word = words[i];
 		if (word == scratch->trace.kernel[0])
 			return 1;
@@ -138,7 +138,7 @@ TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
 	if (bpf_probe_read_kernel(scratch->stack, size, (void *)sp))
 		return 0;
 	n = size / sizeof(u64);
-	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < n; i += SCHED_PART)
+	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < n; i += SCHED_CHUNK)
 		if (sched_words_part(key, i, n - i))
 			return 0;
 	scratch->trace.n_sched = 0; /* not the right stack */
@@ -230,14 +230,14 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 	other_stack(trace, task);
 }
 
-/* Copies a part of a stack and advances the cursor. Returns whether there may be more. Branches
+/* Copies a chunk of a stack and advances the cursor. Returns whether there may be more. Branches
  * only to leave: others would double the verifier's paths. Global, so that its loop is verified
- * once, not per part. */
+ * once, not per chunk. */
 TRACES_GLOBAL int stack_copy_part(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	struct kd_cursor *cursor;
-	u32 offset, misses, i, part;
+	u32 offset, misses, i, bytes;
 	u64 at, end, read;
 	bool more = true;
 
@@ -249,27 +249,27 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 	at = cursor->at;
 	end = cursor->end;
 	i = cursor->page;
-	for (u32 n = 0; n < KD_PART_PAGES; n++, i++) {
+	for (u32 n = 0; n < KD_CHUNK_PAGES; n++, i++) {
 		if (i >= cursor->pages || at >= end || misses > HOLE_PAGES) {
 			more = false;
 			break;
 		}
-		part = KD_STACK_PAGE - at % KD_STACK_PAGE;
-		if (offset + part > kd_user_bytes) { /* copy part of the page, then stop */
+		bytes = KD_STACK_PAGE - at % KD_STACK_PAGE;
+		if (offset + bytes > kd_user_bytes) { /* copy part of the page, then stop */
 			scratch->trace.flags |= KD_TRACE_CUT;
-			part = kd_user_bytes - offset;
+			bytes = kd_user_bytes - offset;
 			cursor->pages = i + 1;
-			more = part > 0;
+			more = bytes > 0;
 			if (!more)
 				break;
 		}
 		read = ~(bpf_probe_read_user(&scratch->stack[BOUNDED(offset, KD_STACK_MAX)],
-					     BOUNDED(part, 2 * KD_STACK_PAGE), (void *)at) >>
+					     BOUNDED(bytes, 2 * KD_STACK_PAGE), (void *)at) >>
 			 63);
-		offset += part & read;
+		offset += bytes & read;
 		misses = (misses + (end == ~0ULL)) & ~read;
 		cursor->present[i / 64 % KD_STACK_WORDS] |= (1ULL << (i % 64)) & read;
-		at += part;
+		at += bytes;
 	}
 	cursor->offset = offset;
 	cursor->misses = misses;
@@ -278,10 +278,10 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 	return more;
 }
 
-/* Copies KD_PARTS parts: two short loops are verified faster than one long loop. */
+/* Copies KD_CHUNKS chunks: two short loops are verified faster than one long loop. */
 TRACES_GLOBAL int stack_copy_parts(u32 key)
 {
-	for (u32 i = 0; i < KD_PARTS; i++)
+	for (u32 i = 0; i < KD_CHUNKS; i++)
 		if (!stack_copy_part(key))
 			return 0;
 	return 1;
@@ -305,7 +305,7 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	cursor->page = 0;
 	cursor->pages = other ? KD_OTHER_PAGES : KD_STACK_PAGES;
 	__builtin_memset(cursor->present, 0, sizeof(cursor->present));
-	for (u32 i = 0; i < KD_STACK_PAGES / KD_PART_PAGES / KD_PARTS; i++) {
+	for (u32 i = 0; i < KD_STACK_PAGES / KD_CHUNK_PAGES / KD_CHUNKS; i++) {
 		if (!stack_copy_parts(key))
 			break;
 	}
@@ -316,8 +316,8 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	return cursor->offset;
 }
 
-#define RETURNS_PART 4
-_Static_assert(KD_RETURNS % RETURNS_PART == 0, "all of them, and no others");
+#define RETURNS_CHUNK 4
+_Static_assert(KD_RETURNS % RETURNS_CHUNK == 0, "all of them, and no others");
 
 /* Appends some return_instances, from the one at this address on. Returns the address of the next
  * one. Global, to be verified once. */
@@ -328,7 +328,7 @@ TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
 	struct kd_return *to;
 	u64 at;
 
-	for (u32 i = 0; scratch && i < RETURNS_PART && address; i++) {
+	for (u32 i = 0; scratch && i < RETURNS_CHUNK && address; i++) {
 		/* Counts in memory, so that the verifier does not track the number. */
 		at = offset + (u64)scratch->trace.n_returns++ * sizeof(*to);
 		barrier_var(at); /* this register must be in bounds */
@@ -352,7 +352,7 @@ TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 	if (!trace || offset > KD_STACK_MAX)
 		return 0;
 	trace->n_returns = 0;
-	for (u32 n = 0; n < KD_RETURNS && innermost; n += RETURNS_PART)
+	for (u32 n = 0; n < KD_RETURNS && innermost; n += RETURNS_CHUNK)
 		innermost = returns_part(key, offset, innermost);
 	return 0;
 }
@@ -424,8 +424,8 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 	if (!trace || !shape)
 		return 0;
 	start = trace->user_sp - KD_RED_ZONE;
-	for (u32 part = 0; part < HASH_CHUNK; part++) {
-		i = first + part;
+	for (u32 k = 0; k < HASH_CHUNK; k++) {
+		i = first + k;
 		barrier_var(i); /* this register must be in bounds */
 		if (i >= KD_SHAPE_WORDS || i >= shape->n)
 			break;
