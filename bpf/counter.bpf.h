@@ -199,7 +199,7 @@ static __noinline int counters_turn(u32 slot, u32 next)
 	t = clock_now();
 	thread = slot_thread(slot);
 	/* Otherwise its run began before it had a slot, or before it was observed. */
-	if (slot && slot == cpu->slot && thread && thread->seen <= cpu->at)
+	if (slot && slot == cpu->slot && thread && thread->tracked <= cpu->at)
 		for (u32 bank = 0; bank < KD_MAX_BANKS && bank < kd_banks; bank++)
 			counts_book(bank, t);
 	cpu->slot = next;

@@ -42,7 +42,7 @@ static __always_inline void fault_begin(void)
 	u32 state;
 	u64 t;
 
-	if (!on || !on->seen)
+	if (!on || !on->visible)
 		return;
 	t = clock_now();
 	state = thread_state(thread);

@@ -293,7 +293,7 @@ struct kd_thread {
 	__u64 ticked;          /* end of its last local timer interrupt */
 	__u64 stack, wakes_at; /* its kernel stack; see current_is_in_call() */
 	__u64 process_began;   /* several processes: as in struct kd_process */
-	__u64 seen;            /* when it got its slot: what it did then may have begun earlier, */
+	__u64 tracked;         /* when it got its slot: what it did then may have begun earlier, */
 	__u64 born;            /* if this is 0: it existed before tracing */
 	__u64 died;            /* 0: alive */
 	__u64 unseen_at;       /* last run after a sleep whose wakeup was not reported */
@@ -369,7 +369,7 @@ struct kd_record {
 
 /* Page faults of a CPU whose ends are visible; in its own cache line. */
 struct kd_fault_cpu {
-	__u64 seen;            /* 1: visible */
+	__u64 visible;         /* 1: they are */
 	__u64 target, foreign; /* faults */
 	__u64 ran;             /* run time of target threads between their faults, ns */
 	__u64 pad[4];

@@ -374,7 +374,7 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 	bpf_map_delete_elem(&kd_requests, &address);
 	t = clock_now();
 	thread = slot_thread(was.slot);
-	if (!thread || thread->tid != was.tid || thread->seen > was.at)
+	if (!thread || thread->tid != was.tid || thread->tracked > was.at)
 		return;
 	key.slot = was.slot;
 	key.kind = request_kind(request);

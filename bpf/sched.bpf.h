@@ -79,7 +79,7 @@ static __always_inline u64 task_sleeps_at(struct task_struct *task)
 static __always_inline void kernel_sleep_end(struct event event, struct task_struct *task)
 {
 	struct kd_thread *thread = event.thread;
-	u64 since = thread->since > thread->seen ? thread->since : thread->seen;
+	u64 since = thread->since > thread->tracked ? thread->since : thread->tracked;
 	u64 ns = elapsed(since, event.t);
 
 	if (!event.record || ns <= event.record->kernel_ns)

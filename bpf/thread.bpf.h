@@ -188,7 +188,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 		return KD_SLOT_FREE;
 	thread->since = t;
 	thread->run_since = t;
-	thread->seen = t;
+	thread->tracked = t;
 	thread->call = KD_CALL_UNKNOWN;
 	thread->restart_call = KD_CALL_NONE;
 	thread->exec_out = task->se.sum_exec_runtime;

@@ -378,8 +378,8 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 	record->last = state;
 	if (state_is_blocked(state)) {
 		/* Full length since it began, or since tracing began. */
-		if (since < thread->seen)
-			since = thread->seen;
+		if (since < thread->tracked)
+			since = thread->tracked;
 		record->asleep_since = since;
 		awaited_add(record, thread, overlap.to - overlap.from, elapsed(since, overlap.to));
 	}

@@ -115,7 +115,7 @@ static int event_open(const struct bpf_program *program, int cpu, uint64_t confi
 
 static void cpu_close(struct faults *faults, int cpu)
 {
-	faults->cpus[cpu].seen = 0;
+	faults->cpus[cpu].visible = 0;
 	for (int i = 0; i < 2; i++) {
 		int *event = &faults->events[2 * cpu + i];
 
@@ -144,7 +144,7 @@ static int cpu_open(struct faults *faults, int cpu)
 			return fd;
 		faults->events[2 * cpu + i] = fd;
 	}
-	faults->cpus[cpu].seen = 1;
+	faults->cpus[cpu].visible = 1;
 	return 0;
 }
 

@@ -225,7 +225,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		uint64_t tail = tail_book(ns, thread, state, upto, to);
 
 		if (is_blocked(state)) {
-			uint64_t since = u64_max(thread->since, thread->seen);
+			uint64_t since = u64_max(thread->since, thread->tracked);
 			uint64_t so_far = u64_add(tail, u64_sub(upto, since));
 
 			awaited_add(ledger, awaited_now(thread), tail, so_far);
@@ -299,7 +299,7 @@ void ledger_faults(const struct kd_thread *thread, const struct ledger_window *w
 static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
 			const struct ledger_window *window, uint64_t since, uint64_t until)
 {
-	bool known = thread->born ? since > 0 : since > thread->seen;
+	bool known = thread->born ? since > 0 : since > thread->tracked;
 	uint64_t end = until ? u64_min(until, window->end) : window->end;
 
 	item->count = 1;
@@ -309,7 +309,7 @@ static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
 	item->at_start = since < window->start;
 	item->at_end = !until || until > window->end;
 	/* A lower bound if its start is unknown. */
-	since = known ? since : thread->seen;
+	since = known ? since : thread->tracked;
 	item->longest = item->length = u64_max(end > since ? end - since : 0, item->inside);
 	return 1;
 }

@@ -395,9 +395,9 @@ TEST(open_periods)
 	thread.call = KD_CALL_NONE;
 	thread.state = KD_READY_PREEMPTED;
 	IS_OPEN("<ready> 1000000/1000180", "a wait throughout, its length so far");
-	thread.seen = START - 180;
+	thread.tracked = START - 180;
 	IS_OPEN("<ready> 1000000/1000180 or longer", "from before tracing: at least so long");
-	thread.born = thread.seen;
+	thread.born = thread.tracked;
 	IS_OPEN("<ready> 1000000/1000180", "or exactly, from its birth");
 	record.open_start.period = (struct kd_open){ START - 180, START + 20, KD_READY_WOKEN, 0 };
 	record.open_end.period = (struct kd_open){ END - 30, END + 10, KD_USER, 0 };
