@@ -489,7 +489,7 @@ static exit_status parts_complete(struct jobs *jobs, bool *again)
 		struct cfi_fde fde;
 
 		if (found->result != RETURNS_LEAVES || jobs->codes[i].n == RETURNS_PARTS ||
-		    !cfi_has(jobs, found->target, &fde) || !fde.part)
+		    !cfi_has(jobs, found->target, &fde) || !fde.begins_inside)
 			continue;
 		status = part_add(jobs, i, fde.start, fde.end - fde.start);
 		*again = true;

@@ -48,9 +48,9 @@ struct memo {
 
 struct cfi {
 	const struct elf_file *file;
-	struct cfi_part frames; /* .eh_frame */
-	struct cfi_part header; /* .eh_frame_hdr; size 0: none usable */
-	uint64_t table;         /* address of its table, sorted pairs of 32-bit distances */
+	struct cfi_section frames; /* .eh_frame */
+	struct cfi_section header; /* .eh_frame_hdr; size 0: none usable */
+	uint64_t table;            /* address of its table, sorted pairs of 32-bit distances */
 	uint64_t n_table;
 	struct index_entry *index; /* replaces the table */
 	size_t n_index;
@@ -67,7 +67,7 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry
 	uint32_t distance;
 	uint64_t at;
 
-	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, address, 4), 4, address);
+	*reader = cfi_reader_new(cfi_bytes_at(&cfi->frames, address, 4), 4, address);
 	entry->address = address;
 	entry->length = cfi_read_u32(reader);
 	if (reader->failed || entry->length > LENGTH_MAX)
@@ -75,7 +75,7 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry
 	if (!entry->length)
 		return -ENOENT;
 	at = address + 4;
-	*reader = cfi_reader_new(cfi_part_at(&cfi->frames, at, entry->length), entry->length, at);
+	*reader = cfi_reader_new(cfi_bytes_at(&cfi->frames, at, entry->length), entry->length, at);
 	distance = cfi_read_u32(reader);
 	/* libunwind treats the distance as signed. */
 	if (reader->failed || distance > INT32_MAX || distance > at)
@@ -207,7 +207,7 @@ static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 	program.bytes = entry.reader.at;
 	program.size = (size_t)(entry.reader.end - entry.reader.at);
 	fde->size = cie.program.size + program.size;
-	fde->part = cfi_program_begins_inside(program);
+	fde->begins_inside = cfi_program_begins_inside(program);
 	return cfi_programs_are_valid(cie.program, program);
 }
 
@@ -286,7 +286,7 @@ static bool index_find(const struct cfi *cfi, uint64_t address, uint64_t *fde)
 /* An entry of the table in .eh_frame_hdr: two distances from the start of that section. */
 static bool table_entry(struct cfi *cfi, uint64_t i, uint64_t *start, uint64_t *fde)
 {
-	const uint8_t *bytes = cfi_part_at(&cfi->header, cfi->table + 8 * i, 8);
+	const uint8_t *bytes = cfi_bytes_at(&cfi->header, cfi->table + 8 * i, 8);
 	int32_t distances[2];
 
 	if (!bytes)
@@ -358,7 +358,7 @@ static int frames_open(struct cfi *cfi, uint64_t address)
 		return -EBADMSG;
 	if (size > elf_file_size(cfi->file) - offset)
 		size = elf_file_size(cfi->file) - offset;
-	return cfi_part_open(&cfi->frames, cfi->file, offset, address, size);
+	return cfi_section_open(&cfi->frames, cfi->file, offset, address, size);
 }
 
 /* Reads .eh_frame_hdr: the address of the frames, and a table of the only kind that linkers
@@ -371,7 +371,7 @@ static int header_read(struct cfi *cfi, uint64_t *frames)
 	size_t size = cfi->header.size < 64 ? cfi->header.size : 64;
 	uint64_t capacity;
 
-	reader = cfi_reader_new(cfi_part_at(&cfi->header, cfi->header.address, size), size,
+	reader = cfi_reader_new(cfi_bytes_at(&cfi->header, cfi->header.address, size), size,
 				cfi->header.address);
 	bytes = cfi_read_bytes(&reader, sizeof(encodings));
 	if (!bytes || bytes[0] != 1) /* version */
@@ -399,8 +399,8 @@ static int segment_open(struct cfi *cfi)
 
 	if (!elf_file_segment(cfi->file, PT_GNU_EH_FRAME, 0, &segment))
 		return -ENOENT;
-	err = cfi_part_open(&cfi->header, cfi->file, segment.p_offset, segment.p_vaddr,
-			    segment.p_filesz);
+	err = cfi_section_open(&cfi->header, cfi->file, segment.p_offset, segment.p_vaddr,
+			       segment.p_filesz);
 	if (!err)
 		err = header_read(cfi, &frames);
 	return err ? err : frames_open(cfi, frames);
@@ -413,8 +413,8 @@ static int section_open(struct cfi *cfi)
 	if (!section || !section->sh_size)
 		return -ENOENT;
 	cfi->n_table = 0;
-	return cfi_part_open(&cfi->frames, cfi->file, section->sh_offset, section->sh_addr,
-			     section->sh_size);
+	return cfi_section_open(&cfi->frames, cfi->file, section->sh_offset, section->sh_addr,
+				section->sh_size);
 }
 
 int cfi_open(struct cfi **cfi, const struct elf_file *file)
@@ -430,8 +430,8 @@ int cfi_open(struct cfi **cfi, const struct elf_file *file)
 	opened->file = file;
 	err = header_err = segment_open(opened);
 	if (err) {
-		cfi_part_close(&opened->frames);
-		opened->frames = (struct cfi_part){ .size = 0 };
+		cfi_section_close(&opened->frames);
+		opened->frames = (struct cfi_section){ .size = 0 };
 		err = section_open(opened);
 		if (err == -ENOENT)
 			err = header_err;
@@ -454,8 +454,8 @@ void cfi_close(struct cfi *cfi)
 {
 	if (!cfi)
 		return;
-	cfi_part_close(&cfi->frames);
-	cfi_part_close(&cfi->header);
+	cfi_section_close(&cfi->frames);
+	cfi_section_close(&cfi->header);
 	free(cfi->index);
 	free(cfi->memos);
 	free(cfi);
@@ -463,7 +463,7 @@ void cfi_close(struct cfi *cfi)
 
 bool cfi_word(struct cfi *cfi, uint64_t address, uint64_t *word)
 {
-	const struct cfi_part *frames = &cfi->frames;
+	const struct cfi_section *frames = &cfi->frames;
 	uint64_t last = address + sizeof(*word) - 1;
 	uint64_t end = frames->address + frames->size;
 	uint8_t bytes[sizeof(*word)] = { 0 };
@@ -474,7 +474,7 @@ bool cfi_word(struct cfi *cfi, uint64_t address, uint64_t *word)
 		return false;
 	from = address < frames->address ? frames->address : address;
 	to = last < end ? last + 1 : end;
-	there = cfi_part_at(&cfi->frames, from, to - from);
+	there = cfi_bytes_at(&cfi->frames, from, to - from);
 	if (!there)
 		return false;
 	memcpy(bytes + (from - address), there, to - from);

@@ -25,7 +25,7 @@ struct cfi_fde {
 	uint64_t start, end; /* of the code it covers */
 	bool absolute;       /* gives the code's address, not a distance */
 	bool signal;         /* the code is the return target of a signal handler */
-	bool part;           /* begins with data on the stack, so not at a function's entry */
+	bool begins_inside;  /* begins with data on the stack, so not at a function's entry */
 	size_t size;         /* bytes of instructions, including its CIE's */
 };
 
@@ -59,9 +59,9 @@ bool cfi_program_begins_inside(struct cfi_program fde);
 
 /* --- Bounds-checked reader of call frame information --- */
 
-/* Part of a file, read in pieces on demand. A piece is never read twice: the file may change
+/* Section of a file, read in pieces on demand. A piece is never read twice: the file may change
  * after validation. */
-struct cfi_part {
+struct cfi_section {
 	const struct elf_file *file;
 	uint64_t offset;  /* in the file */
 	uint64_t address; /* of its first byte, as in the file */
@@ -70,15 +70,15 @@ struct cfi_part {
 	uint8_t *pieces; /* which pieces were read */
 };
 
-/* The file must outlive the part. Returns 0; -EBADMSG if it exceeds the file; -E2BIG; -ENOMEM.
+/* The file must outlive the section. Returns 0; -EBADMSG if it exceeds the file; -E2BIG; -ENOMEM.
  * The caller frees it in either case. */
-int cfi_part_open(struct cfi_part *part, const struct elf_file *file, uint64_t offset,
-		  uint64_t address, uint64_t size);
+int cfi_section_open(struct cfi_section *section, const struct elf_file *file, uint64_t offset,
+		     uint64_t address, uint64_t size);
 
-void cfi_part_close(struct cfi_part *part);
+void cfi_section_close(struct cfi_section *section);
 
-/* n bytes at an address. NULL if they are outside the part, or unreadable. */
-const uint8_t *cfi_part_at(struct cfi_part *part, uint64_t address, size_t n);
+/* n bytes at an address. NULL if they are outside the section, or unreadable. */
+const uint8_t *cfi_bytes_at(struct cfi_section *section, uint64_t address, size_t n);
 
 /* Reads sequentially from an address; after the first error all reads return 0. */
 struct cfi_reader {

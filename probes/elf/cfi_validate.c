@@ -8,57 +8,57 @@
 /* --- Bounds-checked reader of call frame information --- */
 
 #define PIECE 16384
-#define MAX_PART (64UL << 20) /* the largest browsers have a third of it */
+#define MAX_SECTION (64UL << 20) /* the largest browsers have a third of it */
 
 enum piece { PIECE_UNREAD, PIECE_READ, PIECE_FAILED };
 
-int cfi_part_open(struct cfi_part *part, const struct elf_file *file, uint64_t offset,
-		  uint64_t address, uint64_t size)
+int cfi_section_open(struct cfi_section *section, const struct elf_file *file, uint64_t offset,
+		     uint64_t address, uint64_t size)
 {
 	uint64_t end;
 
-	*part = (struct cfi_part){ .file = file, .offset = offset, .address = address };
+	*section = (struct cfi_section){ .file = file, .offset = offset, .address = address };
 	if (offset > elf_file_size(file) || size > elf_file_size(file) - offset ||
 	    __builtin_add_overflow(address, size, &end))
 		return -EBADMSG;
-	if (size > MAX_PART)
+	if (size > MAX_SECTION)
 		return -E2BIG;
-	part->size = size;
-	part->bytes = malloc(size + 1); /* pages that are never read take no memory */
-	part->pieces = calloc(size / PIECE + 1, 1);
-	return part->bytes && part->pieces ? 0 : -ENOMEM;
+	section->size = size;
+	section->bytes = malloc(size + 1); /* pages that are never read take no memory */
+	section->pieces = calloc(size / PIECE + 1, 1);
+	return section->bytes && section->pieces ? 0 : -ENOMEM;
 }
 
-void cfi_part_close(struct cfi_part *part)
+void cfi_section_close(struct cfi_section *section)
 {
-	free(part->bytes);
-	free(part->pieces);
+	free(section->bytes);
+	free(section->pieces);
 }
 
-static bool piece_read(struct cfi_part *part, size_t piece)
+static bool piece_read(struct cfi_section *section, size_t piece)
 {
 	size_t from = piece * PIECE;
-	size_t size = part->size - from < PIECE ? part->size - from : PIECE;
+	size_t size = section->size - from < PIECE ? section->size - from : PIECE;
 
-	if (part->pieces[piece] == PIECE_UNREAD)
-		part->pieces[piece] = elf_file_read(part->file, part->offset + from,
-						    part->bytes + from, size)
-					      ? PIECE_FAILED
-					      : PIECE_READ;
-	return part->pieces[piece] == PIECE_READ;
+	if (section->pieces[piece] == PIECE_UNREAD)
+		section->pieces[piece] = elf_file_read(section->file, section->offset + from,
+						       section->bytes + from, size)
+						 ? PIECE_FAILED
+						 : PIECE_READ;
+	return section->pieces[piece] == PIECE_READ;
 }
 
-const uint8_t *cfi_part_at(struct cfi_part *part, uint64_t address, size_t n)
+const uint8_t *cfi_bytes_at(struct cfi_section *section, uint64_t address, size_t n)
 {
-	uint64_t from = address - part->address;
+	uint64_t from = address - section->address;
 
-	if (address < part->address || from > part->size || n > part->size - from)
+	if (address < section->address || from > section->size || n > section->size - from)
 		return NULL;
 	for (size_t piece = from / PIECE; piece * PIECE < from + n; piece++) {
-		if (!piece_read(part, piece))
+		if (!piece_read(section, piece))
 			return NULL;
 	}
-	return part->bytes + from;
+	return section->bytes + from;
 }
 
 struct cfi_reader cfi_reader_new(const uint8_t *bytes, size_t size, uint64_t address)
