@@ -22,15 +22,15 @@
 struct sweep {
 	struct returns *returns;
 	const struct function_code *function;
-	uint8_t *begins[RETURNS_PARTS];
+	uint8_t *begins[RETURNS_CHUNKS];
 };
 
-/* Returns the part with the address, or NULL. */
-static const struct code_part *part_of(const struct function_code *function, uint64_t address)
+/* Returns the chunk with the address, or NULL. */
+static const struct code_chunk *chunk_of(const struct function_code *function, uint64_t address)
 {
 	for (size_t i = 0; i < function->n; i++)
-		if (address - function->parts[i].address < function->parts[i].size)
-			return &function->parts[i];
+		if (address - function->chunks[i].address < function->chunks[i].size)
+			return &function->chunks[i];
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ static bool instruction_take(struct sweep *sweep, const struct instruction *inst
 	case INSTRUCTION_RETURN:
 		return return_add(returns, instruction->address);
 	case INSTRUCTION_JUMP:
-		if (part_of(sweep->function, instruction->target))
+		if (chunk_of(sweep->function, instruction->target))
 			return true;
 		return failed(returns, RETURNS_LEAVES, instruction->address, instruction->target);
 	case INSTRUCTION_TABLE:
@@ -87,15 +87,15 @@ static bool instruction_take(struct sweep *sweep, const struct instruction *inst
 	return false;
 }
 
-static bool part_sweep(struct sweep *sweep, struct instructions *instructions, size_t i)
+static bool chunk_sweep(struct sweep *sweep, struct instructions *instructions, size_t i)
 {
-	const struct code_part *part = &sweep->function->parts[i];
+	const struct code_chunk *chunk = &sweep->function->chunks[i];
 	struct instruction instruction;
 	int got;
 
-	instructions_begin(instructions, part->code, part->size, part->address);
+	instructions_begin(instructions, chunk->code, chunk->size, chunk->address);
 	while ((got = instructions_next(instructions, &instruction)) > 0) {
-		sweep->begins[i][instruction.address - part->address] = 1;
+		sweep->begins[i][instruction.address - chunk->address] = 1;
 		if (!instruction_take(sweep, &instruction))
 			return false;
 	}
@@ -106,24 +106,24 @@ static bool part_sweep(struct sweep *sweep, struct instructions *instructions, s
  * prefix may be skipped, as the C library does with a single thread. */
 static bool begins_there(const struct sweep *sweep, uint64_t target)
 {
-	const struct code_part *part = part_of(sweep->function, target);
-	uint64_t offset = target - part->address;
+	const struct code_chunk *chunk = chunk_of(sweep->function, target);
+	uint64_t offset = target - chunk->address;
 
-	if (sweep->begins[part - sweep->function->parts][offset])
+	if (sweep->begins[chunk - sweep->function->chunks][offset])
 		return true;
 #if defined(__x86_64__)
-	return offset && part->code[offset - 1] == 0xf0;
+	return offset && chunk->code[offset - 1] == 0xf0;
 #else
 	return false;
 #endif
 }
 
-static bool part_check_jumps(struct sweep *sweep, struct instructions *instructions, size_t i)
+static bool chunk_check_jumps(struct sweep *sweep, struct instructions *instructions, size_t i)
 {
-	const struct code_part *part = &sweep->function->parts[i];
+	const struct code_chunk *chunk = &sweep->function->chunks[i];
 	struct instruction instruction;
 
-	instructions_begin(instructions, part->code, part->size, part->address);
+	instructions_begin(instructions, chunk->code, chunk->size, chunk->address);
 	while (instructions_next(instructions, &instruction) > 0)
 		if (instruction.kind == INSTRUCTION_JUMP &&
 		    !begins_there(sweep, instruction.target))
@@ -137,10 +137,10 @@ static void function_sweep(struct sweep *sweep, struct instructions *instruction
 	const struct function_code *function = sweep->function;
 
 	for (size_t i = 0; i < function->n; i++)
-		if (!part_sweep(sweep, instructions, i))
+		if (!chunk_sweep(sweep, instructions, i))
 			return;
 	for (size_t i = 0; i < function->n; i++)
-		if (!part_check_jumps(sweep, instructions, i))
+		if (!chunk_check_jumps(sweep, instructions, i))
 			return;
 	if (!sweep->returns->n)
 		failed(sweep->returns, RETURNS_NONE, 0, 0);
@@ -158,7 +158,7 @@ void returns_search(struct returns *returns, const struct function_code *functio
 		return;
 	}
 	for (size_t i = 0; i < function->n; i++) {
-		sweep.begins[i] = calloc(function->parts[i].size + 1, 1);
+		sweep.begins[i] = calloc(function->chunks[i].size + 1, 1);
 		memory = memory && sweep.begins[i];
 	}
 	if (memory)
@@ -193,9 +193,9 @@ static bool table_is_inside(const struct elf_file *file, const struct jump_table
 	uint64_t target;
 
 	if (!table->entry_size)
-		return part_of(function, table->address);
+		return chunk_of(function, table->address);
 	for (unsigned int i = 0; i < TABLE_ENTRIES; i++)
-		if (!entry_read(file, table, i, &target) || !part_of(function, target))
+		if (!entry_read(file, table, i, &target) || !chunk_of(function, target))
 			return false;
 	return table->entry_size == 4 || table->entry_size == 8;
 }
@@ -209,7 +209,7 @@ void returns_confirm(struct returns *returns, const struct function_code *functi
 	if (returns->result != RETURNS_FOUND)
 		return;
 	for (uint32_t i = 0; i < returns->n; i++)
-		if (!part_of(function, returns->addresses[i]))
+		if (!chunk_of(function, returns->addresses[i]))
 			returns->result = RETURNS_FAILED;
 	for (uint32_t i = 0; i < returns->n_tables; i++)
 		if (!table_is_inside(file, &returns->tables[i], function)) {
@@ -329,7 +329,7 @@ struct job {
 	const struct function *function;
 	char *name; /* NULL: unknown */
 	uint64_t size;
-	uint8_t *bytes[RETURNS_PARTS];
+	uint8_t *bytes[RETURNS_CHUNKS];
 };
 
 struct jobs {
@@ -383,14 +383,14 @@ static bool cfi_has(const struct jobs *jobs, uint64_t address, struct cfi_fde *f
 	return jobs->cfi && !cfi_find(jobs->cfi, address, fde);
 }
 
-static exit_status part_add(struct jobs *jobs, size_t i, uint64_t address, uint64_t size)
+static exit_status chunk_add(struct jobs *jobs, size_t i, uint64_t address, uint64_t size)
 {
 	struct function_code *code = &jobs->codes[i];
 	struct job *job = &jobs->all[i];
 	uint8_t *bytes;
 	uint64_t offset;
 
-	if (code->n == RETURNS_PARTS)
+	if (code->n == RETURNS_CHUNKS)
 		return 0;
 	if (!size || size > RETURNS_CODE_MAX || jobs->bytes + size > MOST_CODE)
 		return job_refuse(jobs, job, size ? "it is too large" : "its size is not known");
@@ -401,8 +401,8 @@ static exit_status part_add(struct jobs *jobs, size_t i, uint64_t address, uint6
 	if (!elf_file_offset(jobs->search->file, address, PF_X, &offset) ||
 	    elf_file_read(jobs->search->file, offset, bytes, size))
 		return job_refuse(jobs, job, "its code cannot be read");
-	code->parts[code->n++] =
-		(struct code_part){ .address = address, .code = bytes, .size = size };
+	code->chunks[code->n++] =
+		(struct code_chunk){ .address = address, .code = bytes, .size = size };
 	jobs->bytes += size;
 	return 0;
 }
@@ -423,7 +423,7 @@ static exit_status cold_take(void *context, const struct symbol *symbol)
 		const char *name = cold->jobs->all[i].name;
 
 		if (name && strlen(name) == length && !memcmp(name, symbol->name, length))
-			cold->status = part_add(cold->jobs, i, symbol->address, symbol->size);
+			cold->status = chunk_add(cold->jobs, i, symbol->address, symbol->size);
 	}
 	return cold->status;
 }
@@ -453,7 +453,7 @@ static exit_status jobs_read(struct jobs *jobs)
 		if (!job->size && cfi_has(jobs, job->function->address, &fde) &&
 		    fde.start == job->function->address)
 			job->size = fde.end - fde.start;
-		cold.status = part_add(jobs, i, job->function->address, job->size);
+		cold.status = chunk_add(jobs, i, job->function->address, job->size);
 	}
 	if (!cold.status)
 		symbols_each(search->file, search->pid, search->path, cold_take, &cold);
@@ -479,7 +479,7 @@ static int name_take(void *context, const struct symbol *symbol)
 }
 
 /* A stripped file does not name a function's rarely run code. */
-static exit_status parts_complete(struct jobs *jobs, bool *again)
+static exit_status chunks_complete(struct jobs *jobs, bool *again)
 {
 	int status = 0;
 
@@ -488,10 +488,10 @@ static exit_status parts_complete(struct jobs *jobs, bool *again)
 		const struct returns *found = &jobs->found[i];
 		struct cfi_fde fde;
 
-		if (found->result != RETURNS_LEAVES || jobs->codes[i].n == RETURNS_PARTS ||
+		if (found->result != RETURNS_LEAVES || jobs->codes[i].n == RETURNS_CHUNKS ||
 		    !cfi_has(jobs, found->target, &fde) || !fde.begins_inside)
 			continue;
-		status = part_add(jobs, i, fde.start, fde.end - fde.start);
+		status = chunk_add(jobs, i, fde.start, fde.end - fde.start);
 		*again = true;
 	}
 	return status;
@@ -565,7 +565,7 @@ static exit_status jobs_do(struct jobs *jobs, return_site_found *found, void *co
 	if (!status)
 		status = jobs_search(jobs);
 	if (!status)
-		status = parts_complete(jobs, &again);
+		status = chunks_complete(jobs, &again);
 	if (!status && again)
 		status = jobs_search(jobs);
 	for (size_t i = 0; i < jobs->n && !status; i++) {
@@ -590,8 +590,8 @@ exit_status return_sites_find(const struct return_search *search, return_site_fo
 	status = jobs.all && jobs.codes && jobs.found ? jobs_do(&jobs, found, context)
 						      : log_no_memory();
 	for (size_t i = 0; jobs.all && i < jobs.n; i++) {
-		for (size_t part = 0; part < RETURNS_PARTS; part++)
-			free(jobs.all[i].bytes[part]);
+		for (size_t chunk = 0; chunk < RETURNS_CHUNKS; chunk++)
+			free(jobs.all[i].bytes[chunk]);
 		free(jobs.all[i].name);
 	}
 	free(jobs.found);

@@ -89,18 +89,18 @@ exit_status return_sites_find(const struct return_search *search, return_site_fo
 
 #define RETURNS_MAX 500              /* in one function */
 #define RETURNS_TABLES 128           /* jump tables in one function */
-#define RETURNS_CODE_MAX (1UL << 20) /* bytes of one part of a function */
-#define RETURNS_PARTS 2              /* the function, and its rarely run code */
+#define RETURNS_CODE_MAX (1UL << 20) /* bytes of one chunk of a function */
+#define RETURNS_CHUNKS 2             /* the function, and its rarely run code */
 
-/* A part of a function's code. Addresses are those of the file. */
-struct code_part {
+/* A chunk of a function's code: hot, or cold. Addresses are those of the file. */
+struct code_chunk {
 	uint64_t address;
 	const uint8_t *code;
 	size_t size;
 };
 
 struct function_code {
-	struct code_part parts[RETURNS_PARTS];
+	struct code_chunk chunks[RETURNS_CHUNKS];
 	size_t n;
 	bool is_64;
 };

@@ -34,36 +34,36 @@ static void found_check(const struct returns *returns, const struct function_cod
 	for (uint32_t i = 0; i < returns->n; i++) {
 		bool inside = false;
 
-		for (size_t part = 0; part < function->n; part++)
-			inside |= returns->addresses[i] - function->parts[part].address <
-				  function->parts[part].size;
+		for (size_t chunk = 0; chunk < function->n; chunk++)
+			inside |= returns->addresses[i] - function->chunks[chunk].address <
+				  function->chunks[chunk].size;
 		MUST(inside);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct input input = { bytes, size }, parts[RETURNS_PARTS];
+	struct input input = { bytes, size }, chunks[RETURNS_CHUNKS];
 	uint8_t flags = input_u8(&input);
 	struct function_code function = { .is_64 = !(flags & FLAG_32) };
 	static struct returns returns;
 	struct elf_file *file;
 
-	for (size_t i = 0; i < RETURNS_PARTS; i++) {
-		parts[i] = input_part(&input);
-		parts[i] = input_take(&parts[i], i ? TEXT_SIZE - COLD : COLD);
+	for (size_t i = 0; i < RETURNS_CHUNKS; i++) {
+		chunks[i] = input_part(&input);
+		chunks[i] = input_take(&chunks[i], i ? TEXT_SIZE - COLD : COLD);
 	}
 	function.n = flags & FLAG_COLD ? 2 : 1;
 	for (size_t i = 0; i < function.n; i++) {
-		function.parts[i] = (struct code_part){
+		function.chunks[i] = (struct code_chunk){
 			.address = TEXT_ADDRESS + (i ? COLD : 0),
-			.code = input_copy_of(parts[i]),
-			.size = parts[i].left,
+			.code = input_copy_of(chunks[i]),
+			.size = chunks[i].left,
 		};
 		if (flags & FLAG_END && !i) /* of all addresses */
-			function.parts[i].address = 0 - (uint64_t)parts[i].left;
+			function.chunks[i].address = 0 - (uint64_t)chunks[i].left;
 	}
-	file = file_make(parts[0], parts[1], input);
+	file = file_make(chunks[0], chunks[1], input);
 	returns_search(&returns, &function);
 	MUST(returns.result < RETURNS_RESULTS);
 	returns_confirm(&returns, &function, file);
@@ -72,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		found_check(&returns, &function);
 	elf_file_close(file);
 	for (size_t i = 0; i < function.n; i++)
-		free((void *)function.parts[i].code);
+		free((void *)function.chunks[i].code);
 	return 0;
 }

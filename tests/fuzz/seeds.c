@@ -297,18 +297,18 @@ static void returns_save(void)
 {
 	const struct {
 		const char *name;
-		struct code_part part;
+		struct code_chunk chunk;
 	} functions[] = {
-		{ "two", PART(two_returns) },        { "table", PART(with_table) },
-		{ "cold", PART(with_cold_cold) },    { "functions", PART(table_of_functions) },
-		{ "lock", PART(over_lock) },         { "register", PART(by_register) },
-		{ "middle", PART(into_the_middle) },
+		{ "two", CODE(two_returns) },        { "table", CODE(with_table) },
+		{ "cold", CODE(with_cold_cold) },    { "functions", CODE(table_of_functions) },
+		{ "lock", CODE(over_lock) },         { "register", CODE(by_register) },
+		{ "middle", CODE(into_the_middle) },
 	};
 	static struct seed seed;
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 		put_u8(&seed, i % 2 ? 2 : 0);
-		put_part(&seed, functions[i].part.code, functions[i].part.size);
+		put_part(&seed, functions[i].chunk.code, functions[i].chunk.size);
 		put_part(&seed, with_cold_cold, (size_t)(with_cold_cold_end - with_cold_cold));
 		put(&seed, (uint32_t[]){ 1, 2, 3, 4 }, 16);
 		save_seed("returns", functions[i].name, &seed);

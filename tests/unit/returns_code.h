@@ -199,7 +199,7 @@ static uint64_t in_file(const uint8_t *at)
 	return (uint64_t)(at - __executable_start);
 }
 
-#define PART(name)                                                                                 \
+#define CODE(name)                                                                                 \
 	{                                                                                          \
 		.address = in_file(name), .code = (name), .size = (size_t)(name##_end - (name))    \
 	}

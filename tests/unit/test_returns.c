@@ -27,7 +27,7 @@ static const char *result_name(uint32_t result)
 
 /* Checks a function of one part: what comes out, and where. */
 #define CHECK(name, wanted)                                                                        \
-	check(&(const struct function_code){ .parts = { PART(name) }, .n = 1, .is_64 = true },     \
+	check(&(const struct function_code){ .chunks = { CODE(name) }, .n = 1, .is_64 = true },    \
 	      wanted, in_file(name##_out), #name)
 
 static void check(const struct function_code *function, enum returns_result wanted, uint64_t at,
@@ -46,7 +46,7 @@ static void check(const struct function_code *function, enum returns_result want
 TEST(functions)
 {
 	static struct returns returns;
-	const struct function_code two = { .parts = { PART(two_returns) }, .n = 1, .is_64 = true };
+	const struct function_code two = { .chunks = { CODE(two_returns) }, .n = 1, .is_64 = true };
 
 	CHECK(two_returns, RETURNS_FOUND);
 	search(&returns, &two);
@@ -63,14 +63,14 @@ TEST(functions)
 	CHECK(into_the_middle, RETURNS_UNKNOWN);
 }
 
-TEST(parts)
+TEST(chunks)
 {
 	const struct function_code both = {
-		.parts = { PART(with_cold), PART(with_cold_cold) },
+		.chunks = { CODE(with_cold), CODE(with_cold_cold) },
 		.n = 2,
 		.is_64 = true,
 	};
-	const struct function_code one = { .parts = { PART(with_cold) }, .n = 1, .is_64 = true };
+	const struct function_code one = { .chunks = { CODE(with_cold) }, .n = 1, .is_64 = true };
 	static struct returns returns;
 
 	search(&returns, &both);
@@ -87,7 +87,7 @@ TEST(parts)
 TEST(confirm)
 {
 	static struct returns returns;
-	const struct function_code two = { .parts = { PART(two_returns) }, .n = 1, .is_64 = true };
+	const struct function_code two = { .chunks = { CODE(two_returns) }, .n = 1, .is_64 = true };
 
 	returns_search(&returns, &two);
 	returns.addresses[1] = in_file(tail_call);
