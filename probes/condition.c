@@ -29,10 +29,10 @@ static int wrong(struct predicate_error *error, size_t at, const char *why)
 	return -EINVAL;
 }
 
-static void register_use(struct kd_term *term, struct source *source, struct register_part part)
+static void register_use(struct kd_term *term, struct source *source, struct subregister sub)
 {
-	term->base = part.offset;
-	source->type.size = part.size;
+	term->base = sub.offset;
+	source->type.size = sub.size;
 }
 
 /* --- Where values are --- */
@@ -103,7 +103,7 @@ static int call_value_use(struct kd_term *term, struct source *source,
 		return wrong(error, of->value_at, "a system call has arg0 to arg5");
 	register_use(
 		term, source,
-		(struct register_part){ .offset = (uint16_t)(CALL_VALUES + 8 * index), .size = 8 });
+		(struct subregister){ .offset = (uint16_t)(CALL_VALUES + 8 * index), .size = 8 });
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int field_use(struct kd_term *term, struct source *source, const struct p
 	if (!field.is_number)
 		return wrong(error, of->value_at, "this field is a text or an array, no number");
 	register_use(term, source,
-		     (struct register_part){ .offset = field.offset, .size = field.size });
+		     (struct subregister){ .offset = field.offset, .size = field.size });
 	source->type.is_signed = field.is_signed;
 	source->typed = true;
 	return 0;
@@ -153,12 +153,12 @@ static int register_name_use(struct kd_term *term, struct source *source,
 			     const struct condition_location *location,
 			     struct predicate_error *error)
 {
-	struct register_part part;
+	struct subregister subregister;
 
-	if (!register_find(&part, location->machine, of->value.name, strlen(of->value.name)))
+	if (!register_find(&subregister, location->machine, of->value.name, strlen(of->value.name)))
 		return wrong(error, of->value_at + of->value.loads,
 			     "this machine has no such register");
-	register_use(term, source, part);
+	register_use(term, source, subregister);
 	return 0;
 }
 

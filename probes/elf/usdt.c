@@ -161,7 +161,7 @@ static bool name_is(const char *name, size_t length, const char *other)
 	return other && strlen(other) == length && !memcmp(name, other, length);
 }
 
-static bool x86_find(struct register_part *part, const char *name, size_t length)
+static bool x86_find(struct subregister *subregister, const char *name, size_t length)
 {
 	static const uint8_t sizes[] = { 8, 4, 2, 1, 1 };
 
@@ -169,14 +169,14 @@ static bool x86_find(struct register_part *part, const char *name, size_t length
 		for (size_t j = 0; j < COUNT(sizes); j++) {
 			if (!name_is(name, length, x86_registers[i].names[j]))
 				continue;
-			part->offset = (uint16_t)(x86_registers[i].offset + (j == 4));
-			part->size = sizes[j];
+			subregister->offset = (uint16_t)(x86_registers[i].offset + (j == 4));
+			subregister->size = sizes[j];
 			return true;
 		}
 	return false;
 }
 
-static bool arm64_find(struct register_part *part, const char *name, size_t length)
+static bool arm64_find(struct subregister *subregister, const char *name, size_t length)
 {
 	static const struct {
 		const char *name;
@@ -189,10 +189,10 @@ static bool arm64_find(struct register_part *part, const char *name, size_t leng
 	};
 	unsigned int number = 0;
 
-	part->size = 8;
+	subregister->size = 8;
 	for (size_t i = 0; i < COUNT(special); i++)
 		if (name_is(name, length, special[i].name)) {
-			part->offset = special[i].offset;
+			subregister->offset = special[i].offset;
 			return true;
 		}
 	if (length < 2 || length > 3 || (*name != 'x' && *name != 'w') ||
@@ -203,16 +203,16 @@ static bool arm64_find(struct register_part *part, const char *name, size_t leng
 			return false;
 		number = number * 10 + (unsigned int)(name[i] - '0');
 	}
-	part->offset = (uint16_t)(number * 8);
-	part->size = *name == 'x' ? 8 : 4;
+	subregister->offset = (uint16_t)(number * 8);
+	subregister->size = *name == 'x' ? 8 : 4;
 	return number < ARM64_REGISTERS;
 }
 
-bool register_find(struct register_part *part, enum register_machine machine, const char *name,
+bool register_find(struct subregister *subregister, enum register_machine machine, const char *name,
 		   size_t length)
 {
-	return machine == MACHINE_X86_64 ? x86_find(part, name, length)
-					 : arm64_find(part, name, length);
+	return machine == MACHINE_X86_64 ? x86_find(subregister, name, length)
+					 : arm64_find(subregister, name, length);
 }
 
 unsigned int register_arguments(enum register_machine machine)
@@ -220,12 +220,12 @@ unsigned int register_arguments(enum register_machine machine)
 	return machine == MACHINE_X86_64 ? X86_ARGUMENTS : ARM64_ARGUMENTS;
 }
 
-static struct register_part whole_at(uint16_t offset)
+static struct subregister whole_at(uint16_t offset)
 {
-	return (struct register_part){ .offset = offset, .size = 8 };
+	return (struct subregister){ .offset = offset, .size = 8 };
 }
 
-struct register_part register_argument(enum register_machine machine, unsigned int number)
+struct subregister register_argument(enum register_machine machine, unsigned int number)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[number].offset
 						  : (uint16_t)(number * 8));
@@ -237,12 +237,12 @@ uint16_t register_stack_arguments(enum register_machine machine)
 	return machine == MACHINE_X86_64 ? 8 : 0;
 }
 
-struct register_part register_result(enum register_machine machine)
+struct subregister register_result(enum register_machine machine)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_RESULT].offset : 0);
 }
 
-struct register_part register_stack_pointer(enum register_machine machine)
+struct subregister register_stack_pointer(enum register_machine machine)
 {
 	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_STACK].offset : ARM64_STACK);
 }
@@ -314,14 +314,14 @@ static bool number_take(struct rest *rest, int64_t *number)
 
 /* Parses a register name without its %. */
 static bool register_take(struct rest *rest, enum register_machine machine,
-			  struct register_part *part)
+			  struct subregister *subregister)
 {
 	const char *name = rest->at;
 
 	while (rest->at < rest->end &&
 	       (is_digit(*rest->at) || (*rest->at >= 'a' && *rest->at <= 'z')))
 		rest->at++;
-	return register_find(part, machine, name, (size_t)(rest->at - name));
+	return register_find(subregister, machine, name, (size_t)(rest->at - name));
 }
 
 /* "(base)", "(base,index)", "(base,index,scale)", "(,index,scale)" */

@@ -41,29 +41,29 @@ enum register_machine { MACHINE_X86_64, MACHINE_ARM64 };
 #define MACHINE_HERE MACHINE_X86_64
 #endif
 
-struct register_part {
+struct subregister {
 	uint16_t offset; /* in struct pt_regs, bytes */
 	uint8_t size;    /* bytes */
 };
 
 /* Finds a register by name, such as "rdi", "edi", "r8d", "ah", or "x0", "w0", "sp". Returns
  * false if unknown. */
-bool register_find(struct register_part *part, enum register_machine machine, const char *name,
+bool register_find(struct subregister *subregister, enum register_machine machine, const char *name,
 		   size_t length);
 
 /* Number of arguments in registers; the others are on the stack. */
 unsigned int register_arguments(enum register_machine machine);
 
 /* Register of such an argument. */
-struct register_part register_argument(enum register_machine machine, unsigned int number);
+struct subregister register_argument(enum register_machine machine, unsigned int number);
 
 /* Offset of the stack arguments from the stack pointer at function entry, in bytes. */
 uint16_t register_stack_arguments(enum register_machine machine);
 
 /* Register of the return value. */
-struct register_part register_result(enum register_machine machine);
+struct subregister register_result(enum register_machine machine);
 
-struct register_part register_stack_pointer(enum register_machine machine);
+struct subregister register_stack_pointer(enum register_machine machine);
 
 /* --- Arguments in assembler syntax: "-4@%edi 8@-16(%rbp)" --- */
 
@@ -74,7 +74,7 @@ struct usdt_argument {
 	uint8_t size; /* bytes: 1, 2, 4, 8 */
 	bool is_signed;
 	bool in_memory;
-	struct register_part base, index; /* size 0: none */
+	struct subregister base, index; /* size 0: none */
 	uint8_t shift;
 	int64_t offset;
 	const char *location; /* its location in the text */
