@@ -71,7 +71,7 @@ struct slicer {
 };
 
 /* First types of the slice: behind a pointer, relocations only look at the kind of type. */
-enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_PART };
+enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_TYPE };
 
 static bool program_iterates(const struct bpf_program *program)
 {
@@ -120,7 +120,7 @@ static int names_collect(struct slicer *slicer, const struct bpf_object *object)
 
 /* Returns a type's number in the slice, a new one if it has none. It is copied once all types
  * before it are. */
-static uint32_t part_number(struct slicer *slicer, uint32_t id)
+static uint32_t type_number(struct slicer *slicer, uint32_t id)
 {
 	if (!slicer->numbers[id]) {
 		slicer->numbers[id] = slicer->n;
@@ -144,7 +144,7 @@ static void names_search(struct slicer *slicer)
 		const char *name = btf__name_by_offset(slicer->kernel, type->name_off);
 
 		if (may_be_wanted(type, name) && btf__find_str(slicer->names, name) > 0)
-			part_number(slicer, id);
+			type_number(slicer, id);
 	}
 }
 
@@ -159,10 +159,10 @@ static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to
 	type = btf__type_by_id(slicer->kernel, (uint32_t)plain);
 	if (is_pointed_to && btf_is_composite(type))
 		return btf_is_struct(type) ? EMPTY_STRUCT : EMPTY_UNION;
-	return part_number(slicer, (uint32_t)plain);
+	return type_number(slicer, (uint32_t)plain);
 }
 
-static int part_copy(struct slicer *slicer, uint32_t id)
+static int type_copy(struct slicer *slicer, uint32_t id)
 {
 	int number = btf__add_type(slicer->slice, slicer->kernel,
 				   btf__type_by_id(slicer->kernel, id));
@@ -185,14 +185,14 @@ static int part_copy(struct slicer *slicer, uint32_t id)
 	return 0;
 }
 
-static int parts_copy(struct slicer *slicer)
+static int types_copy(struct slicer *slicer)
 {
 	int error = btf__add_struct(slicer->slice, "", 0);
 
 	if (error >= 0)
 		error = btf__add_union(slicer->slice, "", 0);
-	for (uint32_t part = FIRST_PART; part < slicer->n && error >= 0; part++)
-		error = part_copy(slicer, slicer->kernel_ids[part]);
+	for (uint32_t number = FIRST_TYPE; number < slicer->n && error >= 0; number++)
+		error = type_copy(slicer, slicer->kernel_ids[number]);
 	return error < 0 ? error : 0;
 }
 
@@ -227,18 +227,18 @@ static int slice_make(struct slicer *slicer, const struct bpf_object *object)
 	if (!slicer->kernel)
 		return -errno;
 	n = btf__type_cnt(slicer->kernel);
-	slicer->n = FIRST_PART;
+	slicer->n = FIRST_TYPE;
 	slicer->slice = btf__new_empty();
 	slicer->names = btf__new_empty();
 	slicer->numbers = calloc(n, sizeof(*slicer->numbers));
-	slicer->kernel_ids = calloc(FIRST_PART + n, sizeof(*slicer->kernel_ids));
+	slicer->kernel_ids = calloc(FIRST_TYPE + n, sizeof(*slicer->kernel_ids));
 	if (!slicer->slice || !slicer->names || !slicer->numbers || !slicer->kernel_ids)
 		return -ENOMEM;
 	error = names_collect(slicer, object);
 	if (error)
 		return error;
 	names_search(slicer);
-	return parts_copy(slicer);
+	return types_copy(slicer);
 }
 
 /* --- Presents the slice to libbpf as the kernel's BTF --- */
