@@ -272,12 +272,12 @@ static const struct field who_fields[] = {
 };
 
 #define ROW(key, kind, member, ...) FIELD(key, kind, struct path_row, member, __VA_ARGS__)
-#define PART(key, state) ROW(key, FIELD_U64, parts[state], .flags = FIELD_IF_ANY),
-#define LEDGER_PART(state, key, ...) PART(key, state)
-static const struct field part_fields[] = {
-	LEDGER_WORDS(LEDGER_PART)     /* "user" and so on */
-	PART("running", PATH_RUNNING) /* */
-	PART("unknown", PATH_UNKNOWN) /* */
+#define STATE(key, state) ROW(key, FIELD_U64, states[state], .flags = FIELD_IF_ANY),
+#define LEDGER_STATE(state, key, ...) STATE(key, state)
+static const struct field state_fields[] = {
+	LEDGER_WORDS(LEDGER_STATE)     /* "user" and so on */
+	STATE("running", PATH_RUNNING) /* */
+	STATE("unknown", PATH_UNKNOWN) /* */
 	FIELDS_END,
 };
 
@@ -285,7 +285,7 @@ static const struct field row_fields[] = {
 	ROW("start_ns", FIELD_U64, start, .flags = FIELD_REQUIRED),
 	ROW("end_ns", FIELD_U64, end, .flags = FIELD_REQUIRED),
 	ROW("legs", FIELD_U64, legs),
-	{ .key = "states_ns", .kind = FIELD_OBJECT, .fields = part_fields },
+	{ .key = "states_ns", .kind = FIELD_OBJECT, .fields = state_fields },
 	ROW("several_threads", FIELD_BOOL, multiple_threads, .flags = FIELD_IF_ANY),
 	ROW("mostly_ns", FIELD_U64, mostly),
 	ROW("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),

@@ -77,9 +77,9 @@ struct path_who {
 /* One leg, or consecutive legs that are each too short for a row. */
 struct path_row {
 	uint64_t start, end;
-	uint64_t legs;               /* how many */
-	uint64_t parts[PATH_STATES]; /* ns by state, adding up to end - start */
-	bool multiple_threads;       /* the legs are of different threads */
+	uint64_t legs;                /* how many */
+	uint64_t states[PATH_STATES]; /* ns by state, adding up to end - start */
+	bool multiple_threads;        /* the legs are of different threads */
 	/* What the leg is. For several legs: the kind that took most of the time, as far as
 	 * known, and at least how much that was. */
 	uint64_t mostly;           /* ns; all of it for a single leg */

@@ -156,48 +156,48 @@ static void leg_add(struct phrase *phrase, const struct path_row *row, bool fore
 }
 
 /* Adds one state of a row; with details if most of it is alike. */
-static void part_add(struct phrase *phrase, const struct path_row *row, size_t state, bool foreign)
+static void state_put(struct phrase *phrase, const struct path_row *row, size_t state, bool foreign)
 {
-	if (state == row->state && row->mostly > row->parts[state] / 2)
+	if (state == row->state && row->mostly > row->states[state] / 2)
 		leg_add(phrase, row, foreign);
 	else
 		phrase_add(phrase, "%s", path_state_titles[state]);
 }
 
 /* Largest state not yet written; PATH_STATES: none. */
-static size_t largest_part(const struct path_row *row, const bool written[static PATH_STATES])
+static size_t state_largest(const struct path_row *row, const bool written[static PATH_STATES])
 {
 	size_t most = PATH_STATES;
 
 	for (size_t i = 0; i < PATH_STATES; i++)
-		if (!written[i] && row->parts[i] &&
-		    (most == PATH_STATES || row->parts[i] > row->parts[most]))
+		if (!written[i] && row->states[i] &&
+		    (most == PATH_STATES || row->states[i] > row->states[most]))
 			most = i;
 	return most;
 }
 
-/* Most parts of a row that are written, and the smallest. */
+/* Most states of a row that are written, and the smallest. */
 #define PARTS_MOST 3
-#define PART_LEAST 2 /* percent */
-static void parts_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+#define SHARE_LEAST 2 /* percent */
+static void states_put(struct phrase *phrase, const struct path_row *row, bool foreign)
 {
 	bool written[PATH_STATES] = { false };
 	char share[NUMBER_LEN];
 	uint64_t total = 0, least;
 
 	for (size_t i = 0; i < PATH_STATES; i++)
-		total = u64_add(total, row->parts[i]);
-	least = total / 100 * PART_LEAST;
+		total = u64_add(total, row->states[i]);
+	least = total / 100 * SHARE_LEAST;
 	for (unsigned int n = 0; n < PARTS_MOST; n++) {
-		size_t state = largest_part(row, written);
+		size_t state = state_largest(row, written);
 
-		if (state == PATH_STATES || (n && row->parts[state] < least))
+		if (state == PATH_STATES || (n && row->states[state] < least))
 			return;
 		written[state] = true;
-		number_share(share, row->parts[state], total);
-		if (n || row->parts[state] < total - least)
+		number_share(share, row->states[state], total);
+		if (n || row->states[state] < total - least)
 			phrase_add(phrase, "%s%s ", n ? "; " : "", share);
-		part_add(phrase, row, state, foreign);
+		state_put(phrase, row, state, foreign);
 	}
 }
 
@@ -207,7 +207,7 @@ const char *path_row_text(const struct path_row *row, bool foreign, char buffer[
 
 	*buffer = '\0';
 	if (row->legs > 1)
-		parts_add(&phrase, row, foreign);
+		states_put(&phrase, row, foreign);
 	else
 		leg_add(&phrase, row, foreign);
 	return buffer;

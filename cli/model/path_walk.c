@@ -67,7 +67,7 @@ void path_row_join(struct path_row *into, const struct path_row *row)
 	into->end = u64_max(into->end, row->end);
 	into->legs = u64_add(into->legs, row->legs);
 	for (size_t i = 0; i < PATH_STATES; i++)
-		into->parts[i] = u64_add(into->parts[i], row->parts[i]);
+		into->states[i] = u64_add(into->states[i], row->states[i]);
 }
 
 static bool is_short(const struct path_row *row, uint64_t least)
@@ -120,7 +120,7 @@ static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 		return;
 	if (last && last->legs == 1 && are_alike(last, leg)) {
 		last->start = leg->start;
-		last->parts[leg->state] += ns;
+		last->states[leg->state] += ns;
 		last->mostly += ns;
 		return;
 	}
@@ -133,7 +133,7 @@ static void path_rows_add(struct path_rows *rows, const struct path_row *leg)
 	row = &rows->rows[rows->n++];
 	*row = *leg;
 	row->legs = 1;
-	row->mostly = row->parts[leg->state] = ns;
+	row->mostly = row->states[leg->state] = ns;
 	if (rows->n > 1 && may_share(rows, row, row - 1)) {
 		path_row_join(row - 1, row);
 		rows->n--;

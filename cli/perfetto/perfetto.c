@@ -143,8 +143,8 @@ static void row_write(struct pftrace *trace, const struct path_row *row)
 		note_i64(trace, NOTE_PID, row->thread.pid);
 	note_u64(trace, NOTE_LEGS, row->legs);
 	for (unsigned int i = 0; i < LEDGER_STATES && row->legs > 1; i++)
-		if (row->parts[i])
-			note_u64(trace, note_of_state((enum ledger_state)i), row->parts[i]);
+		if (row->states[i])
+			note_u64(trace, note_of_state((enum ledger_state)i), row->states[i]);
 	if (row->reason != PATH_FOLLOWED && row->reason < PATH_REASONS)
 		note_word(trace, NOTE_REASON, path_reason_keys[row->reason]);
 	event_end(trace);

@@ -202,7 +202,7 @@ static void random_path(struct critical_path *path)
 		row->thread.of_target = chance(2), row->thread.of_kernel = chance(2);
 		row->multiple_threads = chance(2);
 		for (size_t j = 0; j < PATH_STATES; j++)
-			row->parts[j] = chance(2) ? random_number() : 0;
+			row->states[j] = chance(2) ? random_number() : 0;
 		row->state = (uint32_t)chance(PATH_STATES);
 		row->awaited = (uint32_t)chance(KD_AWAITED_KINDS);
 		row->ended_by = (uint32_t)chance(KD_FROM_CONTEXTS);

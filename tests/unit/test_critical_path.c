@@ -29,7 +29,7 @@ static bool adds_up(const struct critical_path *path)
 		uint64_t parts = 0;
 
 		for (size_t j = 0; j < PATH_STATES; j++)
-			parts += row->parts[j];
+			parts += row->states[j];
 		if (row->start != at || row->end <= at || parts != row->end - at ||
 		    row->mostly > parts || (row->legs == 1 && row->mostly != parts))
 			return false;
@@ -291,7 +291,7 @@ TEST(many)
 	for (size_t i = 0; i < path.n_rows; i++) {
 		longs += path.rows[i].legs == 1 && path.rows[i].mostly > 20 * MS;
 		for (size_t j = 0; j < PATH_STATES; j++)
-			sum[j] += path.rows[i].parts[j];
+			sum[j] += path.rows[i].states[j];
 	}
 	is_u64(longs, 10, "long ones have rows of their own");
 	ok(sum[LEDGER_USER] == user && sum[LEDGER_KERNEL] == kernel, "states keep their sums");
