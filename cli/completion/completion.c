@@ -218,8 +218,8 @@ static void offer_fields(const struct completion *completion, const struct fail_
 	}
 }
 
-static void offer_part(const struct completion *completion, const struct fail_metric *metric,
-		       const char *name)
+static void offer_label(const struct completion *completion, const struct fail_metric *metric,
+			const char *name)
 {
 	char word[128];
 
@@ -229,8 +229,8 @@ static void offer_part(const struct completion *completion, const struct fail_me
 
 /* Prints what can follow METRIC: a dot and a name that starts with typed. Too many system calls
  * to list them all. */
-static void offer_parts(const struct completion *completion, const struct fail_metric *metric,
-			const char *typed)
+static void offer_labels(const struct completion *completion, const struct fail_metric *metric,
+			 const char *typed)
 {
 	const char *end = strrchr(typed, '.'), *name;
 
@@ -239,19 +239,19 @@ static void offer_parts(const struct completion *completion, const struct fail_m
 		return;
 	}
 	for (size_t i = 0; metric->list == &softirq_list && i < SOFTIRQS; i++)
-		offer_part(completion, metric, softirq_names[i]);
+		offer_label(completion, metric, softirq_names[i]);
 	for (size_t i = 0; metric->kind == FAIL_READY_BY && i < CULPRIT_KINDS; i++)
 		if (i != CULPRIT_TASK)
-			offer_part(completion, metric, culprit_kinds[i]);
+			offer_label(completion, metric, culprit_kinds[i]);
 	for (size_t i = 0; metric->kind == FAIL_AWAITED && i < KD_AWAITED_KINDS; i++)
-		offer_part(completion, metric, awaited_words[i].key);
+		offer_label(completion, metric, awaited_words[i].key);
 	for (size_t i = 0; metric->kind == FAIL_INTERRUPTION && i < INTERRUPTION_CAUSES; i++)
-		offer_part(completion, metric, interruption_keys[i]);
+		offer_label(completion, metric, interruption_keys[i]);
 	for (size_t i = 0; metric->kind == FAIL_VERDICT && i < CAUSES; i++)
-		offer_part(completion, metric, cause_words[i].key);
+		offer_label(completion, metric, cause_words[i].key);
 	for (uint32_t i = 0; metric->kind == FAIL_SYSCALL && *typed && i < KD_CLASSES; i++)
 		if ((name = syscall_name(i)))
-			offer_part(completion, metric, name);
+			offer_label(completion, metric, name);
 }
 
 /* Completes up to the comparison. */
@@ -270,10 +270,10 @@ static void offer_conditions(struct completion *completion)
 			continue;
 		length = strlen(metric->name);
 		offer_fields(completion, metric, "", 0);
-		if (fail_metric_has_parts(metric) &&
+		if (fail_metric_has_labels(metric) &&
 		    !strncmp(completion->value, metric->name, length) &&
 		    completion->value[length] == '.')
-			offer_parts(completion, metric, completion->value + length + 1);
+			offer_labels(completion, metric, completion->value + length + 1);
 	}
 }
 

@@ -27,7 +27,7 @@
 /* Counts and ns. */
 struct fail_figures {
 	uint64_t count, total, max;
-	uint64_t shares[DISTRIBUTION_SHARES]; /* maximum over all parts */
+	uint64_t shares[DISTRIBUTION_SHARES]; /* maximum over all labels */
 	uint64_t bytes;
 	uint64_t open; /* longest one still open at the window's end; 0: none */
 };
@@ -73,7 +73,7 @@ static void states_read(const struct fail_metric *metric, const struct thread_ro
 	figures_add(figures, 0, 0, figures->total);
 }
 
-static void culprit_figures_read(const char *part, const struct thread_row *thread,
+static void culprit_figures_read(const char *label, const struct thread_row *thread,
 				 struct fail_figures *figures)
 {
 	char name[CULPRIT_NAME_LEN];
@@ -81,12 +81,12 @@ static void culprit_figures_read(const char *part, const struct thread_row *thre
 	for (size_t i = 0; i < thread->n_culprits; i++) {
 		const struct culprit *culprit = &thread->culprits[i];
 
-		if (!*part || names_match(part, culprit_name(culprit, name)))
+		if (!*label || names_match(label, culprit_name(culprit, name)))
 			figures_add(figures, 0, culprit_ns(culprit), culprit->longest_ns);
 	}
 }
 
-static void awaited_read(const char *part, const struct thread_row *thread,
+static void awaited_read(const char *label, const struct thread_row *thread,
 			 struct fail_figures *figures)
 {
 	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
@@ -94,7 +94,7 @@ static void awaited_read(const char *part, const struct thread_row *thread,
 
 		const struct sleeping *asleep = &thread->ledger.asleep[kind];
 
-		if (*part && !names_match(part, awaited_words[kind].key))
+		if (*label && !names_match(label, awaited_words[kind].key))
 			continue;
 		figures_add(figures, u64_sub(count->count, asleep->count), count->total,
 			    count->max);
@@ -103,22 +103,22 @@ static void awaited_read(const char *part, const struct thread_row *thread,
 }
 
 /* By cause, or full interruptions. */
-static void interruptions_read(const char *part, const struct thread_row *thread,
+static void interruptions_read(const char *label, const struct thread_row *thread,
 			       struct fail_figures *figures)
 {
 	const struct kd_count *whole = &thread_interrupted(thread)[INTERRUPTION_CAUSES].count;
 
-	if (!*part)
+	if (!*label)
 		figures_add(figures, whole->count, whole->total, whole->max);
-	for (unsigned int cause = 0; *part && cause < INTERRUPTION_CAUSES; cause++) {
+	for (unsigned int cause = 0; *label && cause < INTERRUPTION_CAUSES; cause++) {
 		const struct kd_count *count = &thread_interrupted(thread)[cause].count;
 
-		if (names_match(part, interruption_keys[cause]))
+		if (names_match(label, interruption_keys[cause]))
 			figures_add(figures, count->count, count->total, count->max);
 	}
 }
 
-static void calls_read(const char *part, const struct sample *sample,
+static void calls_read(const char *label, const struct sample *sample,
 		       const struct thread_row *thread, struct fail_figures *figures)
 {
 	for (size_t i = 0; i < thread->n_calls; i++) {
@@ -126,21 +126,21 @@ static void calls_read(const char *part, const struct sample *sample,
 		const char *name = sample->foreign_calls ? NULL : syscall_name(call->number);
 		struct complete whole;
 
-		if (*part && !(name && names_match(part, name)))
+		if (*label && !(name && names_match(label, name)))
 			continue;
 		whole = complete_call(thread, call);
 		complete_add(figures, call->count, call->total, &whole);
 	}
 }
 
-static void io_read(const struct fail_metric *metric, const char *part,
+static void io_read(const struct fail_metric *metric, const char *label,
 		    const struct thread_row *thread, struct fail_figures *figures)
 {
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
 		const struct io_row *row = &thread_io(thread)[kind];
 		const struct kd_io *io = metric->kind == FAIL_READ ? &row->read : &row->written;
 
-		if (*part && !names_match(part, io_keys[kind]))
+		if (*label && !names_match(label, io_keys[kind]))
 			continue;
 		figures->count += io->calls;
 		figures->bytes += io->bytes;
@@ -148,17 +148,17 @@ static void io_read(const struct fail_metric *metric, const char *part,
 }
 
 /* Matches rows by name, their first key with one. */
-static bool is_part(const struct row_list *list, const char *row, const char *part)
+static bool label_matches(const struct row_list *list, const char *row, const char *label)
 {
 	char name[64] = "";
 
 	for (const struct field *field = list->fields; field->key && !*name; field++)
 		if (field->kind == FIELD_NAME)
 			snprintf(name, sizeof(name), "%.*s", (int)field->size, row + field->at);
-	return !*part || names_match(part, name);
+	return !*label || names_match(label, name);
 }
 
-static void rows_read(const struct row_list *list, const char *part,
+static void rows_read(const struct row_list *list, const char *label,
 		      const struct thread_row *thread, struct fail_figures *figures)
 {
 	const struct field *field = thread_fields;
@@ -171,7 +171,7 @@ static void rows_read(const struct row_list *list, const char *part,
 	for (; n--; row += list->size) {
 		const struct row_figures has = row_figures(list, row);
 
-		if (!is_part(list, row, part))
+		if (!label_matches(list, row, label))
 			continue;
 		figures_add(figures, has.count, has.total, has.max);
 		figures->bytes += has.bytes;
@@ -216,7 +216,7 @@ static uint64_t sample_read(const struct fail_metric *metric, const struct sampl
 	}
 }
 
-static void thread_read(const struct fail_metric *metric, const char *part,
+static void thread_read(const struct fail_metric *metric, const char *label,
 			const struct sample *sample, const struct thread_row *thread,
 			struct fail_figures *figures)
 {
@@ -230,23 +230,23 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 		complete_add(figures, period.count, period.total, &whole);
 		break;
 	case FAIL_READY_BY:
-		culprit_figures_read(part, thread, figures);
+		culprit_figures_read(label, thread, figures);
 		break;
 	case FAIL_AWAITED:
-		awaited_read(part, thread, figures);
+		awaited_read(label, thread, figures);
 		break;
 	case FAIL_INTERRUPTION:
-		interruptions_read(part, thread, figures);
+		interruptions_read(label, thread, figures);
 		break;
 	case FAIL_SYSCALL:
-		calls_read(part, sample, thread, figures);
+		calls_read(label, sample, thread, figures);
 		break;
 	case FAIL_READ:
 	case FAIL_WRITTEN:
-		io_read(metric, part, thread, figures);
+		io_read(metric, label, thread, figures);
 		break;
 	case FAIL_LIST:
-		rows_read(metric->list, part, thread, figures);
+		rows_read(metric->list, label, thread, figures);
 		break;
 	case FAIL_COUNTER:
 		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);
@@ -255,21 +255,21 @@ static void thread_read(const struct fail_metric *metric, const char *part,
 	default:
 		break;
 	}
-	if (metric->states && !*part)
+	if (metric->states && !*label)
 		states_read(metric, thread, figures);
 }
 
 /* Reads a metric's figures (not FAIL_WAITS, FAIL_VERDICT, FAIL_CHANGED) of a sample or, for
- * thread metrics, of a thread. Only counts parts that match the pattern; "" matches all. A row
+ * thread metrics, of a thread. Only counts labels that match the pattern; "" matches all. A row
  * of silent threads yields the figures of one thread. */
-static struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *part,
+static struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *label,
 					    const struct sample *sample,
 					    const struct thread_row *thread)
 {
 	struct fail_figures figures = { 0 };
 
 	if (fail_metric_of_threads(metric))
-		thread_read(metric, part, sample, thread, &figures);
+		thread_read(metric, label, sample, thread, &figures);
 	else
 		figures.count = sample_read(metric, sample);
 	return figures;
@@ -380,7 +380,7 @@ static void condition_check_threads(struct condition *condition, const struct sa
 		memcpy(whose.name, thread->name, sizeof(whose.name));
 		if (thread->members > 1 && thread_is_silent(thread, &only))
 			life /= thread->members;
-		figures = fail_metric_read(condition->metric, condition->part, sample, thread);
+		figures = fail_metric_read(condition->metric, condition->glob, sample, thread);
 		whose.so_far = fail_figures_so_far(&figures, condition->field);
 		figure_check(condition, fail_figures_field(&figures, condition->field), life,
 			     &whose);
@@ -426,7 +426,7 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 						      .max = row->longest,
 						      .open = row->so_far };
 
-		if (*condition->part && !names_match(condition->part, cause_words[row->cause].key))
+		if (*condition->glob && !names_match(condition->glob, cause_words[row->cause].key))
 			continue;
 		any = true;
 		whose.so_far = fail_figures_so_far(&figures, condition->field);
@@ -483,7 +483,7 @@ static void changed_look(struct condition *condition, const struct comparison *c
 						      : cause_words[subject->cause].key;
 
 		if ((subject->is_cause && *condition->threads) ||
-		    (*condition->part && !names_match(condition->part, key)) ||
+		    (*condition->glob && !names_match(condition->glob, key)) ||
 		    !wants_thread(condition, subject->name))
 			continue;
 		count++;
@@ -510,7 +510,7 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 			log_hint("take at least eight in each capture");
 			return EX_DATAERR;
 		}
-		if (!series_is_held(comparison->before, comparison->now, condition->part)) {
+		if (!series_is_held(comparison->before, comparison->now, condition->glob)) {
 			log_error("option %s: '%s': not both captures have it, taken alike",
 				  condition->option, condition->text);
 			log_hint("take both with the same options");

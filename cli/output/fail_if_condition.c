@@ -115,7 +115,7 @@ const char *fail_field_name(enum fail_field field)
 	return names[field];
 }
 
-bool fail_metric_has_parts(const struct fail_metric *metric)
+bool fail_metric_has_labels(const struct fail_metric *metric)
 {
 	return metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
 	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
@@ -178,7 +178,7 @@ static void list_add(struct metric_list *list, const struct fail_metric *metric)
 	const char *separator = ".";
 
 	list_append(list, list->length ? ", " : "", metric->name);
-	if (fail_metric_has_parts(metric))
+	if (fail_metric_has_labels(metric))
 		list_append(list, "", "[.NAME]");
 	for (enum fail_field field = FAIL_COUNT; field < FAIL_FIELDS; field++) {
 		if (!(metric->fields & FAIL_HAS(field)))
@@ -230,12 +230,12 @@ static exit_status refuse_call(const struct condition *condition, const char *na
 	return EX_USAGE;
 }
 
-static exit_status cause_check(const struct condition *condition, const char *part)
+static exit_status cause_check(const struct condition *condition, const char *label)
 {
 	struct metric_list list = { .length = 0 };
 
 	for (size_t i = 0; i < CAUSES; i++) {
-		if (!strcmp(part, cause_words[i].key))
+		if (!strcmp(label, cause_words[i].key))
 			return 0;
 		list_append(&list, i ? ", " : "there are ", cause_words[i].key);
 	}
@@ -286,30 +286,30 @@ static bool is_call(const char *name)
 }
 
 /* A name that never occurs would make a condition that is never true. */
-static exit_status part_check(const struct condition *condition)
+static exit_status label_check(const struct condition *condition)
 {
-	const char *part = condition->part;
+	const char *label = condition->glob;
 
-	if (!*part || names_is_glob(part))
+	if (!*label || names_is_glob(label))
 		return 0;
-	if (condition->metric->kind == FAIL_SYSCALL && !is_call(part))
-		return refuse_call(condition, part);
+	if (condition->metric->kind == FAIL_SYSCALL && !is_call(label))
+		return refuse_call(condition, label);
 	if (condition->metric->kind == FAIL_AWAITED)
-		return word_check(condition, part, awaited_keys, KD_AWAITED_KINDS,
+		return word_check(condition, label, awaited_keys, KD_AWAITED_KINDS,
 				  "threads are not blocked for that");
 	if (condition->metric->kind == FAIL_INTERRUPTION)
-		return word_check(condition, part, interruption_keys, INTERRUPTION_CAUSES,
+		return word_check(condition, label, interruption_keys, INTERRUPTION_CAUSES,
 				  "nothing of that name interrupts threads");
 	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
-		return word_check(condition, part, io_keys, KD_IO_KINDS,
+		return word_check(condition, label, io_keys, KD_IO_KINDS,
 				  "there is no such kind of descriptor");
 	if (condition->metric->kind == FAIL_VERDICT)
-		return cause_check(condition, part);
+		return cause_check(condition, label);
 	if (condition->metric->kind == FAIL_CHANGED)
-		return changed_check(condition, part);
+		return changed_check(condition, label);
 	if (condition->metric->list != &softirq_list)
 		return 0; /* names of interrupts vary between machines */
-	return word_check(condition, part, softirq_names, SOFTIRQS, "there is no such softirq");
+	return word_check(condition, label, softirq_names, SOFTIRQS, "there is no such softirq");
 }
 
 static enum fail_field field_named(const char *name)
@@ -324,28 +324,28 @@ static enum fail_field field_named(const char *name)
 /* Splits METRIC[.NAME][.FIELD]. */
 static exit_status metric_read(struct condition *condition, char *name)
 {
-	char *part = strchr(name, '.'), *field = strrchr(name, '.');
-	bool has_part = part < field;
+	char *label = strchr(name, '.'), *field = strrchr(name, '.');
+	bool has_label = label < field;
 	char whole[CONDITION_TEXT_LEN];
 
 	memcpy(whole, name, strlen(name) + 1);
 	condition->field = FAIL_VALUE;
 	if (field) {
-		*part = *field = '\0';
+		*label = *field = '\0';
 		condition->field = field_named(field + 1);
 	}
 	condition->metric = metric_named(name);
 	if (!condition->metric || condition->field == FAIL_FIELDS ||
 	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
-	    (has_part && (!part[1] || !fail_metric_has_parts(condition->metric))))
+	    (has_label && (!label[1] || !fail_metric_has_labels(condition->metric))))
 		return refuse_metric(condition, whole, name);
-	if (has_part)
-		memcpy(condition->part, part + 1, strlen(part + 1) + 1);
+	if (has_label)
+		memcpy(condition->glob, label + 1, strlen(label + 1) + 1);
 	if (*condition->threads && !fail_metric_of_threads(condition->metric) &&
 	    condition->metric->kind != FAIL_WAITS && condition->metric->kind != FAIL_CHANGED)
 		return refuse(condition, "this metric is not one of threads",
 			      "give it without thread(...)");
-	return part_check(condition);
+	return label_check(condition);
 }
 
 static int threshold_read(struct condition *condition, const char *text)
@@ -445,21 +445,21 @@ static enum need need_of(const struct condition *condition)
 	case FAIL_UPCALL_ERRORS:
 		return NEEDS_UPCALLS;
 	case FAIL_SYSCALL:
-		return *condition->part ? NEEDS_CALL_NAMES : NEEDS_NOTHING;
+		return *condition->glob ? NEEDS_CALL_NAMES : NEEDS_NOTHING;
 	default:
 		return NEEDS_NOTHING;
 	}
 }
 
-static bool names_part(const struct condition *condition, const char *name)
+static bool condition_names(const struct condition *condition, const char *name)
 {
-	return !*condition->part || names_match(condition->part, name);
+	return !*condition->glob || names_match(condition->glob, name);
 }
 
 static bool counters_have(const struct condition *condition, const struct counter_set *set)
 {
 	for (size_t i = 0; set && i < set->n; i++)
-		if (names_part(condition, set->all[i].name))
+		if (condition_names(condition, set->all[i].name))
 			return true;
 	return false;
 }
@@ -512,7 +512,7 @@ static bool has_counters(const struct condition *condition, const struct sample 
 
 		ran |= ledger_running(&thread->ledger);
 		for (size_t j = 0; j < thread->n_counters; j++)
-			if (names_part(condition, thread->counters[j].name))
+			if (condition_names(condition, thread->counters[j].name))
 				return true;
 	}
 	return !ran;
@@ -550,7 +550,7 @@ static const struct absence *absence_of(const struct condition *condition,
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(condition->metric->name, words[i].name) != 0 &&
-		    strcmp(condition->part, words[i].name) != 0)
+		    strcmp(condition->glob, words[i].name) != 0)
 			continue;
 		for (size_t j = 0; j < sample->n_absent; j++)
 			if (!strcmp(sample->absent[j].section, words[i].section) &&

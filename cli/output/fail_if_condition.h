@@ -74,8 +74,8 @@ bool fail_field_is_time(enum fail_field field);
 /* As in METRIC.FIELD; "" for FAIL_VALUE. */
 const char *fail_field_name(enum fail_field field);
 
-/* True if the metric has named parts: METRIC.NAME.FIELD. */
-bool fail_metric_has_parts(const struct fail_metric *metric);
+/* True if the metric has labels: METRIC.NAME.FIELD. */
+bool fail_metric_has_labels(const struct fail_metric *metric);
 
 /* True for thread metrics. Waits are both, and not handled here. */
 bool fail_metric_of_threads(const struct fail_metric *metric);
@@ -96,7 +96,7 @@ struct condition {
 	const char *option; /* "--fail-if" */
 	const char *text;
 	char threads[CONDITION_TEXT_LEN]; /* a pattern; "": all */
-	char part[CONDITION_TEXT_LEN];    /* a pattern; "": all */
+	char glob[CONDITION_TEXT_LEN];    /* of labels; "": all */
 	const struct fail_metric *metric;
 	enum fail_field field;
 	bool below, equal; /* < or <=; >= or <= */
