@@ -19,7 +19,7 @@ static void write_out(struct columns *columns, const char *text, size_t length)
 }
 
 /* Makes space for length bytes. False if they never fit. */
-static inline bool make_room(struct columns *columns, size_t length)
+static inline bool columns_reserve(struct columns *columns, size_t length)
 {
 	if (length > sizeof(columns->text) - columns->used) {
 		write_out(columns, columns->text, columns->used);
@@ -30,7 +30,7 @@ static inline bool make_room(struct columns *columns, size_t length)
 
 void columns_bytes(struct columns *columns, const char *text, size_t length)
 {
-	if (!make_room(columns, length)) {
+	if (!columns_reserve(columns, length)) {
 		write_out(columns, text, length);
 		return;
 	}
@@ -57,7 +57,7 @@ void columns_print(struct columns *columns, const char *fmt, ...)
 
 void columns_pad(struct columns *columns, size_t used, size_t width)
 {
-	if (used >= width || !make_room(columns, width - used))
+	if (used >= width || !columns_reserve(columns, width - used))
 		return;
 	memset(columns->text + columns->used, ' ', width - used);
 	columns->used += width - used;

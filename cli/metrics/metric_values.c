@@ -241,7 +241,7 @@ static bool table_make(struct metrics *metrics, size_t n)
 	return true;
 }
 
-static bool make_room(struct metrics *metrics, struct metric_rows *rows)
+static bool rows_reserve(struct metrics *metrics, struct metric_rows *rows)
 {
 	if (ARRAY_GROW(rows->rows, rows->n, rows->capacity))
 		return false;
@@ -268,7 +268,7 @@ static struct metric_row *row_new(enum metric_kind kind, const struct metric_lab
 
 /* The run's own rows are few, and exempt from the limit. Thread histograms have many series
  * each; they get half of the limit, so that single series still fit. */
-static bool has_room(const struct metrics *metrics, enum metric_kind kind)
+static bool series_fit(const struct metrics *metrics, enum metric_kind kind)
 {
 	bool is_times = kind == METRIC_PERIOD_TIMES || kind == METRIC_CALL_TIMES;
 	size_t limit = is_times ? metrics->limit / 2 : metrics->limit;
@@ -294,11 +294,11 @@ static struct metric_row *row_add(struct metrics *metrics, enum metric_kind kind
 	struct metric_rows *rows = &metrics->kinds[kind];
 	struct metric_row *row = NULL;
 
-	if (!has_room(metrics, kind)) {
+	if (!series_fit(metrics, kind)) {
 		refuse(metrics, kind);
 		return NULL;
 	}
-	if (make_room(metrics, rows))
+	if (rows_reserve(metrics, rows))
 		row = row_new(kind, labels);
 	if (!row) {
 		metrics->failed = true;

@@ -40,7 +40,7 @@ static size_t varint(uint8_t out[static VARINT_MOST], uint64_t value)
 	return n;
 }
 
-static bool has_room(struct proto *proto, size_t length)
+static bool proto_fits(struct proto *proto, size_t length)
 {
 	if (length > sizeof(proto->bytes) - proto->used)
 		proto->full = true;
@@ -49,7 +49,7 @@ static bool has_room(struct proto *proto, size_t length)
 
 static void put(struct proto *proto, const void *bytes, size_t length)
 {
-	if (!has_room(proto, length))
+	if (!proto_fits(proto, length))
 		return;
 	memcpy(proto->bytes + proto->used, bytes, length);
 	proto->used += length;
@@ -60,7 +60,7 @@ static void put_varint(struct proto *proto, uint64_t value)
 	uint8_t bytes[VARINT_MOST];
 	size_t n = varint(bytes, value);
 
-	if (!has_room(proto, n))
+	if (!proto_fits(proto, n))
 		return;
 	for (size_t i = 0; i < n; i++) /* too few for memcpy() */
 		proto->bytes[proto->used++] = bytes[i];
@@ -120,7 +120,7 @@ void proto_end(struct proto *proto)
 	start = proto->bytes + proto->starts[--proto->depth];
 	length = (size_t)(proto->bytes + proto->used - start);
 	n = varint(bytes, length);
-	if (!has_room(proto, n - 1))
+	if (!proto_fits(proto, n - 1))
 		return;
 	if (n > 1)
 		memmove(start - 1 + n, start, length);
