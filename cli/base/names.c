@@ -50,11 +50,11 @@ void choices_hint(const struct choices *choices)
 
 /* --- Patterns, and similar names --- */
 
-#define LONGEST 4096    /* longer names have no similar ones */
-#define MOST_EDITS 6    /* between similar names */
-#define SHORTEST_PART 3 /* of a name that is searched in others */
-#define SWAP_SCORE 24   /* between one edit, 16, and two */
-#define SHOWN 200       /* bytes per name in a hint */
+#define LONGEST 4096     /* longer names have no similar ones */
+#define MOST_EDITS 6     /* between similar names */
+#define SHORTEST_MATCH 3 /* of a name that is searched in others */
+#define SWAP_SCORE 24    /* between one edit, 16, and two */
+#define SHOWN 200        /* bytes per name in a hint */
 
 /* Finds the ] of a set that begins here; NULL: not a set. */
 static const char *set_end(const char *set)
@@ -220,14 +220,14 @@ void names_closest_init(struct names_closest *closest, const char *wanted)
 		return;
 	/* For a pattern, its longest literal part. */
 	closest->length = 0;
-	for (const char *part = wanted; *part; part += strspn(part, "*?[]")) {
-		size_t length = strcspn(part, "*?[]");
+	for (const char *literal = wanted; *literal; literal += strspn(literal, "*?[]")) {
+		size_t length = strcspn(literal, "*?[]");
 
 		if (length > closest->length) {
-			closest->wanted = part;
+			closest->wanted = literal;
 			closest->length = length;
 		}
-		part += length;
+		literal += length;
 	}
 }
 
@@ -250,7 +250,7 @@ static unsigned int score(const struct names_closest *closest, const char *name,
 {
 	size_t extra = length - closest->length;
 	unsigned int limit = (unsigned int)closest->length / 3, best = UINT32_MAX, n;
-	const char *part;
+	const char *match;
 
 	limit = limit < 1 ? 1 : limit > MOST_EDITS ? MOST_EDITS : limit;
 	if (limit > worst / 16)
@@ -261,14 +261,14 @@ static unsigned int score(const struct names_closest *closest, const char *name,
 	if (best > SWAP_SCORE && length == closest->length &&
 	    is_swapped(closest->wanted, name, length))
 		best = SWAP_SCORE;
-	if (length < closest->length || closest->length < SHORTEST_PART || best <= 40)
+	if (length < closest->length || closest->length < SHORTEST_MATCH || best <= 40)
 		return best;
-	part = memmem(name, length, closest->wanted, closest->length);
-	if (part) {
-		unsigned int part_score = (part == name ? 40U : 60U);
+	match = memmem(name, length, closest->wanted, closest->length);
+	if (match) {
+		unsigned int match_score = (match == name ? 40U : 60U);
 
-		part_score += extra < 40 ? (unsigned int)extra : 40U;
-		best = part_score < best ? part_score : best;
+		match_score += extra < 40 ? (unsigned int)extra : 40U;
+		best = match_score < best ? match_score : best;
 	}
 	return best;
 }
@@ -282,18 +282,18 @@ void names_closest_offer(struct names_closest *closest, const char *name)
 	if (!length || length > LONGEST || !closest->length || closest->length > LONGEST)
 		return;
 	if (closest->n == NAMES_CLOSEST)
-		worst = closest->kept[NAMES_CLOSEST - 1].score;
+		worst = closest->best[NAMES_CLOSEST - 1].score;
 	new_score = score(closest, name, length, worst);
 	if (new_score == UINT32_MAX || new_score > worst)
 		return;
 	/* Equally close names stay in alphabetical order. */
 	for (at = 0; at < closest->n; at++) {
-		int order = strcmp(closest->kept[at].name, name);
+		int order = strcmp(closest->best[at].name, name);
 
 		if (!order)
 			return;
-		if (closest->kept[at].score > new_score ||
-		    (closest->kept[at].score == new_score && order > 0))
+		if (closest->best[at].score > new_score ||
+		    (closest->best[at].score == new_score && order > 0))
 			break;
 	}
 	if (at == NAMES_CLOSEST)
@@ -302,11 +302,11 @@ void names_closest_offer(struct names_closest *closest, const char *name)
 	if (!copy)
 		return;
 	if (closest->n == NAMES_CLOSEST)
-		free(closest->kept[--closest->n].name);
-	memmove(&closest->kept[at + 1], &closest->kept[at],
-		(closest->n - at) * sizeof(*closest->kept));
-	closest->kept[at].name = copy;
-	closest->kept[at].score = new_score;
+		free(closest->best[--closest->n].name);
+	memmove(&closest->best[at + 1], &closest->best[at],
+		(closest->n - at) * sizeof(*closest->best));
+	closest->best[at].name = copy;
+	closest->best[at].score = new_score;
 	closest->n++;
 }
 
@@ -317,7 +317,7 @@ size_t names_closest_count(const struct names_closest *closest)
 
 const char *names_closest_get(const struct names_closest *closest, size_t index)
 {
-	return closest->kept[index].name;
+	return closest->best[index].name;
 }
 
 void names_closest_hint(const struct names_closest *closest, const char *prefix,
@@ -327,7 +327,7 @@ void names_closest_hint(const struct names_closest *closest, const char *prefix,
 	size_t length = 0;
 
 	for (size_t i = 0; i < closest->n; i++) {
-		const char *name = closest->kept[i].name;
+		const char *name = closest->best[i].name;
 
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%.*s%.*s%s",
 					   i ? ", " : "", SHOWN, prefix, SHOWN, name,
@@ -342,7 +342,7 @@ void names_closest_hint(const struct names_closest *closest, const char *prefix,
 void names_closest_clear(struct names_closest *closest)
 {
 	for (size_t i = 0; i < closest->n; i++)
-		free(closest->kept[i].name);
+		free(closest->best[i].name);
 	closest->n = 0;
 }
 

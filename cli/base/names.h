@@ -30,7 +30,7 @@ struct names_closest {
 	struct {
 		char *name;
 		unsigned int score;
-	} kept[NAMES_CLOSEST];
+	} best[NAMES_CLOSEST];
 };
 
 /* Starts empty. wanted, which may be a pattern, must outlive *closest. */
