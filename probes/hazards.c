@@ -127,14 +127,14 @@ bool probes_endanger(pid_t pid)
 #define OPTIMIZED 0xe8 /* since 6.18, in place of a 5-byte nop: a call */
 
 /* A mapping of one of the files. */
-struct part {
+struct file_mapping {
 	const struct site *site; /* the first one of the file */
 	struct map map;          /* without its path */
 };
 
-struct parts {
+struct file_mappings {
 	const struct trigger_sites *given;
-	struct part *all;
+	struct file_mapping *all;
 	size_t n, capacity;
 };
 
@@ -158,26 +158,26 @@ static bool map_is_of(const struct map *map, const struct site *site)
 		!strcmp(basename_of(map->path), basename_of(site->object)));
 }
 
-static int part_add(void *context, const struct map *map)
+static int mapping_add(void *context, const struct map *map)
 {
-	struct parts *parts = context;
+	struct file_mappings *mappings = context;
 	const struct site *last = NULL;
 
 	if (*map->path != '/')
 		return 0;
 	maps_cut_deleted((char *)map->path); /* in the line that was read */
-	for (size_t i = 0; i < parts->given->n_sets; i++)
-		for (size_t j = 0; j < sites_count(parts->given->sets[i]); j++) {
-			const struct site *site = sites_get(parts->given->sets[i], j);
+	for (size_t i = 0; i < mappings->given->n_sets; i++)
+		for (size_t j = 0; j < sites_count(mappings->given->sets[i]); j++) {
+			const struct site *site = sites_get(mappings->given->sets[i], j);
 
 			if (last && is_same_file(last, site))
 				continue;
 			last = site;
 			if (!map_is_of(map, site))
 				continue;
-			if (ARRAY_GROW(parts->all, parts->n, parts->capacity))
+			if (ARRAY_GROW(mappings->all, mappings->n, mappings->capacity))
 				return -ENOMEM;
-			parts->all[parts->n++] = (struct part){ site, *map };
+			mappings->all[mappings->n++] = (struct file_mapping){ site, *map };
 		}
 	return 0;
 }
@@ -194,16 +194,16 @@ static bool is_probed(const struct remote *remote, const struct site *site, uint
 	       (site->instruction == CLASS_NOP5 && code[0] == OPTIMIZED);
 }
 
-static void site_look(struct placed *placed, const struct parts *parts, const struct remote *remote,
-		      const struct site *site)
+static void site_look(struct placed *placed, const struct file_mappings *mappings,
+		      const struct remote *remote, const struct site *site)
 {
 	enum placed_why why = PLACED_UNMAPPED;
 	bool has_file = false, found = false;
 
-	for (size_t i = 0; i < parts->n && !found; i++) {
-		const struct map *map = &parts->all[i].map;
+	for (size_t i = 0; i < mappings->n && !found; i++) {
+		const struct map *map = &mappings->all[i].map;
 
-		if (!is_same_file(parts->all[i].site, site))
+		if (!is_same_file(mappings->all[i].site, site))
 			continue;
 		has_file = true;
 		if (!map->executable || site->offset < map->offset ||
@@ -223,19 +223,19 @@ static void site_look(struct placed *placed, const struct parts *parts, const st
 
 static int process_look(struct placed *placed, const struct trigger_sites *given, pid_t pid)
 {
-	struct parts parts = { .given = given };
+	struct file_mappings mappings = { .given = given };
 	struct remote remote;
 	int error;
 
 	*placed = (struct placed){ .pid = pid };
 	if (!remote_open(&remote, pid))
 		return 0;
-	error = remote.pagemap >= 0 ? maps_each(pid, part_add, &parts) : 0;
-	for (size_t i = 0; i < given->n_sets && !error && parts.n; i++)
+	error = remote.pagemap >= 0 ? maps_each(pid, mapping_add, &mappings) : 0;
+	for (size_t i = 0; i < given->n_sets && !error && mappings.n; i++)
 		for (size_t j = 0; j < sites_count(given->sets[i]); j++)
-			site_look(placed, &parts, &remote, sites_get(given->sets[i], j));
+			site_look(placed, &mappings, &remote, sites_get(given->sets[i], j));
 	remote_close(&remote);
-	free(parts.all);
+	free(mappings.all);
 	return error == -ENOMEM ? error : 0;
 }
 
