@@ -239,7 +239,7 @@ static bool is_zero(const struct decimal *decimal)
 }
 
 /* Digits before the (moved) point times the unit. Returns false on overflow. */
-static bool whole_part(const struct decimal *decimal, uint64_t unit, uint64_t *ns)
+static bool whole_ns(const struct decimal *decimal, uint64_t unit, uint64_t *ns)
 {
 	long digits = decimal->whole + decimal->fraction;
 	long point = decimal->whole + decimal->exponent;
@@ -254,7 +254,7 @@ static bool whole_part(const struct decimal *decimal, uint64_t unit, uint64_t *n
 
 /* Digits after the point times the unit. Exact when computed from the last digit: truncating to
  * ns at every step yields the same as truncating once. */
-static uint64_t fraction_part(const struct decimal *decimal, uint64_t unit)
+static uint64_t fraction_ns(const struct decimal *decimal, uint64_t unit)
 {
 	long point = decimal->whole + decimal->exponent;
 	long at = decimal->whole + decimal->fraction - 1;
@@ -289,8 +289,8 @@ int parse_duration(const char *text, uint64_t bare_unit_ns, uint64_t max, uint64
 	if (!unit && !is_zero(&decimal))
 		return -EDOM;
 
-	if (!whole_part(&decimal, unit, &whole) ||
-	    __builtin_add_overflow(whole, fraction_part(&decimal, unit), &sum) || sum > max)
+	if (!whole_ns(&decimal, unit, &whole) ||
+	    __builtin_add_overflow(whole, fraction_ns(&decimal, unit), &sum) || sum > max)
 		return -ERANGE;
 	*ns = sum;
 	return 0;

@@ -36,7 +36,7 @@ static const struct disk_count *find(const struct disk_count *counts, size_t n,
 	return NULL;
 }
 
-static double part_of(const struct disk_limit *limit)
+static double share_used(const struct disk_limit *limit)
 {
 	return limit->per_second ? (double)limit->used / (double)limit->per_second : 0;
 }
@@ -55,7 +55,7 @@ static void process_look(struct disk_limits *now, pid_t pid)
 /* Collects processes of threads that may wait for a disk. Returns how many. */
 static size_t threads_look(struct disk_limits *now, const struct session_view *view)
 {
-	pid_t seen[PROCESSES];
+	pid_t pids[PROCESSES];
 	size_t n = 0, i;
 
 	for (uint32_t slot = 1; slot < view->slots && n < PROCESSES; slot++) {
@@ -64,12 +64,12 @@ static size_t threads_look(struct disk_limits *now, const struct session_view *v
 
 		if (!thread->task || (state ? state : thread->seed_state) != KD_BLOCKED_UNINT)
 			continue;
-		for (i = 0; i < n && seen[i] != (pid_t)thread->tgid;)
+		for (i = 0; i < n && pids[i] != (pid_t)thread->tgid;)
 			i++;
 		if (i < n)
 			continue;
-		seen[n++] = (pid_t)thread->tgid;
-		process_look(now, seen[n - 1]);
+		pids[n++] = (pid_t)thread->tgid;
+		process_look(now, pids[n - 1]);
 	}
 	return n;
 }
@@ -88,10 +88,10 @@ static void use_find(struct disk_limits *limits, const struct disk_limits *now, 
 			continue;
 		limit.used =
 			(uint64_t)((double)u64_sub(now->counts[i].count, before->count) / seconds);
-		if (part_of(&limit) > part_of(&most))
+		if (share_used(&limit) > share_used(&most))
 			most = limit;
 	}
-	if (part_of(&most) * 100 < DISK_LIMIT_REACHED)
+	if (share_used(&most) * 100 < DISK_LIMIT_REACHED)
 		return;
 	limits->reached = most;
 	limits->reached_at = now->looked - epoch;

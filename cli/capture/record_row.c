@@ -15,8 +15,8 @@
 /* --- Memory of a thread that is in a call now --- */
 
 /* Like stack_copy() of bpf/stack.bpf.h, but swapped-out pages are read in. */
-static uint32_t part_copy(const struct remote *memory, uint64_t at, uint64_t end, __u64 *pages,
-			  size_t n_pages, uint8_t *data, uint32_t limit, bool *cut)
+static uint32_t pages_copy(const struct remote *memory, uint64_t at, uint64_t end, __u64 *pages,
+			   size_t n_pages, uint8_t *data, uint32_t limit, bool *cut)
 {
 	uint32_t size = 0, part = KD_STACK_PAGE - at % KD_STACK_PAGE;
 
@@ -44,13 +44,13 @@ static void user_stack_copy(const struct remote *memory, struct kd_trace *trace,
 	memset(trace->pages, 0, sizeof(trace->pages));
 	trace->other_pages = 0;
 	trace->other_size = 0;
-	trace->size = part_copy(memory, trace->stack_start, trace->stack_end, trace->pages,
-				KD_STACK_PAGES, data, limit, &cut);
+	trace->size = pages_copy(memory, trace->stack_start, trace->stack_end, trace->pages,
+				 KD_STACK_PAGES, data, limit, &cut);
 	if (trace->other_start && !cut)
-		trace->other_size = part_copy(memory, trace->other_start,
-					      trace->other_start + KD_OTHER_PAGES * KD_STACK_PAGE,
-					      &trace->other_pages, KD_OTHER_PAGES,
-					      data + trace->size, limit - trace->size, &cut);
+		trace->other_size = pages_copy(memory, trace->other_start,
+					       trace->other_start + KD_OTHER_PAGES * KD_STACK_PAGE,
+					       &trace->other_pages, KD_OTHER_PAGES,
+					       data + trace->size, limit - trace->size, &cut);
 	if (cut)
 		trace->flags |= KD_TRACE_CUT;
 }

@@ -316,7 +316,7 @@ bool verdict_is_unexplained(const struct verdict *verdict)
 					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
 }
 
-static enum verdict_part largest_of(const struct verdict *verdict)
+static enum verdict_share largest_of(const struct verdict *verdict)
 {
 	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
 	const uint64_t blamed = verdict->n_blamed ? verdict->rows[0].ns : 0;

@@ -113,7 +113,7 @@ struct verdict_thread {
 };
 
 /* Largest share of busy time: it ran, nothing claims it, or the first row claims it. */
-enum verdict_part { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
+enum verdict_share { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 
 #define TIME_MEMBER(member, ...) uint64_t member;
 
@@ -121,7 +121,7 @@ enum verdict_part { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
  * kept. The rows and unexplained add up to kept. */
 struct verdict {
 	uint64_t life, work, busy, user, kernel, kept, unexplained;
-	enum verdict_part largest;
+	enum verdict_share largest;
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
 	/* Thread that ended most of the waits in futexes without a known holder, such as
 	 * condition variables, and the time of these waits; 0: none. */

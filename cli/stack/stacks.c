@@ -470,7 +470,7 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 
 /* Separates a process whose JIT code has names from others in its space. Its JIT files then
  * count as new. */
-static int process_part(struct stacks *stacks, struct stack_process *process)
+static int process_separate(struct stacks *stacks, struct stack_process *process)
 {
 	process->has_names = true;
 	return stacks_tell(stacks, process, stacks_time(stacks, 0), 1);
@@ -487,7 +487,7 @@ static int process_jit(struct stacks *stacks, struct stack_process *process)
 		if (fds[i] < 0)
 			continue;
 		if (!err && !process->has_names)
-			err = process_part(stacks, process);
+			err = process_separate(stacks, process);
 		if (!err && process->space != STACK_NO_SPACE)
 			err = client_jit(stacks->client, process->space, (enum jit_file)i, fds[i]);
 		close(fds[i]);

@@ -260,7 +260,7 @@ static const char *idle_advice(const struct sample *sample)
 }
 
 /* Advice when the largest share has no culprit. */
-static const char *part_advice(const struct sample *sample)
+static const char *share_advice(const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;
 	const struct trace_list *traces = &sample->traces;
@@ -291,7 +291,7 @@ void text_advice(struct text *text)
 	bool first = verdict->largest == VERDICT_BLAMED;
 
 	if (!first)
-		advice_line(text, "NEXT    ", part_advice(text->sample));
+		advice_line(text, "NEXT    ", share_advice(text->sample));
 	if (first || text_has_second(verdict)) {
 		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
 		advice_line(text, first ? "NEXT    " : "        ", of_culprit);

@@ -84,19 +84,19 @@ static bool cpu_used(const uint64_t *cpus, unsigned int cpu)
 }
 
 /* Reserves space for "..." in place of what does not fit. */
-static bool part_add(char *text, size_t size, const char *part)
+static bool range_add(char *text, size_t size, const char *range)
 {
 	size_t used = strlen(text);
-	bool fits = used + strlen(part) + sizeof("...") <= size;
+	bool fits = used + strlen(range) + sizeof("...") <= size;
 
-	snprintf(text + used, size - used, "%s", fits ? part : "...");
+	snprintf(text + used, size - used, "%s", fits ? range : "...");
 	return fits;
 }
 
 void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS], bool beyond)
 {
 	const char *comma = "";
-	char part[32];
+	char range[32];
 
 	*text = '\0';
 	for (unsigned int cpu = 0, last; cpu < KD_CPU_WORDS * 64; cpu = last + 1) {
@@ -108,18 +108,18 @@ void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS]
 		while (cpu_used(cpus, last + 1))
 			last++;
 		if (last > cpu)
-			snprintf(part, sizeof(part), "%s%u-%u", comma, cpu, last);
+			snprintf(range, sizeof(range), "%s%u-%u", comma, cpu, last);
 		else
-			snprintf(part, sizeof(part), "%s%u", comma, cpu);
-		if (!part_add(text, size, part))
+			snprintf(range, sizeof(range), "%s%u", comma, cpu);
+		if (!range_add(text, size, range))
 			return;
 		comma = ",";
 	}
-	snprintf(part, sizeof(part), "%s%u+", comma, KD_CPU_WORDS * 64U);
+	snprintf(range, sizeof(range), "%s%u+", comma, KD_CPU_WORDS * 64U);
 	if (beyond)
-		part_add(text, size, part);
+		range_add(text, size, range);
 	else if (!*comma)
-		part_add(text, size, "-");
+		range_add(text, size, "-");
 }
 
 void text_bold(struct text *text, const char *bold)
