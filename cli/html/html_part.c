@@ -19,7 +19,7 @@ struct candidate {
 	size_t at;
 	uint64_t ns;
 	bool is_first; /* of its stack */
-	bool is_kept;
+	bool is_longest;
 };
 
 static int by_length(const void *a, const void *b)
@@ -33,7 +33,7 @@ static int by_length(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_index(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -47,8 +47,8 @@ static size_t longest_keep(struct candidate *candidates, size_t n)
 
 	qsort(candidates, n, sizeof(*candidates), by_length);
 	for (size_t i = 0; i < kept; i++)
-		candidates[i].is_kept = true;
-	qsort(candidates, n, sizeof(*candidates), by_place);
+		candidates[i].is_longest = true;
+	qsort(candidates, n, sizeof(*candidates), by_index);
 	return n - kept;
 }
 
@@ -89,7 +89,7 @@ static void rows_take(struct html_part *part, const struct trace_list *whole,
 	size_t number = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!candidates[i].is_kept)
+		if (!candidates[i].is_longest)
 			continue;
 		numbers[candidates[i].at] = number++;
 		part->sample.traces.rows[part->sample.traces.n++] = whole->rows[candidates[i].at];
@@ -139,7 +139,7 @@ static int interruptions_part(struct html_part *part, const struct sample *whole
 		candidates[i] = (struct candidate){ .at = i, .ns = whole->interruptions[i].ns };
 	part->interruptions_left_out = longest_keep(candidates, n);
 	for (size_t i = 0; i < n; i++)
-		if (candidates[i].is_kept)
+		if (candidates[i].is_longest)
 			sample->interruptions[sample->n_interruptions++] = whole->interruptions[i];
 	free(candidates);
 	return 0;
@@ -210,8 +210,8 @@ static const char *const html_class_keys[HTML_CLASSES] = {
 
 /* --- Pieces --- */
 
-/* Visible part of a lane's row. */
-struct part {
+/* Visible segment of a lane's row. */
+struct segment {
 	uint64_t start, end;
 	unsigned int class;
 };
@@ -232,18 +232,18 @@ static unsigned int class_of_run(const struct cpu_run *run)
 }
 
 /* False if nothing is visible. */
-static bool part_of(const struct html_lanes *lanes, const struct html_lane *lane, size_t i,
-		    struct part *part)
+static bool segment_of(const struct html_lanes *lanes, const struct html_lane *lane, size_t i,
+		       struct segment *segment)
 {
 	if (lane->states)
-		*part = (struct part){ lane->states[i].start, lane->states[i].end,
-				       class_of_state(lane->states[i].state) };
+		*segment = (struct segment){ lane->states[i].start, lane->states[i].end,
+					     class_of_state(lane->states[i].state) };
 	else
-		*part = (struct part){ lane->runs[i].start, lane->runs[i].end,
-				       class_of_run(&lane->runs[i]) };
-	part->start = u64_max(part->start, lanes->from);
-	part->end = u64_min(part->end, lanes->until);
-	return part->start < part->end;
+		*segment = (struct segment){ lane->runs[i].start, lane->runs[i].end,
+					     class_of_run(&lane->runs[i]) };
+	segment->start = u64_max(segment->start, lanes->from);
+	segment->end = u64_min(segment->end, lanes->until);
+	return segment->start < segment->end;
 }
 
 struct pieces {
@@ -269,15 +269,15 @@ static int piece_end(struct pieces *pieces, struct html_piece *piece)
 	return 0;
 }
 
-static void piece_add(struct html_piece *piece, size_t row, const struct part *part)
+static void piece_add(struct html_piece *piece, size_t row, const struct segment *segment)
 {
 	if (!piece->rows) {
-		piece->start = piece->end = part->start;
+		piece->start = piece->end = segment->start;
 		piece->row = row;
 	}
-	piece->ns[HTML_UNKNOWN] += part->start - piece->end;
-	piece->ns[part->class] += part->end - part->start;
-	piece->end = part->end;
+	piece->ns[HTML_UNKNOWN] += segment->start - piece->end;
+	piece->ns[segment->class] += segment->end - segment->start;
+	piece->end = segment->end;
 	piece->rows++;
 }
 
@@ -286,19 +286,19 @@ static int pieces_make(struct pieces *pieces, const struct html_lanes *lanes,
 		       const struct html_lane *lane, uint64_t least)
 {
 	struct html_piece piece = { 0 };
-	struct part part;
+	struct segment segment;
 	uint64_t last = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < lane->n && !error; i++) {
-		if (!part_of(lanes, lane, i, &part) || part.start < last)
+		if (!segment_of(lanes, lane, i, &segment) || segment.start < last)
 			continue;
-		last = part.end;
-		if (part.end - part.start >= least || piece.end - piece.start >= least ||
-		    (piece.rows && part.start - piece.end >= least))
+		last = segment.end;
+		if (segment.end - segment.start >= least || piece.end - piece.start >= least ||
+		    (piece.rows && segment.start - piece.end >= least))
 			error = piece_end(pieces, &piece);
-		piece_add(&piece, i, &part);
-		if (!error && part.end - part.start >= least)
+		piece_add(&piece, i, &segment);
+		if (!error && segment.end - segment.start >= least)
 			error = piece_end(pieces, &piece);
 	}
 	return error ? error : piece_end(pieces, &piece);
