@@ -162,7 +162,7 @@ static int table_keep_text(struct stack_table *table, const char **text)
 {
 	struct index *texts = &table->texts;
 	uint64_t hash;
-	char *kept;
+	char *copy;
 
 	if (!*text)
 		return 0;
@@ -173,13 +173,13 @@ static int table_keep_text(struct stack_table *table, const char **text)
 			return 0;
 		}
 	}
-	kept = index_reserve(texts) ? NULL : table_allocate(table, strlen(*text) + 1);
-	if (!kept)
+	copy = index_reserve(texts) ? NULL : table_allocate(table, strlen(*text) + 1);
+	if (!copy)
 		return -1;
-	strcpy(kept, *text);
-	index_put(texts->slots, texts->mask, hash, kept);
+	strcpy(copy, *text);
+	index_put(texts->slots, texts->mask, hash, copy);
 	texts->n++;
-	*text = kept;
+	*text = copy;
 	return 0;
 }
 
@@ -188,24 +188,24 @@ static const struct stack *table_add(struct stack_table *table, uint64_t hash,
 {
 	struct index *stacks = &table->stacks;
 	size_t n = like->n;
-	struct frame *kept;
+	struct frame *copy;
 	struct stack *stack;
 
 	if (stacks->n == table->capacity || index_reserve(stacks))
 		return NULL;
 	stack = table_allocate(table, sizeof(*stack));
-	kept = stack ? table_allocate(table, n * sizeof(*kept)) : NULL;
-	if (!kept)
+	copy = stack ? table_allocate(table, n * sizeof(*copy)) : NULL;
+	if (!copy)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		kept[i] = like->frames[i];
-		if (table_keep_text(table, &kept[i].function) ||
-		    table_keep_text(table, &kept[i].object) ||
-		    table_keep_text(table, &kept[i].build_id))
+		copy[i] = like->frames[i];
+		if (table_keep_text(table, &copy[i].function) ||
+		    table_keep_text(table, &copy[i].object) ||
+		    table_keep_text(table, &copy[i].build_id))
 			return NULL;
 	}
 	*stack = *like;
-	stack->frames = kept;
+	stack->frames = copy;
 	index_put(stacks->slots, stacks->mask, hash, stack);
 	stacks->n++;
 	return stack;
@@ -496,15 +496,15 @@ int client_submit(struct client *client, uint32_t space, uint64_t t, const struc
 /* Copies a text of the packet, which the next packet overwrites. */
 static const char *client_keep(struct client *client, const char *text)
 {
-	char *kept = client->text + client->n_text;
+	char *copy = client->text + client->n_text;
 	size_t size;
 
 	if (!text)
 		return NULL;
 	size = strlen(text) + 1;
-	memcpy(kept, text, size);
+	memcpy(copy, text, size);
 	client->n_text += size;
-	return kept;
+	return copy;
 }
 
 static int client_frames(struct client *client)
