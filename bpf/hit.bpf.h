@@ -73,7 +73,7 @@ struct hit {
 	u32 tid, tgid;
 	s32 by;      /* TID that closed a window, or KD_BY_EXIT */
 	bool atomic; /* compare-and-swap is available */
-	u64 kept;    /* start of the window it closed, to be read; 0: none */
+	u64 closed;  /* start of the window it closed, to be read; 0: none */
 	struct kd_tally *tally;
 	struct kd_thread *thread; /* NULL: another process's, or unknown */
 	u32 slot;                 /* of the thread, else 0 */

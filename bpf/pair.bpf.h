@@ -123,7 +123,7 @@ static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64
 	window->closed_by = hit->by;
 	barrier();
 	WRITE_ONCE(window->bank, KD_BANK_CLOSED);
-	hit->kept = start;
+	hit->closed = start;
 	return outcome;
 }
 

@@ -14,7 +14,7 @@
 
 /* Time until a switch-in without a move clears the mover. A later move has another cause, such as a
  * cpuset, which has no caller. */
-#define MOVER_KEPT_NS 100000000
+#define MOVER_VALID_NS 100000000
 
 /* Notes that the current thread, of any process, makes the native call sched_setaffinity. TIDs are
  * of its own PID namespace: only those of the initial one are usable. */
@@ -68,7 +68,7 @@ __noinline int mover_ran(u32 slot, bool moved, u64 t)
 		if (moved && window_overlap(bank, t - 1, t, &overlap))
 			mover_add(&thread->mover, slot, overlap.gen);
 	}
-	if (moved || t > thread->mover.at + MOVER_KEPT_NS)
+	if (moved || t > thread->mover.at + MOVER_VALID_NS)
 		thread->mover.tid = 0;
 	return 0;
 }

@@ -97,12 +97,12 @@ __noinline bool tid_set(u32 tid, u32 slot)
 		if (named >> 16 == upper)
 			WRITE_ONCE(*(u32 *)front, 0);
 		if (!tid_write(tid, slot, 0))
-			__sync_fetch_and_add(&front->known, -1);
+			__sync_fetch_and_add(&front->tids, -1);
 		return true;
 	}
 	error = tid_write(tid, slot, BPF_NOEXIST);
 	if (!error) {
-		__sync_fetch_and_add(&front->known, 1);
+		__sync_fetch_and_add(&front->tids, 1);
 	} else if (tid_write(tid, slot, BPF_EXIST)) {
 		loss_count(KD_LOSS_UNTRACKED);
 		return false;
@@ -121,7 +121,7 @@ static __always_inline bool task_is_ours(u32 tid, u32 tgid)
 	if (!kd_by_thread)
 		return tgid == kd_tgid;
 	front = tid_front(tid);
-	if (!front || likely(!front->known))
+	if (!front || likely(!front->tids))
 		return false;
 	slot = front_slot(front, tid);
 	return slot != KD_SLOT_FREE && slot != KD_SLOT_UNWANTED;

@@ -20,7 +20,7 @@
 #define KD_TID_BITS 15 /* at least; the largest TID has 7 more */
 struct kd_tid_front {
 	__u16 slot, upper; /* of one such TID, and its high bits + 1; both 0: none */
-	__u32 known;       /* number of such TIDs in kd_tids */
+	__u32 tids;        /* number of such TIDs in kd_tids */
 };
 #define KD_TID_MARKS 4096 /* entries for TIDs without a slot, besides one per slot */
 

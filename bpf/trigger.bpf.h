@@ -214,7 +214,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 	WRITE_ONCE(window->bank, keep ? KD_BANK_CLOSED : KD_BANK_FREE);
 	WRITE_ONCE(kd_word, kd_word_compose(hit->t, bank, 0));
 	if (keep)
-		hit->kept = start;
+		hit->closed = start;
 	return outcome;
 }
 
@@ -341,8 +341,8 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 	if (!atomic)
 		token_give();
 	/* Wakes the reader last: it may read the tallies at once. */
-	if (hit.kept)
-		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
+	if (hit.closed)
+		event_send(KD_EVENT_CLOSED, hit.tid, hit.closed, hit.t);
 }
 
 /* True if the window of a word was opened in this process; always for a single process. */
@@ -400,8 +400,8 @@ static __always_inline void trigger_exit(struct task_struct *task, bool atomic)
 		pair_leave(&hit, ends);
 	else if (ends)
 		window_leave(&hit);
-	if (hit.kept)
-		event_send(KD_EVENT_CLOSED, hit.tid, hit.kept, hit.t);
+	if (hit.closed)
+		event_send(KD_EVENT_CLOSED, hit.tid, hit.closed, hit.t);
 }
 
 /* Handles an execve of the target: the new program will not reach a stop in the old one. */

@@ -175,10 +175,10 @@ int tid_set(const struct kernel_delay *skel, pid_t tid, uint32_t slot)
 	if (slot == KD_SLOT_FREE) {
 		if (front.upper == upper)
 			front.slot = front.upper = 0;
-		front.known -= !bpf_map_delete_elem(tids, &key);
+		front.tids -= !bpf_map_delete_elem(tids, &key);
 	} else {
 		if (!bpf_map_update_elem(tids, &key, &slot, BPF_NOEXIST))
-			front.known++;
+			front.tids++;
 		else if (bpf_map_update_elem(tids, &key, &slot, BPF_EXIST))
 			return -errno;
 		if (!front.upper || front.upper == upper) {
