@@ -87,7 +87,7 @@ static uint8_t level_among(const struct history *history, size_t n, const struct
 	     at++) {
 		struct history_row *multiple = &history->rows[at];
 
-		if (multiple->seen != history->windows ||
+		if (multiple->latest != history->windows ||
 		    memcmp(multiple->name, row->name, sizeof(row->name)) != 0)
 			continue;
 		if (level != UNKNOWN)
@@ -105,11 +105,11 @@ static void others_fill(struct history *history)
 	for (size_t i = 0; i < history->n; i++) {
 		struct history_row *row = &history->rows[i];
 
-		if (row->seen != history->windows && row->key.tid > 0 && !row->ended)
+		if (row->latest != history->windows && row->key.tid > 0 && !row->ended)
 			*level_at(row, history->windows) = level_among(history, history->n, row);
 	}
 	for (size_t i = 0; i < history->n; i++)
-		if (history->rows[i].seen + HISTORY_WINDOWS > history->windows)
+		if (history->rows[i].latest + HISTORY_WINDOWS > history->windows)
 			history->rows[kept++] = history->rows[i];
 	history->n = kept;
 }
@@ -144,7 +144,7 @@ int history_add(struct history *history, const struct verdict *verdict)
 			row = &history->rows[history->n - 1];
 		}
 		memcpy(row->name, thread->row->name, sizeof(row->name));
-		row->seen = history->windows;
+		row->latest = history->windows;
 		row->ended = thread->row->ended;
 		*level_at(row, history->windows) = level_of(thread);
 	}

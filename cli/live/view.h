@@ -30,7 +30,7 @@ struct thread_key {
 struct history_row {
 	struct thread_key key;
 	char name[KD_COMM_LEN];          /* latest name */
-	uint64_t seen;                   /* latest window with it */
+	uint64_t latest;                 /* latest window with it */
 	bool ended;                      /* in that window */
 	uint8_t levels[HISTORY_WINDOWS]; /* window N is at N modulo HISTORY_WINDOWS */
 };

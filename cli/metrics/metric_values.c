@@ -354,7 +354,7 @@ struct metric_row *metric_row_touch(struct metrics *metrics, enum metric_kind ki
 	maxima_age(metrics, row);
 	row->period = metrics->period;
 	row->sample = metrics->sample;
-	row->seen = metrics->now;
+	row->updated = metrics->now;
 	return row;
 }
 
@@ -362,8 +362,8 @@ static bool is_stale(const struct metrics *metrics, const struct metric_row *row
 {
 	const struct metric_row *thread = row->parent ? row->parent : row;
 
-	return (thread->with_tid || metrics->refused) && metrics->now > thread->seen &&
-	       metrics->now - thread->seen > STALE;
+	return (thread->with_tid || metrics->refused) && metrics->now > thread->updated &&
+	       metrics->now - thread->updated > STALE;
 }
 
 /* Parents (processes, threads) come first among the kinds, and are freed last. */

@@ -41,9 +41,9 @@ void metric_labels_number(struct metric_labels *labels, const char *name, unsign
 struct metric_row {
 	struct metric_row *parent; /* row of its thread; NULL: is one itself, or has none */
 	const char *labels;
-	uint64_t sample; /* latest sample that touched it */
-	uint64_t seen;   /* end of that sample's window */
-	uint64_t period; /* period of that */
+	uint64_t sample;  /* latest sample that touched it */
+	uint64_t updated; /* end of that sample's window */
+	uint64_t period;  /* period of that */
 	uint32_t length, hash;
 	enum metric_kind kind;
 	bool with_tid;
