@@ -132,10 +132,10 @@ static void *thread_call(void *nothing)
 }
 
 /* True if a call by a second thread ran the program. */
-static bool thread_is_seen(int program, int map)
+static bool thread_is_probed(int program, int map)
 {
 	const uint64_t none = 0;
-	uint32_t seen = 0, zero = 0;
+	uint32_t ran = 0, zero = 0;
 	struct site site;
 	pthread_t thread;
 	int file = self_probe_open(), link;
@@ -148,21 +148,21 @@ static bool thread_is_seen(int program, int map)
 	if (link >= 0)
 		close(link);
 	close(file);
-	return !bpf_map_lookup_elem(map, &zero, &seen) && seen;
+	return !bpf_map_lookup_elem(map, &zero, &ran) && ran;
 }
 
-static bool threads_are_seen(void)
+static bool threads_are_probed(void)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "kd_multi", sizeof(uint32_t), sizeof(uint32_t),
 				 1, NULL);
 	int program = map < 0 ? -1 : marker_load(map);
-	bool seen = program >= 0 && thread_is_seen(program, map);
+	bool ran = program >= 0 && thread_is_probed(program, map);
 
 	if (program >= 0)
 		close(program);
 	if (map >= 0)
 		close(map);
-	return seen;
+	return ran;
 }
 
 /* True if this kernel has such links and a pid means the entire process. The first 6.6 to 6.9 only
@@ -170,7 +170,7 @@ static bool threads_are_seen(void)
 static bool attach_multi_is_possible(void)
 {
 	return kernel_knows(TRACE_UPROBE_MULTI) &&
-	       (kernel_knows(TRACE_UPROBE_SESSION) || threads_are_seen());
+	       (kernel_knows(TRACE_UPROBE_SESSION) || threads_are_probed());
 }
 
 /* Sets the attach type, which the kernel fixes when it loads the program. */
