@@ -98,7 +98,7 @@ static void rows_take(struct html_part *part, const struct trace_list *whole,
 		list->stacks[i].row = numbers[list->stacks[i].row];
 }
 
-static int traces_part(struct html_part *part, const struct sample *whole)
+static int traces_shorten(struct html_part *part, const struct sample *whole)
 {
 	const struct trace_list *traces = &whole->traces;
 	struct candidate *candidates = calloc(traces->n, sizeof(*candidates));
@@ -127,7 +127,7 @@ static int traces_part(struct html_part *part, const struct sample *whole)
 	return error;
 }
 
-static int interruptions_part(struct html_part *part, const struct sample *whole)
+static int interruptions_shorten(struct html_part *part, const struct sample *whole)
 {
 	const size_t n = whole->n_interruptions;
 	struct candidate *candidates = calloc(n, sizeof(*candidates));
@@ -167,9 +167,9 @@ int html_part_make(struct html_part *part, const struct sample *whole)
 	if (!sample->traces.rows || !sample->interruptions)
 		error = -ENOMEM;
 	if (!error && whole->traces.n)
-		error = traces_part(part, whole);
+		error = traces_shorten(part, whole);
 	if (!error && whole->n_interruptions)
-		error = interruptions_part(part, whole);
+		error = interruptions_shorten(part, whole);
 	if (error)
 		html_part_clear(part);
 	return error;
