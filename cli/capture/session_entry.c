@@ -29,7 +29,7 @@
 #define TIMER_NS 5000                 /* ahead, so that the call that sets it has returned */
 
 /* Returns the time that the programs measured for interrupts of this thread, ns. */
-static uint64_t irqs_seen(const struct kd_record *record)
+static uint64_t irqs_measured(const struct kd_record *record)
 {
 	const volatile struct kd_overlay *hard = &record->hardirq_ns, *soft = &record->softirq_ns;
 	uint64_t ns = 0;
@@ -44,10 +44,10 @@ static uint64_t irqs_seen(const struct kd_record *record)
  * between two clock readings so far. */
 static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uint64_t *step)
 {
-	uint64_t from = clock_monotonic(), last = from, seen = irqs_seen(record), then, ns;
+	uint64_t from = clock_monotonic(), last = from, measured = irqs_measured(record), then, ns;
 
-	for (uint64_t end = from + PATIENCE_NS; last < end; seen = irqs_seen(record)) {
-		if (seen != before)
+	for (uint64_t end = from + PATIENCE_NS; last < end; measured = irqs_measured(record)) {
+		if (measured != before)
 			break;
 		/* Nothing was measured until after this reading: the interrupt comes later. */
 		from = last;
@@ -55,12 +55,12 @@ static uint64_t gap_measure(const struct kd_record *record, uint64_t before, uin
 		if (last > from)
 			*step = u64_min(*step, last - from);
 	}
-	then = irqs_seen(record);
+	then = irqs_measured(record);
 	ns = clock_monotonic() - from;
-	if (irqs_seen(record) != then) /* another interrupt, which may or may not be in ns */
+	if (irqs_measured(record) != then) /* another interrupt, which may or may not be in ns */
 		return 0;
-	seen = then - before;
-	return seen && ns > seen + 2 * *step ? ns - seen - 2 * *step : 0;
+	measured = then - before;
+	return measured && ns > measured + 2 * *step ? ns - measured - 2 * *step : 0;
 }
 
 struct timer {
@@ -95,7 +95,7 @@ static uint64_t irqs_measure(const struct kd_record *record)
 	while (n < IRQ_ROUNDS && clock_monotonic() < end) {
 		if (!timer_set(&timer))
 			continue;
-		before = irqs_seen(record);
+		before = irqs_measured(record);
 		ns = gap_measure(record, before, &step);
 		if (!ns)
 			continue;
