@@ -18,8 +18,8 @@
 #define RETURN_SIZE 0
 #endif
 
-/* One of the two parts of a copy. */
-struct part {
+/* One of the two chunks of a copy. */
+struct chunk {
 	uint64_t start;
 	const uint64_t *pages;
 	uint64_t n_pages; /* bits in the bitmap */
@@ -27,57 +27,57 @@ struct part {
 	uint64_t size;
 };
 
-static bool page_is_copied(const struct part *part, uint64_t page)
+static bool page_is_copied(const struct chunk *chunk, uint64_t page)
 {
-	return page < part->n_pages && part->pages[page / 64] >> (page % 64) & 1;
+	return page < chunk->n_pages && chunk->pages[page / 64] >> (page % 64) & 1;
 }
 
 /* Number of copied pages before this one. */
-static uint64_t pages_copied(const struct part *part, uint64_t page)
+static uint64_t pages_copied(const struct chunk *chunk, uint64_t page)
 {
 	uint64_t n = 0;
 
 	for (uint64_t word = 0; word < page / 64; word++)
-		n += (uint64_t)__builtin_popcountll(part->pages[word]);
+		n += (uint64_t)__builtin_popcountll(chunk->pages[word]);
 	if (page % 64)
-		n += (uint64_t)__builtin_popcountll(part->pages[page / 64] << (64 - page % 64));
+		n += (uint64_t)__builtin_popcountll(chunk->pages[page / 64] << (64 - page % 64));
 	return n;
 }
 
 /* True if no copied page follows. */
-static bool page_is_behind(const struct part *part, uint64_t page)
+static bool page_is_behind(const struct chunk *chunk, uint64_t page)
 {
-	return page >= part->n_pages ||
-	       pages_copied(part, page) == pages_copied(part, part->n_pages);
+	return page >= chunk->n_pages ||
+	       pages_copied(chunk, page) == pages_copied(chunk, chunk->n_pages);
 }
 
-/* Finds a byte in a part's data: its index, and how many bytes of its page follow. */
-static enum stack_copy_found byte_find(const struct part *part, uint64_t address, uint64_t *index,
+/* Finds a byte in a chunk's data: its index, and how many bytes of its page follow. */
+static enum stack_copy_found byte_find(const struct chunk *chunk, uint64_t address, uint64_t *index,
 				       uint64_t *left)
 {
-	uint64_t lead = part->start % KD_STACK_PAGE; /* missing part of page 0 */
+	uint64_t lead = chunk->start % KD_STACK_PAGE; /* missing part of page 0 */
 	uint64_t from_page, page;
 
-	if (address < part->start)
+	if (address < chunk->start)
 		return STACK_COPY_BEFORE;
-	if (!part->size)
+	if (!chunk->size)
 		return STACK_COPY_HOLE;
-	from_page = address - part->start + lead;
+	from_page = address - chunk->start + lead;
 	page = from_page / KD_STACK_PAGE;
-	if (!page_is_copied(part, page))
-		return page_is_behind(part, page) ? STACK_COPY_BEYOND : STACK_COPY_HOLE;
-	*index = pages_copied(part, page) * KD_STACK_PAGE + from_page % KD_STACK_PAGE;
-	if (page_is_copied(part, 0))
+	if (!page_is_copied(chunk, page))
+		return page_is_behind(chunk, page) ? STACK_COPY_BEYOND : STACK_COPY_HOLE;
+	*index = pages_copied(chunk, page) * KD_STACK_PAGE + from_page % KD_STACK_PAGE;
+	if (page_is_copied(chunk, 0))
 		*index -= lead;
-	if (*index >= part->size)
+	if (*index >= chunk->size)
 		return STACK_COPY_BEYOND;
 	*left = KD_STACK_PAGE - from_page % KD_STACK_PAGE;
-	if (*left > part->size - *index)
-		*left = part->size - *index;
+	if (*left > chunk->size - *index)
+		*left = chunk->size - *index;
 	return STACK_COPY_THERE;
 }
 
-static enum stack_copy_found word_find(const struct part *part, uint64_t address, uint64_t *word)
+static enum stack_copy_found word_find(const struct chunk *chunk, uint64_t address, uint64_t *word)
 {
 	uint8_t bytes[sizeof(*word)];
 	size_t got = 0;
@@ -85,13 +85,13 @@ static enum stack_copy_found word_find(const struct part *part, uint64_t address
 	/* At most two turns: a word spans one or two pages. */
 	while (got < sizeof(bytes)) {
 		uint64_t index, left;
-		enum stack_copy_found found = byte_find(part, address + got, &index, &left);
+		enum stack_copy_found found = byte_find(chunk, address + got, &index, &left);
 
 		if (found != STACK_COPY_THERE)
 			return found;
 		if (left > sizeof(bytes) - got)
 			left = sizeof(bytes) - got;
-		memcpy(bytes + got, part->data + index, left);
+		memcpy(bytes + got, chunk->data + index, left);
 		got += left;
 	}
 	memcpy(word, bytes, sizeof(bytes));
@@ -101,27 +101,27 @@ static enum stack_copy_found word_find(const struct part *part, uint64_t address
 enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t address,
 				      uint64_t *word)
 {
-	struct part part = {
+	struct chunk chunk = {
 		.start = copy->start,
 		.pages = copy->pages,
 		.n_pages = KD_STACK_PAGES,
 		.data = copy->data,
 		.size = copy->size,
 	};
-	enum stack_copy_found found = word_find(&part, address, word);
+	enum stack_copy_found found = word_find(&chunk, address, word);
 
 	if (found == STACK_COPY_THERE || !copy->other_start)
 		return found;
-	part = (struct part){
+	chunk = (struct chunk){
 		.start = copy->other_start,
 		.pages = &copy->other_pages,
 		.n_pages = 64,
 		.data = copy->data + copy->size,
 		.size = copy->other_size,
 	};
-	if (address - part.start >= part.n_pages * KD_STACK_PAGE)
+	if (address - chunk.start >= chunk.n_pages * KD_STACK_PAGE)
 		return found;
-	return word_find(&part, address, word);
+	return word_find(&chunk, address, word);
 }
 
 /* Reads a word of user memory. Returns whether it was copied. */
