@@ -228,7 +228,7 @@ static struct comparison_side side_of(const double *values, size_t n, double *la
 	struct statistic statistic = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		const struct statistic_step step = { .n = i + 1, .part = 1 / (double)(i + 1) };
+		const struct statistic_step step = { .n = i + 1, .weight = 1 / (double)(i + 1) };
 
 		statistic_add(&statistic, values[i], &step);
 	}

@@ -236,7 +236,7 @@ static void thread_add(const struct adding *adding, struct summary_thread *threa
 	const struct statistic_step step = {
 		.n = ++thread->n,
 		.sample = adding->summary->samples,
-		.part = 1 / (double)thread->n,
+		.weight = 1 / (double)thread->n,
 		.alpha = adding->summary->alpha,
 	};
 

@@ -26,7 +26,7 @@ struct statistic {
  * weight in the moving average (0 to 1). */
 struct statistic_step {
 	uint64_t n, sample;
-	double part; /* 1 / n */
+	double weight; /* 1 / n */
 	double alpha;
 };
 
@@ -42,7 +42,7 @@ static inline void statistic_add(struct statistic *statistic, double value,
 						 value, 0, value, step->sample };
 		return;
 	}
-	statistic->mean += distance * step->part;
+	statistic->mean += distance * step->weight;
 	statistic->squares += distance * (value - statistic->mean);
 	statistic->min = value < statistic->min ? value : statistic->min;
 	if (value > statistic->max) {

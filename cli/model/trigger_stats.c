@@ -77,55 +77,55 @@ void trigger_stats_clear(struct trigger_stats *stats)
 
 /* --- Deltas --- */
 
-/* A text being parsed, and its current part. */
-struct part {
+/* A text being parsed, and its current token. */
+struct token {
 	const char *text;
 	size_t at, length;
 	struct deltas_error *error;
 };
 
-static int wrong(const struct part *part, const char *why)
+static int wrong(const struct token *token, const char *why)
 {
-	*part->error = (struct deltas_error){ .at = part->at, .why = why };
+	*token->error = (struct deltas_error){ .at = token->at, .why = why };
 	return -EINVAL;
 }
 
-static int duration_read(const struct part *part, uint64_t max, uint64_t *ns)
+static int duration_read(const struct token *token, uint64_t max, uint64_t *ns)
 {
 	char text[64];
 
-	if (part->length < sizeof(text)) {
-		snprintf(text, sizeof(text), "%.*s", (int)part->length, part->text + part->at);
+	if (token->length < sizeof(text)) {
+		snprintf(text, sizeof(text), "%.*s", (int)token->length, token->text + token->at);
 		switch (parse_duration(text, 1, max, ns)) {
 		case 0:
 			return 0;
 		case -ERANGE:
-			return wrong(part, "this is too long");
+			return wrong(token, "this is too long");
 		}
 	}
-	return wrong(part, "this is not a duration, as 50us or 1ms");
+	return wrong(token, "this is not a duration, as 50us or 1ms");
 }
 
-static int names_read(const struct part *part, char names[DELTA_NAMES])
+static int names_read(const struct token *token, char names[DELTA_NAMES])
 {
 	struct kd_names compiled;
 
-	if (!part->length)
-		return wrong(part, "the name of threads before the : is empty");
-	if (part->length >= DELTA_NAMES)
-		return wrong(part, "the pattern of names is too long");
-	memcpy(names, part->text + part->at, part->length);
-	names[part->length] = '\0';
+	if (!token->length)
+		return wrong(token, "the name of threads before the : is empty");
+	if (token->length >= DELTA_NAMES)
+		return wrong(token, "the pattern of names is too long");
+	memcpy(names, token->text + token->at, token->length);
+	names[token->length] = '\0';
 	if (!names_compile(&compiled, names))
-		return wrong(part, "the pattern of names is too long");
+		return wrong(token, "the pattern of names is too long");
 	return 0;
 }
 
 /* "50us", or "pmd*:50us"; names may contain colons. */
-static int item_read(struct deltas *deltas, const struct part *item, uint64_t max)
+static int item_read(struct deltas *deltas, const struct token *item, uint64_t max)
 {
 	const char *start = item->text + item->at, *colon = memrchr(start, ':', item->length);
-	struct part names = *item, duration = *item;
+	struct token names = *item, duration = *item;
 
 	if (!colon && item->length && deltas->has_others)
 		return wrong(item, "there are two for all other threads");
@@ -147,7 +147,7 @@ static int item_read(struct deltas *deltas, const struct part *item, uint64_t ma
 
 int deltas_parse(struct deltas *deltas, const char *text, uint64_t max, struct deltas_error *error)
 {
-	struct part item = { .text = text, .error = error };
+	struct token item = { .text = text, .error = error };
 
 	memset(deltas, 0, sizeof(*deltas));
 	for (;; item.at += item.length + 1) {
