@@ -135,7 +135,7 @@ static __always_inline u64 value_until(const struct kd_counter_cpu *cpu, u32 i,
 {
 	if (mark)
 		return cpu->grown[i].value - (cpu->last[i].value - mark->values[i]);
-	return part_of(cpu->grown[i].value, inside, total);
+	return share_of(cpu->grown[i].value, inside, total);
 }
 
 static __always_inline void counts_add(struct kd_counts *counts, const struct kd_counter_cpu *cpu,
@@ -154,10 +154,10 @@ static __always_inline void counts_add(struct kd_counts *counts, const struct kd
 
 		into->value += value_until(cpu, i, end, to, total) -
 			       value_until(cpu, i, start, from, total);
-		into->enabled += part_of(grown->enabled, to, total) -
-				 part_of(grown->enabled, from, total);
-		into->running += part_of(grown->running, to, total) -
-				 part_of(grown->running, from, total);
+		into->enabled += share_of(grown->enabled, to, total) -
+				 share_of(grown->enabled, from, total);
+		into->running += share_of(grown->running, to, total) -
+				 share_of(grown->running, from, total);
 	}
 }
 

@@ -403,7 +403,7 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	total = waiting->share_total;
 #define BOOK_SHARE(who, member)                                                                    \
 	if (waiting->member) {                                                                     \
-		ns = lesser(part_of(waiting->member, inside, total), inside);                      \
+		ns = lesser(share_of(waiting->member, inside, total), inside);                     \
 		blame_charge(slot, bank, who, ns);                                                 \
 		inside -= ns;                                                                      \
 		total -= lesser(waiting->member, total);                                           \

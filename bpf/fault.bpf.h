@@ -79,8 +79,8 @@ static __always_inline void major_add(struct event event, u64 since)
 	if (ns > majors->times.max)
 		majors->times.max = ns;
 	if (inside < whole) {
-		asleep = part_of(asleep, inside, whole);
-		ns = part_of(ns, inside, whole);
+		asleep = share_of(asleep, inside, whole);
+		ns = share_of(ns, inside, whole);
 	}
 	majors->times.count++;
 	majors->times.total += ns;

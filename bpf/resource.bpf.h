@@ -115,7 +115,7 @@ static __always_inline bool descriptor_is_written(u32 fd)
 
 /* Sums up lengths in an array of struct mmsghdr in the target's memory: a struct msghdr each,
  * and the length sent or received. The first MESSAGES, at most n. */
-__noinline u64 messages_part(u64 address, u32 n, bool is_compat)
+__noinline u64 messages_chunk(u64 address, u32 n, bool is_compat)
 {
 	u32 size = is_compat ? 32 : 64, at = is_compat ? 28 : 56, length;
 	u64 bytes = 0;
@@ -136,7 +136,7 @@ __noinline u64 messages_bytes(u64 address, u32 n, bool is_compat)
 	u64 bytes = 0;
 
 	for (u32 i = 0; i < UIO_MAXIOV && i < n; i += MESSAGES) {
-		bytes += messages_part(address, n - i, is_compat);
+		bytes += messages_chunk(address, n - i, is_compat);
 		address += is_compat ? MESSAGES * 32 : MESSAGES * 64;
 	}
 	return bytes;

@@ -20,7 +20,7 @@ enum scratch { SCRATCH_THREAD, SCRATCH_INTERRUPT, SCRATCHES };
 
 /* Progress of copying a stack. */
 #define KD_CHUNK_PAGES 2
-#define KD_CHUNKS 16 /* per stack_copy_parts() */
+#define KD_CHUNKS 16 /* per stack_copy_chunks() */
 struct kd_cursor {
 	u64 at, end;
 	u64 present[KD_STACK_WORDS];
@@ -99,8 +99,8 @@ static __always_inline void kernel_stack_take(struct kd_trace *trace, struct tas
 
 /* Examines up to SCHED_CHUNK of count words of a kernel stack's copy, from first on. Returns
  * whether the innermost function shown by the kernel was found. Branches only to leave, as in
- * stack_copy_part(). Global, so that a chunk is verified once, not the entire loop. */
-TRACES_GLOBAL int sched_words_part(u32 key, u32 first, u32 count)
+ * stack_copy_chunk(). Global, so that a chunk is verified once, not the entire loop. */
+TRACES_GLOBAL int sched_words_chunk(u32 key, u32 first, u32 count)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	const u64 last = KD_SCHED_WORDS - 1;
@@ -139,7 +139,7 @@ TRACES_GLOBAL int sched_words_find(u32 key, u64 sp, u64 top)
 		return 0;
 	n = size / sizeof(u64);
 	for (u32 i = 0; i < SCHED_STACK / sizeof(u64) && i < n; i += SCHED_CHUNK)
-		if (sched_words_part(key, i, n - i))
+		if (sched_words_chunk(key, i, n - i))
 			return 0;
 	scratch->trace.n_sched = 0; /* not the right stack */
 	return 0;
@@ -233,7 +233,7 @@ static __always_inline void stack_bounds(struct kd_trace *trace, struct task_str
 /* Copies a chunk of a stack and advances the cursor. Returns whether there may be more. Branches
  * only to leave: others would double the verifier's paths. Global, so that its loop is verified
  * once, not per chunk. */
-TRACES_GLOBAL int stack_copy_part(u32 key)
+TRACES_GLOBAL int stack_copy_chunk(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	struct kd_cursor *cursor;
@@ -279,10 +279,10 @@ TRACES_GLOBAL int stack_copy_part(u32 key)
 }
 
 /* Copies KD_CHUNKS chunks: two short loops are verified faster than one long loop. */
-TRACES_GLOBAL int stack_copy_parts(u32 key)
+TRACES_GLOBAL int stack_copy_chunks(u32 key)
 {
 	for (u32 i = 0; i < KD_CHUNKS; i++)
-		if (!stack_copy_part(key))
+		if (!stack_copy_chunk(key))
 			return 0;
 	return 1;
 }
@@ -306,7 +306,7 @@ TRACES_GLOBAL int stack_copy(u32 key, u32 offset, bool other)
 	cursor->pages = other ? KD_OTHER_PAGES : KD_STACK_PAGES;
 	__builtin_memset(cursor->present, 0, sizeof(cursor->present));
 	for (u32 i = 0; i < KD_STACK_PAGES / KD_CHUNK_PAGES / KD_CHUNKS; i++) {
-		if (!stack_copy_parts(key))
+		if (!stack_copy_chunks(key))
 			break;
 	}
 	if (other)
@@ -321,7 +321,7 @@ _Static_assert(KD_RETURNS % RETURNS_CHUNK == 0, "all of them, and no others");
 
 /* Appends some return_instances, from the one at this address on. Returns the address of the next
  * one. Global, to be verified once. */
-TRACES_GLOBAL u64 returns_part(u32 key, u32 offset, u64 address)
+TRACES_GLOBAL u64 returns_chunk(u32 key, u32 offset, u64 address)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	struct return_instance *instance;
@@ -353,7 +353,7 @@ TRACES_GLOBAL int returns_copy(u32 key, u32 offset, u64 innermost)
 		return 0;
 	trace->n_returns = 0;
 	for (u32 n = 0; n < KD_RETURNS && innermost; n += RETURNS_CHUNK)
-		innermost = returns_part(key, offset, innermost);
+		innermost = returns_chunk(key, offset, innermost);
 	return 0;
 }
 
@@ -409,13 +409,13 @@ struct {
 	__uint(max_entries, 1); /* KD_CACHED */
 	__type(key, u32);
 	__type(value, struct kd_cached_stack);
-} kd_known SEC(".maps");
+} kd_cached SEC(".maps");
 
 #define HASH_CHUNK 8
 
 /* Mixes up to HASH_CHUNK words of the stack, from the shape's word first on, into the hash
  * trace->cached. Returns false if one is unreadable. Global, to be verified once. */
-TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
+TRACES_GLOBAL int cached_hash(u32 key, u32 index, u32 first)
 {
 	struct kd_trace *trace = scratch_trace(key);
 	struct kd_shape *shape = bpf_map_lookup_elem(&kd_shapes, &index);
@@ -439,7 +439,7 @@ TRACES_GLOBAL int known_words(u32 key, u32 index, u32 first)
 
 /* Sets trace->cached to user space's number of the current thread's stack, if it has this shape and
  * was unwound before. Global, to be verified once. */
-TRACES_GLOBAL int known_try(u32 key, u32 index)
+TRACES_GLOBAL int cached_try(u32 key, u32 index)
 {
 	struct kd_trace *trace = scratch_trace(key);
 	struct kd_shape *shape = bpf_map_lookup_elem(&kd_shapes, &index);
@@ -453,13 +453,13 @@ TRACES_GLOBAL int known_try(u32 key, u32 index)
 	n = shape->n;
 	trace->cached = kd_hash_mix(kd_hash_mix(kd_hash_seed(trace->tgid), n), regs);
 	for (u32 i = 0; i < KD_SHAPE_WORDS && i < n; i += HASH_CHUNK)
-		if (!known_words(key, index, i))
+		if (!cached_hash(key, index, i))
 			return 0;
 	hash = trace->cached;
 	for (u32 i = 0; i < KD_REGS; i++)
 		hash = kd_hash_mix(hash, kd_hash_register(regs, i, trace->regs[i]));
 	index = hash % KD_CACHED;
-	cached = bpf_map_lookup_elem(&kd_known, &index);
+	cached = bpf_map_lookup_elem(&kd_cached, &index);
 	mapped_at = mapped_at_of(trace->tgid);
 	if (!cached || !mapped_at)
 		return 0;
@@ -475,7 +475,7 @@ static __always_inline bool cached_find(struct kd_trace *trace, u32 key)
 	u32 index = kd_shape_index(trace->user_ip, trace->user_sp);
 
 	for (u32 way = 0; way < KD_SHAPE_WAYS; way++)
-		if (known_try(key, index + way))
+		if (cached_try(key, index + way))
 			return true;
 	return false;
 }

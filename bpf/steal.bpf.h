@@ -97,7 +97,7 @@ __noinline int steal_book(u32 slot, u64 steal, u64 t)
 		record = record_raw(slot, bank);
 		if (record)
 			cell_add(&record->stolen, overlap.gen,
-				 part_of(ns, overlap.to - overlap.from, t - since));
+				 share_of(ns, overlap.to - overlap.from, t - since));
 	}
 	return 0;
 }

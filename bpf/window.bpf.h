@@ -263,7 +263,7 @@ static __always_inline bool window_overlap(u32 bank, u64 since, u64 t, struct ov
 
 /* Share of a value for inside out of total, as if spread evenly. Long times are scaled to units
  * of 2^8 ns or more, so that a product fits. Global, to be verified once. */
-__noinline u64 part_of(u64 value, u64 inside, u64 total)
+__noinline u64 share_of(u64 value, u64 inside, u64 total)
 {
 	u32 shift = total >> 48 ? 28 : total >> 40 ? 20 : total >> 32 ? 8 : 0;
 

@@ -362,7 +362,7 @@ static exit_status tracing_select(struct session *session)
 	return session_map_resize(skel->maps.kd_scratches, session->cpus * SCRATCHES_PER_CPU + 1)
 		       ?: session_map_resize(skel->maps.kd_waits, session->slots)
 		       ?: session_map_resize(skel->maps.kd_shapes, wanted->user_bytes ? KD_SHAPES : 1)
-		       ?: session_map_resize(skel->maps.kd_known, wanted->user_bytes ? KD_CACHED : 1)
+		       ?: session_map_resize(skel->maps.kd_cached, wanted->user_bytes ? KD_CACHED : 1)
 		       ?: session_map_resize(skel->maps.kd_traces, wanted->ring_bytes);
 }
 
@@ -520,7 +520,7 @@ void tracing_cache_stack(const struct tracing *tracing, const struct kd_shape *s
 
 	/* If that fails, the stack is copied again. */
 	shape_put(tracing, shape, hash);
-	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_known), &index, &cached, BPF_ANY);
+	bpf_map_update_elem(bpf_map__fd(tracing->skel->maps.kd_cached), &index, &cached, BPF_ANY);
 }
 
 static void tracing_close(struct session *session)
