@@ -36,9 +36,7 @@ def function_calls():
 
 def tracepoints(pid):
     """Those that a process has its links at."""
-    found = set()
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        found |= set(re.findall(r"^tp_name:\s*(\w+)$", path.read_text(), re.MULTILINE))
+    found = {fields["tp_name"] for fields in kdtest.fdinfo(pid) if "tp_name" in fields}
     if not found:
         raise kdtest.Skip("this kernel does not tell (before 5.10)")
     return found

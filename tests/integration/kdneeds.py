@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from kdtest import WORKLOADS, Skip
+from kdtest import WORKLOADS, Skip, fdinfo
 
 FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin")  # which plain users' PATH may lack
 # Where Debian has its Python's modules; another Python finds them only if told so.
@@ -83,14 +83,9 @@ def optional(test, text, get, *names):
 def kernel_objects(pid):
     """Ids of the BPF objects that the descriptors of a process hold."""
     found = {"prog_id": set(), "link_id": set(), "map_id": set()}
-    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        text = ""
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-            text = info.read_text()
-        for line in text.splitlines():
-            key, _, value = line.partition(":")
-            if key in found:
-                found[key].add(int(value))
+    for fields in fdinfo(pid):
+        for key in found.keys() & fields.keys():
+            found[key].add(int(fields[key]))
     return found
 
 

@@ -572,6 +572,13 @@ def has_open(pid, what):
     return False
 
 
+def fdinfo(pid):
+    """What /proc says of each descriptor of a process, {key: value}; not of one closed meanwhile."""
+    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            yield dict(re.findall(r"^(\w+):\s*(\S+)", path.read_text(), re.MULTILINE))
+
+
 def processes_named(name):
     """PIDs of the processes that have this name now."""
     found = []

@@ -35,12 +35,8 @@ def budgets():
 
 def verified(pid):
     """{id: instructions} of the BPF programs that a process holds."""
-    found = {}
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(re.findall(r"^(\w+):\s*(\d+)$", path.read_text(), re.MULTILINE))
-        if "verified_insns" in fields:  # links have a prog_id, too
-            found[fields["prog_id"]] = int(fields["verified_insns"])
-    return found
+    return {fields["prog_id"]: int(fields["verified_insns"]) for fields in kdtest.fdinfo(pid)
+            if "verified_insns" in fields}  # links have a prog_id, too
 
 
 def case_start(test):
@@ -172,12 +168,8 @@ int bpf_object__open_skeleton(struct bpf_object_skeleton *skeleton,
 def programs(pid):
     """{(type, hash of its instructions as they were relocated)} of the BPF programs that a
     process holds."""
-    found = set()
-    for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(re.findall(r"^(\w+):\s*(\w+)$", path.read_text(), re.MULTILINE))
-        if "prog_tag" in fields and "link_type" not in fields:
-            found.add((fields["prog_type"], fields["prog_tag"]))
-    return sorted(found)
+    return sorted({(fields["prog_type"], fields["prog_tag"]) for fields in kdtest.fdinfo(pid)
+                   if "prog_tag" in fields and "link_type" not in fields})
 
 
 def loaded(test, load, *options):
