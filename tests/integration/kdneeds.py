@@ -3,7 +3,6 @@
 is not there is a kdtest.Skip. Each is named in tests/deps, which installs it
 (tests/lint/scripts.t compares)."""
 
-import contextlib
 import glob
 import importlib
 import json

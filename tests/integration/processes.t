@@ -6,7 +6,6 @@ whose threads are whose."""
 
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
