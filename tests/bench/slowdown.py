@@ -10,7 +10,7 @@ from attached import SETTLE, start_foreign
 from benchlib import QUICK, Missing, tool_path
 from stacks import KB, StackLoad, recording
 
-ROUNDS, MS = (2, 300) if QUICK else (3, 300)
+ROUNDS, MS = (2, 200) if QUICK else (3, 200)
 RATE = 500  # what others may copy; ours are limited by their cost
 SLOW_NS = 20_000  # what --syscall-events calls slow here: far less than the load's calls
 DEPTHS = (16 * KB, 120 * KB)
