@@ -6,6 +6,7 @@ and its pixels against both; where there is too much, what is merged."""
 import collections
 import json
 import random
+import time
 
 import kdpng
 import kdtest
@@ -118,10 +119,16 @@ class Drawn:
     def __init__(self, browser, data, sample):
         states = sorted({kind["state"] for kind in data["kinds"]} | {*data["classes"]})
         self.seen = legend(browser, states)
-        self.lines = kdpng.decode(browser.screenshot(
-            [round(each) for each in browser.box(".timeline canvas")]))
-        self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
         self.first = AXIS + LANE * bool(sample.get("critical_path", {}).get("rows"))
+        last = self.top(len(data["threads"]) + len(data["cpus"]) - 1) + 9
+        # Beside load the lower lanes may not have been painted yet in two pictures that are equal.
+        for _ in range(TRIES):
+            self.lines = kdpng.decode(browser.screenshot(
+                [round(each) for each in browser.box(".timeline canvas")]))
+            if len(set(self.lines[last])) > 1:
+                break
+            time.sleep(0.1)
+        self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
 
     def top(self, number):
         return self.first + LANE * number
