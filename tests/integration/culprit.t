@@ -171,8 +171,8 @@ def case_fifo(test):
     besides = thread.others - total(rows)  # whatever else ran on that CPU
     test.between(thread.others, ran[tid][0] - slack, ran[tid][1] + besides + slack,
                  "others took what the task ran")
-    ran = sum(each.running for each in report.threads if each.tid != spin)  # those that tell what ran
-    test.between(thread.own, 0, ran + MS, "and its own threads next to nothing")
+    besides = sum(each.running for each in report.threads if each.tid != spin)  # who tells what ran
+    test.between(thread.own, 0, besides + MS, "and its own threads next to nothing")
 
 
 def watched_turns(child, pid, tid):

@@ -55,8 +55,9 @@ def check_waits(test, role, screen, log, causes):
     """Of a thread that waits for one thing and does nothing else."""
     cause, words = causes[role]
     # Beside load packets are received by ksoftirqd, too. If that is more than one in ten, nobody is named.
-    by_others = role == "tcp" and any(row["ended_by_others"] > row["count"] / 10 for thread in
-                                      screen.json["threads"] for row in thread.get("descriptors", ()))
+    waiter = kdtest.thread_of(screen.json, log["tid"])
+    by_others = role == "tcp" and any(row["for"] == "socket" and row["ended_by_others"] > row["count"] / 10
+                                      for row in waiter["descriptors"])
     row = kdstaged.check_first(test, role, screen, (cause,), *[words] * (not by_others))
     if not row:
         return

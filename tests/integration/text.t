@@ -92,6 +92,8 @@ def case_sums(test):
         check_sums(test, thread, locks, "lock", f"{limit}: locker")
         short = [row for thread in run.threads.values() for which in ("locks", "descriptors")
                  for row in thread.get(which, ()) if "shorter_than_ns" in row]
+        test.eq({row["kind"] for row in locks if row in short} - {"other"}, set(),
+                f"{limit}: short ones are for any lock")
         if limit == "0":
             test.eq(short, [], f"{limit}: nothing is left out")
             test.between(total(run.rows("taker", "descriptors")[0], "count"),

@@ -149,6 +149,14 @@ TEST(gaps)
 	ok(gap_add(&gap, &parts[1], ENTRY), "an unknown kind");
 	ok(gap_largest(&gap, INTERRUPTION_PREEMPTED)->until == 9000, "the largest part of a cause");
 	ok(!gap_largest(&gap, INTERRUPTION_UNEXPLAINED), "nothing has taken that");
+	gap = (struct gap){ 0 };
+	parts[0] = part(KD_BY_TASK, 1000, 2000);
+	parts[1] = part(KD_BY_TASK, 2000, 9000);
+	parts[2] = part(KD_BY_TASK, 9000, 9500);
+	ok(gap_add(&gap, &parts[0], ENTRY) && gap_add(&gap, &parts[1], ENTRY) &&
+		   gap_add(&gap, &parts[2], ENTRY) &&
+		   gap_largest(&gap, INTERRUPTION_PREEMPTED)->until == 9000,
+	   "the largest of three, which is neither the first nor the last");
 
 	test_major_fault();
 	test_kinds();
