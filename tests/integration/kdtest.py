@@ -534,6 +534,12 @@ def schedstat(pid, tid):
     return ran, waited
 
 
+def awake(pid, tid):
+    """How long a thread has run or waited for a CPU, ns; the kernel leaves out what it waits when it
+    is preempted on its way to sleep (sched_info_depart())."""
+    return sum(schedstat(pid, tid))
+
+
 def turns(pid, tid):
     """How often a thread was given a CPU."""
     return int(pathlib.Path(f"/proc/{pid}/task/{tid}/schedstat").read_text().split()[2])

@@ -122,6 +122,15 @@ class Log:
         return sorted(entry for log in self.by_tid.values() for entry in log[key])
 
 
+def asleep(test, rows, awake):
+    """Checks that threads are blocked in their windows, but for what the kernel counts. rows: one
+    for each window of a long sleep; awake: of all of these."""
+    life = sum(thread.life for thread in rows)
+    blocked = sum(thread.ns["blocked interruptible"] for thread in rows)
+    preempted = sum(thread.ns["ready after preemption"] for thread in rows)
+    test.between(blocked, life - preempted - awake, life, "in which the thread is blocked")
+
+
 def inside(start, stop, entry):
     """True if both edges lie where the workload saw them."""
     before, begin, end, after = entry

@@ -17,7 +17,7 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 import kdreport  # noqa: E402
 import kdtest  # noqa: E402
 from kdtest import MS  # noqa: E402
-from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, check_reports  # noqa: E402
+from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, asleep, check_reports  # noqa: E402
 from kernelevents import FunctionEvent, need_kprobes  # noqa: E402
 
 # The system call behind sigtimedwait(), which hardly any program makes.
@@ -55,7 +55,9 @@ def case_entry_to_return(test):
     load = start(test, 12, 4)
     truths = FunctionEvent(test, "p", FUNCTION), FunctionEvent(test, "r", FUNCTION)
     run = Triggered(test, load.pid, *BOTH, *UNLIMITED)
+    before = kdtest.awake(load.pid, load.pid)
     calls = go(load)
+    awake = kdtest.awake(load.pid, load.pid) - before
     run = run.stop(test)
     for role, truth in zip(("start", "stop"), truths):
         test.eq((run.triggers.roles[role].hits, truth.count()), (len(calls), len(calls)),
@@ -64,10 +66,8 @@ def case_entry_to_return(test):
     for report, (before, after, long) in zip(run.reports, calls):
         test.between(report.delta, 20 * MS if long else 0, after - before,
                      "which is as long as the call")
-        if long:
-            thread = report.thread(load.pid)
-            test.between(thread.ns["blocked interruptible"], 19 * MS, report.delta,
-                         "in which the thread is blocked")
+    asleep(test, [report.thread(load.pid) for report, (*_, long) in zip(run.reports, calls) if long],
+           awake)
     check_reports(test, run.reports)
 
 
