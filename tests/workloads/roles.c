@@ -266,7 +266,7 @@ static void role_udp(struct worker *worker)
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(self);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	long received = 0;
+	long sent = 0, received = 0;
 	char packet[64] = "";
 
 	pin(worker->args[1]);
@@ -274,12 +274,12 @@ static void role_udp(struct worker *worker)
 	    getsockname(fd, (struct sockaddr *)&self, &length) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)))
 		die("socket");
-	while (received < worker->args[0]) {
+	for (; received < worker->args[0]; sent++) {
 		if (sendto(fd, packet, sizeof(packet), 0, (struct sockaddr *)&self, length) < 0)
 			die("sendto");
 		received += recv(fd, packet, sizeof(packet), 0) == sizeof(packet);
 	}
-	worker_note(worker, "received", received);
+	worker_note(worker, "sent", sent);
 	close(fd);
 }
 
