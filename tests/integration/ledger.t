@@ -84,7 +84,7 @@ def case_signal_before_sleep(test):
         raise kdtest.Skip("other tests have threads of real time on that CPU")
     load = test.workload("roles", f"hasty:{kdtest.last_cpu()}:5")
     hasty = load.tid("hasty")[0]
-    report, first, second, delay = sample(test, load, 5)
+    report, first, second, delay = sample(test, load, 5, [hasty])
     edges = report.window - first.until(second)
     thread = report.thread(hasty)
     shift, _ = kdbooks.clock_shift(thread)
