@@ -18,7 +18,7 @@ import types
 import lint
 
 RUN = lint.ROOT / "tests" / "run"
-for name in ("TESTS_AGAIN", "TESTS_TOTALS", "TESTS_VERBOSE"):  # are the outer runner's
+for name in ("TESTS_TOTALS", "TESTS_VERBOSE"):  # are the outer runner's
     os.environ.pop(name, None)
 
 
@@ -167,16 +167,6 @@ def case_sum(test):
     test.eq(lint.output([RUN, "--sum", totals]), (1, "1 passed, 1 failed, 0 skipped\n"), "the sum")
 
 
-def case_again(test):
-    """What fails is run once more only where that is asked for."""
-    once = "echo 1..1; [ -e \"$0.ran\" ] && exec echo ok\ntouch \"$0.ran\"; echo 'not ok - it'; exit 1"
-    for given, wanted in (({}, 1), ({"TESTS_AGAIN": "1"}, 0)):
-        path, = written(test.directory(), [once])
-        status, said = lint.output([RUN, path], env={**os.environ, **given})
-        test.eq(status, wanted, f"{given}")
-        test.eq("failed at first, and passed alone: " in said, not wanted, "and is named")
-
-
 def case_slowest(test):
     """Many programs: the slowest are listed, before the last line."""
     quick, slow = "echo ok; echo 1..1", "sleep 3; echo ok; echo 1..1"
@@ -202,4 +192,4 @@ def case_interrupted(test):
 
 
 lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_at_once, case_messages,
-          case_verbose, case_sum, case_machine_programs, case_again, case_slowest, case_interrupted)
+          case_verbose, case_sum, case_machine_programs, case_slowest, case_interrupted)
