@@ -19,7 +19,7 @@ static const char accepted[] =
 	"|redis-server = comm=redis-server|-Cx = comm=x"
 	"|--comm=exactly15bytes_ = comm=exactly15bytes_|--comm -p = comm=-p|--comm 'two words'"
 	"|'two words' = comm=two words|4711|0004711 = pid=4711|4711x = comm=4711x"
-	"|-C 4711 = comm=4711|- = comm=-"
+	"|-C 4711 = comm=4711|- = comm=-|--comm @x = comm=@x"
 	/* a command: one sample of it lasts to its end */
 	"|-- -p = command=-p sample_time=ever|-- 5 = command=5 sample_time=ever"
 	"|-- '' = command= sample_time=ever|-- ls -- -V -p = command=ls -- -V -p sample_time=ever"
@@ -295,6 +295,22 @@ TEST(attributes)
 	is_str(run("-o json:x -o text:y,top=3 --top=5")->meaning,
 	       " -o json:x top=5 -o text:y top=3",
 	       "an output has what it says before what all have");
+}
+
+/* A delta for one trigger is accepted, as by kernel_delay.py, but not in silence. */
+TEST(no_effect)
+{
+	static const char *const effective[] = {
+		"--start-trigger=a --trigger-delta=5 --quiet",
+		"--start-trigger=a --stop-trigger=b --trigger-delta=5",
+		"--long-poll --trigger-delta=5",
+	};
+
+	is_str(run("--start-trigger=a --trigger-delta=5")->err,
+	       "kernel_delay: warning: --trigger-delta has no effect without both triggers\n",
+	       "a delta of one trigger");
+	for (size_t i = 0; i < COUNT(effective); i++)
+		is_str(run(effective[i])->err, "", "%s", effective[i]);
 }
 
 /* --help and the like: what the output has at least. */

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/base/parse.h"
+#include "cli/model/resource.h"
 #include "everything.h"
 
 TEST(empty)
@@ -314,11 +315,46 @@ TEST(quota)
 	};
 	struct thread_row row = thread(1, "kept");
 	struct sample sample = sample_begin();
+	char *text;
 
 	row.culprits = culprits, row.n_culprits = COUNT(culprits);
 	sample.threads = &row, sample.n_threads = 1;
 	is_golden(&sample, &report_plain, "culprits_quota",
 		  PARTS("[READY: WHO HAD THE CPU]", ".threads[].ready_by"));
+	for (size_t i = 0; i < COUNT(culprits); i++)
+		culprits[i].preempted_ns = 0;
+	text = report_written(report_text, &sample, &report_plain);
+	ok(!strstr(text, "[READY: WHO HAD THE CPU]"), "no section for culprits of 0 ns");
+	free(text);
+}
+
+/* What is per second, in a window of two. */
+TEST(rates)
+{
+	static const struct io_row io[KD_IO_KINDS] = {
+		[KD_IO_NETWORK] = { { 10, 4000 }, { 20, 6000 } },
+		[KD_IO_FILE] = { { 30, 8000 }, { 0, UINT64_MAX } },
+	};
+	struct usage_row usage = { .pid = 1, .cpu_ns = SECOND, .disk_bytes = 12288 };
+	struct thread_row row = thread(1, "server");
+	struct sample sample = sample_begin();
+	char *text;
+
+	memcpy(usage.io, io, sizeof(io));
+	row.io = usage.io;
+	sample.threads = &row, sample.n_threads = 1;
+	sample.usages = &usage, sample.n_usages = 1;
+	sample.resources_known = true;
+	sample.end = sample.start + 2 * SECOND;
+	text = report_written(report_text, &sample, &report_plain);
+	ok(strstr(text, "network: read                 10             4,000             2,000"
+			"           400\n"),
+	   "a thread's bytes");
+	ok(strstr(text, "         1    50.00           -           -           -           2,000"
+			"           3,000           4,000  9,223,372,036,854,775,808"
+			"           6,144        0\n"),
+	   "a process's");
+	free(text);
 }
 
 TEST(footer)
