@@ -250,6 +250,42 @@ TEST(disks)
 	metrics_free(metrics);
 }
 
+/* Rows of one name are one series; what is not of that name, or has none, is told apart. */
+TEST(labels)
+{
+	static const struct mover_row movers[] = { { 812, 812, "taskset", 1 },
+						   { 813, 813, "taskset", 3 } };
+	static const struct irq_row hardirqs[] = {
+		{ .name = "i801_smbus", .count = 2, .total = 20, .max = 10 },
+		{ .name = "i801_smbus", .unhandled = true, .count = 3, .total = 30, .max = 10 },
+		{ .name = "evil\"\n\xff", .count = 5, .total = 50, .max = 10 },
+	};
+	static const struct irq_row softirq = { .vector = 15, .count = 7, .total = 70, .max = 10 };
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	struct sample sample = metrics_begin(1);
+	struct thread_row *thread = sample.threads;
+
+	*thread = metrics_thread(1, "t");
+	for (size_t i = 0; i < COUNT(movers); i++)
+		need(!row_list_add(&mover_list, &thread->movers, &thread->n_movers, &movers[i]));
+	for (size_t i = 0; i < COUNT(hardirqs); i++)
+		need(!row_list_add(&hardirq_list, &thread->hardirqs, &thread->n_hardirqs,
+				   &hardirqs[i]));
+	need(!row_list_add(&softirq_list, &thread->softirqs, &thread->n_softirqs, &softirq));
+	metrics_disk(thread, "vda1", 1000);
+	metrics_disk(thread, "vda1", 500);
+	add_and_clear(metrics, sample);
+	IS("moved_by_total{thread=\"t\",mover=\"taskset\"}", "4");
+	IS("hardirqs_total{thread=\"t\",action=\"i801_smbus\"}", "2");
+	IS("hardirqs_total{thread=\"t\",action=\"i801_smbus [unhandled]\"}", "3");
+	IS("hardirqs_total{thread=\"t\",action=\"evil\\\"\\n\uFFFD\"}", "5");
+	IS("softirqs_total{thread=\"t\",vector=\"15\"}", "7");
+	IS("disk_requests_total{device=\"vda1\"}", "2");
+	IS("disk_request_seconds_total{device=\"vda1\"}", "0.000001500");
+	IS("disk_request_max_seconds{device=\"vda1\"}", "0.000001000");
+	metrics_free(metrics);
+}
+
 /* New names in every sample: as many series as ever, whose sum is that of all. */
 TEST(stoppers)
 {
