@@ -184,7 +184,13 @@ static void test_requests(struct exporter *exporter)
 		{ "GET /metrics", "Content-Length: 0\r\n", "200 " },
 	};
 	char *answer;
+	int fd = connected(exporter_port(exporter));
 
+	need(dprintf(fd, "GET /metrics HTTP/1.0\r\n\r\n") >= 0);
+	answer = read_all(fd);
+	ok(!strncmp(answer + 8, " 200 ", 5), "HTTP/1.0 without Host: %.12s", answer);
+	free(answer);
+	close(fd);
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		answer = wanted(exporter_port(exporter), cases[i].request, cases[i].headers);
 		answer[13] = '\0';
