@@ -205,6 +205,9 @@ def case_storm(test):
             report.notices)
     kdtest.only_on_host("it compares speeds, and those of a virtual machine vary by as much")
     test.between(min(watched), 0, min(alone) * 1.25, "a fault takes 25 % longer at most")
+    kernel = truth["stime_us"] * 1000
+    test.between(thread.ns["page faults"], kernel * 0.7, kernel * 1.2,
+                 "what the kernel did by its ticks is page faults")
 
 
 def limit_hits(path):
