@@ -28,6 +28,16 @@ def refused(test, what, status, *args, words=()):
     return done
 
 
+def case_grammar(test):
+    """What cannot be read is answered by the grammar."""
+    load = test.workload("caller", "sleeper")
+    for trigger in "nonsense", "up:", "t:sched", "k:":
+        for role in "start", "stop":
+            refused(test, f"'{trigger}' as {role}", 78, "-p", load.pid, f"--{role}-trigger", trigger,
+                    words=[f"{role} trigger '{trigger}': ", r"u\|usdt:\[OBJECT:\]PROVIDER:PROBE ",
+                           r"up\|uprobe:\[OBJECT:\]FUNCTION", "TRIGGER if CONDITION "])
+
+
 def case_names(test):
     """A name that is not there is answered by those that are close."""
     kdtest.only_on_host("names of files and of their symbols")
@@ -211,5 +221,5 @@ def case_nothing_left_out(test):
     test.eq(run.triggers.roles["start"].hits, 0, "the counts are printed")
 
 
-kdtest.main(case_names, case_never_hit, case_never_ended, case_no_kprobes, case_attach_fails,
-            case_seccomp, case_not_in_memory, case_nothing_left_out)
+kdtest.main(case_grammar, case_names, case_never_hit, case_never_ended, case_no_kprobes,
+            case_attach_fails, case_seccomp, case_not_in_memory, case_nothing_left_out)
