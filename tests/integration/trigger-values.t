@@ -316,9 +316,15 @@ def case_errors(test):
     load = test.workload("values")
     for trigger, said in (
             (f"{TAKE} if arg0 = 3", "at character 23, '= 3': equal is =="),
+            (f"{TAKE} if", "at its end: a value is missing"),
             ("t:sched:sched_switch if prev_pid && prio", "at character 37, 'prio': the tracepoint "
              "has no such field"),
-            ("t:sched:sched_switch if prio", "choose one: prev_pid, prev_prio, ")):
+            ("t:sched:sched_switch if prio", "choose one: prev_pid, prev_prio, "),
+            # One has it: ftruncate(), truncate(). Both have it: tkill(), tgkill().
+            ("t:syscalls:sys_enter_*truncate if fd == 3", "'fd == 3': the tracepoint has no such"),
+            ("t:syscalls:sys_enter_*truncate if path == 3", "'path == 3': the tracepoint has no such"),
+            ("t:syscalls:sys_enter_t*kill if sig == 3", "system calls have the values in different "
+             "places")):
         run = test.program("--pid", load.pid, "--check", "--start-trigger", trigger)
         test.ok(run.status == EX_CONFIG and said in run.stderr, f"'{trigger}' is refused",
                 run.status, run.stderr)
