@@ -292,6 +292,8 @@ static const struct {
 	{ "no such system call", "syscall.futx.max>1ms" },
 	{ "no such softirq", "softirq.net.max>1ms" },
 	{ "there are hardirq, softirq, preempted", "interruptions.irq.max>1ms" },
+	{ "there are other, work, ", "blocked_for.disc.max>1ms" },
+	{ "there are network, file, ", "read.disc.bytes>0|written.disc.bytes>0" },
 	{ "incomplete", "thread(x.lost>0|thread().lost>0|thread(x)lost>0" },
 	{ "not one of threads", "thread(x).lost>0|thread(x).verdict.share>1" },
 	{ "there is no metric 'verdict'", "verdict>1" },
