@@ -28,6 +28,11 @@ def passed_over(calls, since, opened):
     return [call for call in calls if since <= call[0] and call[1] < opened]
 
 
+def first_after(test, run, over):
+    """Without a CPU the program may have had no time to read a window before its bank was needed."""
+    test.ok(len(over) <= run.triggers.roles["start"].missed, "the first one after that", *over)
+
+
 def case_start_only(test):
     """From the trigger for the sample time; then a pause in which it does not count."""
     load = test.workload("caller", "sleeps:300:100:1:5000")
@@ -47,7 +52,7 @@ def case_start_only(test):
         test.ok(report.window >= 150 * MS, "after the sample time", report.window)
     paused = monotonic(first.stamps["Stop sampling"])
     test.ok(second.start - paused >= 200 * MS - MS, "the pause between them", second.start, paused)
-    test.eq(passed_over(calls, paused + 200 * MS + MS, second.start), [], "the first one after that")
+    first_after(test, run, passed_over(calls, paused + 200 * MS + MS, second.start))
     test.eq(run.triggers.roles["start"].used, 2, "two hits were used")
     test.ok("stop" not in run.triggers.roles, "there is no stop trigger")
     check_reports(test, run.reports)
@@ -111,9 +116,7 @@ def case_pause(test):
         test.ok(two.start - one.stop >= 300 * MS, "a call after the pause is the next window",
                 one.stop, two.start)
         over += passed_over(calls, one.stop + 300 * MS, two.start)
-    # Without a CPU the program may have had no time to read a window before its bank was needed.
-    test.between(len(over), 0, run.triggers.roles["start"].missed,
-                 "the first one after that") or test.remark(*over)
+    first_after(test, run, over)
     test.ok(run.triggers.roles["start"].idle >= 1, "hits in the pause are counted",
             run.triggers.roles)
     check_reports(test, run.reports)
