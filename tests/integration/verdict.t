@@ -34,6 +34,11 @@ class Screen:
         self.text = child.stdout[child.stdout.index("# Sample dump"):]
         self.json = json.loads(path.read_text())
         self.blamed = [row for row in self.json["verdict"] if row["cause"] != "stolen"]
+        # How long the threads waited for a CPU, and were without one.
+        self.ready, interrupted = (sum(thread["ledger"].get(f"{key}_ns", 0) for key in keys
+                                       for thread in self.json["threads"]) for keys in (
+            ("ready_woken", "ready_preempted", "throttled"), ("hardirq", "softirq")))
+        self.without = self.ready + interrupted
         lines = self.text.splitlines()
         test.ok(len(lines) <= LINES and max(map(len, lines)) <= WIDTH, "it fits on a screen",
                 self.text)
@@ -48,14 +53,12 @@ class Screen:
     def first(self, test, cause, pid=None):
         """The first of those that are blamed, which has to be of this cause, and process; after
         others, if any, who had a CPU for as long as the threads were without one."""
-        took, ledgers = 0, [thread["ledger"] for thread in self.json["threads"]]
-        without = sum(ledger.get(f"{key}_ns", 0) for ledger in ledgers for key in (
-            "ready_woken", "ready_preempted", "throttled", "hardirq", "softirq"))
+        took = 0
         for row in self.blamed:
             if row["cause"] == cause and pid in (None, row["who"].get("pid")):
                 break
             took += row["ns"]
-            if row["cause"] not in kdstaged.TAKERS or took > without + MS:
+            if row["cause"] not in kdstaged.TAKERS or took > self.without + MS:
                 row = None
                 break
         else:
@@ -192,12 +195,28 @@ def case_busy(test):
     kdtest.only_beside_another_cpu("the thread is to run before all others")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
-    with kdtest.real_time(load.pid, load.tid("spin")[0]):
-        screen = Screen(test, load.pid, seconds=0.3)
+    tid, marks = load.tid("spin")[0], []
+
+    def waited():
+        """By the kernel, which counts a wait when that is over."""
+        return sum(kdtest.schedstat(load.pid, each)[1] for each in kdtest.threads_of(load.pid))
+
+    def measure():
+        marks.append((waited(), time.monotonic_ns()))
+        time.sleep(0.3)
+    with kdtest.real_time(load.pid, tid):
+        screen = Screen(test, load.pid, while_open=measure)
+        kdtest.until_run(load.pid, tid)
+        after = waited()
     # Even then the kernel gives others a twentieth of each second, and whoever works on another
     # CPU may have it interrupted.
     others = [row for row in screen.blamed if row["cause"] not in (*kdstaged.TAKERS, "throttled")]
     test.eq(others, [], "nobody else is blamed")
+    (before, since), = marks
+    test.between(screen.ready, 0, after - before + since - screen.json["window"]["start_ns"] +
+                 kdtest.SLACK * 5 * MS, "it waited no longer than the kernel counts")
+    test.between(sum(row["ns"] for row in screen.blamed), 0, screen.without + MS,
+                 "and they took no more than it was without a CPU") or test.remark(*screen.blamed)
     # What is unexplained may be larger, and is said in its place.
     if not screen.json["verdict"]:
         text = re.sub(r"\n {8}", " ", screen.text)
