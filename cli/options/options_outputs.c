@@ -213,12 +213,12 @@ static const struct option_row rows[] = {
 	  .brief = "text, json, html, openmetrics, perfetto, ...", .read = read_output,
 	  .words = WORDS_OUTPUTS, .in = REPORT },
 	{ "output-mode", 0, TAKES_VALUE, "OCTAL", "Permissions of files.", .read = read_mode,
-	  FIELD(outputs.settings.mode), .preset = "0600", .in = REPORT, .of = "output",
+	  INTO(outputs.settings.mode), .preset = "0600", .in = REPORT, .of = "output",
 	  .attribute = "mode" },
 	{ "output-limit", 0, TAKES_VALUE, "SIZE",
 	  "How many bytes its files may fill, also with K, M or G; the oldest files of this run "
 	  "are removed (default: no limit).",
-	  .read = read_size, FIELD(outputs.settings.limit), .in = REPORT, .of = "output",
+	  .read = read_size, INTO(outputs.settings.limit), .in = REPORT, .of = "output",
 	  .attribute = "limit" },
 	{ "top", 0, TAKES_VALUE, "N",
 	  "Print sections of the first N threads, and one line for each other thread. If N is at "
@@ -229,7 +229,7 @@ static const struct option_row rows[] = {
 	  "The order of threads, also with --live: first those that were kept from running for "
 	  "the longest time in total (kept) or at once (longest), or that were running, ready or "
 	  "blocked for the longest time; or by name or tid.",
-	  .read = read_choice, FIELD(outputs.settings.report.sort), .choices = sorts,
+	  .read = read_choice, INTO(outputs.settings.report.sort), .choices = sorts,
 	  .words = WORDS_CHOICES, .preset = "kept", .in = REPORT, .of = "output live",
 	  .formats = "text" },
 	{ "lines", 0, TAKES_NONE, NULL,
@@ -240,7 +240,7 @@ static const struct option_row rows[] = {
 	{ "color", 0, TAKES_VALUE, "WHEN",
 	  "Bold headings on the standard streams: always, never, or on a terminal (auto) unless "
 	  "NO_COLOR is set. Files have none.",
-	  .read = read_choice, FIELD(outputs.settings.color), .choices = colors,
+	  .read = read_choice, INTO(outputs.settings.color), .choices = colors,
 	  .words = WORDS_CHOICES, .preset = "auto", .in = REPORT, .of = "output",
 	  .formats = "text" },
 	{ "no-pager", 0, TAKES_NONE, NULL,
@@ -283,11 +283,11 @@ static const struct option_row rows[] = {
 	  .words = WORDS_CONDITIONS, .in = REPORT },
 	{ "replay", 0, TAKES_VALUE, "FILE",
 	  "Read the samples from FILE, written by -o json:FILE; -: standard input.",
-	  .read = read_file, FIELD(replay), .words = WORDS_FILES, .in = IN_REPLAY },
+	  .read = read_file, INTO(replay), .words = WORDS_FILES, .in = IN_REPLAY },
 	{ "compare", 0, TAKES_VALUE, "FILE",
 	  "At the end, show what differs from the samples in FILE, written by -o json:FILE, beyond "
 	  "how the samples of each differ. Eight samples of each, or more, are needed.",
-	  .read = read_file, FIELD(outputs.compare), .words = WORDS_FILES,
+	  .read = read_file, INTO(outputs.compare), .words = WORDS_FILES,
 	  .in = IN_CLOCKED | IN_LIVE | IN_COMMAND | IN_REPLAY },
 	{ "list-metrics", 0, TAKES_NONE, NULL, "List the metrics, and exit.", FLAG(list_metrics),
 	  .in = IN_LIST_METRICS },
@@ -298,7 +298,7 @@ static const struct option_row rows[] = {
 	{ "allow-host", 0, TAKES_VALUE, "NAME[,NAME...]",
 	  "Also answer requests for these names of hosts, not only for addresses, localhost and "
 	  "the name of this machine; '*': for any.",
-	  .read = read_text, FIELD(outputs.allow_host), .in = SAMPLES, .of = "listen",
+	  .read = read_text, INTO(outputs.allow_host), .in = SAMPLES, .of = "listen",
 	  .needs = "listen", .why = "give the port that requests come to" },
 
 	{ .help = "Run:", .value = "run" },
@@ -311,7 +311,7 @@ static const struct option_row rows[] = {
 	  FLAG(skip_upcall_stats), .in = SAMPLES },
 	{ "btf", 0, TAKES_VALUE, "FILE",
 	  "Read the kernel's types from FILE (default: /sys/kernel/btf/vmlinux).",
-	  .read = read_file, FIELD(btf_file), .words = WORDS_FILES, .in = SAMPLES },
+	  .read = read_file, INTO(btf_file), .words = WORDS_FILES, .in = SAMPLES },
 	{ "strict", 0, TAKES_NONE, NULL,
 	  "Exit with status 1 if anything was lost or a signal cut a sample short.", FLAG(strict),
 	  .in = REPORT },

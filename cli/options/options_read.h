@@ -128,13 +128,12 @@ OPTION_READER(read_choice);   /* index of one of the row's choices */
 OPTION_READER(read_text);     /* not empty */
 
 /* Initializers for rows. */
-#define FIELD(member)                                                                              \
+#define INTO(member)                                                                               \
 	.field = offsetof(struct options, member), .size = sizeof(((struct options *)NULL)->member)
-#define FLAG(member) .read = read_flag, FIELD(member)
-#define NUMBER(member, least, most)                                                                \
-	.read = read_number, FIELD(member), .min = (least), .max = (most)
+#define FLAG(member) .read = read_flag, INTO(member)
+#define NUMBER(member, least, most) .read = read_number, INTO(member), .min = (least), .max = (most)
 #define DURATION(member, least, bare)                                                              \
-	.read = read_duration, FIELD(member), .min = (least), .unit = (bare)
+	.read = read_duration, INTO(member), .min = (least), .unit = (bare)
 
 /* --- For readers of other values --- */
 

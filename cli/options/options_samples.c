@@ -232,7 +232,7 @@ static const struct option_row rows[] = {
 	{ "sample-time", 0, TAKES_VALUE, "DURATION",
 	  "Length of a sample, more than 0. Without it a single sample of a COMMAND lasts until "
 	  "that ends.",
-	  .brief = "how long a sample is", .read = read_length, FIELD(sample_time), .min = 1,
+	  .brief = "how long a sample is", .read = read_length, INTO(sample_time), .min = 1,
 	  .unit = NSEC_PER_SEC, .preset = "0.5s", .in = SAMPLES },
 	{ "sample-count", 0, TAKES_VALUE, "N",
 	  "Number of samples; 0: until stopped (default: 1; or 0 if something else ends the run, "
@@ -246,7 +246,7 @@ static const struct option_row rows[] = {
 	  "Begin at this time of the wall clock, with all programs loaded before: 14:30, 14:30:05, "
 	  "2026-11-21T14:30, +5s, or each sample at the next multiple of a period since 1970: "
 	  "/10s.",
-	  .read = read_at, FIELD(at), .in = IN_CLOCKED | IN_LIVE | IN_COMMAND },
+	  .read = read_at, INTO(at), .in = IN_CLOCKED | IN_LIVE | IN_COMMAND },
 	{ "duration", 0, TAKES_VALUE, "DURATION",
 	  "End the run after this time (default: no limit).", DURATION(duration, 1, 0),
 	  .in = SAMPLES },
@@ -281,8 +281,8 @@ static const struct option_row rows[] = {
 	{ "syscall-events", 's', TAKES_FOLLOWING, "NS",
 	  "List the system calls that took at least this long: a number of nanoseconds, or a "
 	  "number with a unit; 0: all of them. NS may follow after a space.",
-	  .brief = "list slow system calls, with stacks", .read = read_events,
-	  FIELD(call_threshold), .unit = 1, .implied = "0", .in = SAMPLES },
+	  .brief = "list slow system calls, with stacks", .read = read_events, INTO(call_threshold),
+	  .unit = 1, .implied = "0", .in = SAMPLES },
 	{ "skip-syscall-poll-events", 0, TAKES_NONE, NULL,
 	  "Leave poll, select, epoll_wait and their variants out of that list.", FLAG(skip_polls),
 	  .in = SAMPLES },
@@ -303,7 +303,7 @@ static const struct option_row rows[] = {
 	{ "wait-filter", 0, TAKES_VALUE, "LIST",
 	  "List only these waits, as in lock,disk,ready_*, or all but these: states, or what the "
 	  "thread waited for. A line says how many were left out; '*' lists all.",
-	  .read = read_waits, FIELD(waits), .preset = "!work,timer", .words = WORDS_WAITS,
+	  .read = read_waits, INTO(waits), .preset = "!work,timer", .words = WORDS_WAITS,
 	  .in = SAMPLES, .needs = "off-cpu", .why = "give --off-cpu as well, as in --off-cpu=1ms" },
 	{ "profile", 0, TAKES_FOLLOWING, "HZ",
 	  "Sample what the threads are running, this many times per second of CPU time. HZ may "
@@ -318,23 +318,23 @@ static const struct option_row rows[] = {
 	{ "record-memory", 0, TAKES_VALUE, "SIZE",
 	  "Memory for what is recorded, also with K, M or G, at most 4G. What is older is "
 	  "overwritten; the report says how long it held.",
-	  .read = read_memory, FIELD(record_memory), .preset = "32M", .in = SAMPLES, .of = "record",
+	  .read = read_memory, INTO(record_memory), .preset = "32M", .in = SAMPLES, .of = "record",
 	  .attribute = "memory" },
 	{ "record-on", 0, TAKES_VALUE, "EXPR",
 	  "Record until EXPR, a condition as of --fail-if, is true of the last 100 ms (or "
 	  "--sample-time), and report that then; signal: report only what SIGUSR1 asks for.",
-	  .read = read_text, FIELD(record_on), .words = WORDS_CONDITIONS,
+	  .read = read_text, INTO(record_on), .words = WORDS_CONDITIONS,
 	  .in = IN_CLOCKED | IN_RECORD_ON | IN_COMMAND },
 	{ "stack-trace-size", 0, TAKES_VALUE, "N",
 	  "Number of different stacks to keep; 0: no stacks.", NUMBER(stacks, 0, STACKS_MAX),
 	  .preset = "4096", .in = SAMPLES },
 	{ "user-stack-bytes", 0, TAKES_VALUE, "BYTES",
 	  "How much of each user stack to copy, up to 128K; 0: no user stacks.", .read = read_bytes,
-	  FIELD(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES,
+	  INTO(stack_bytes), .max = KD_STACK_MAX, .preset = "128K", .in = SAMPLES,
 	  .of = "stack-trace-size", .attribute = "user-bytes" },
 	{ "stack-overhead", 0, TAKES_VALUE, "PERCENT",
 	  "Spend at most this percentage of each CPU's time on copying user stacks; 0: no limit.",
-	  .read = read_percent, FIELD(stack_share), .preset = "1", .in = SAMPLES,
+	  .read = read_percent, INTO(stack_share), .preset = "1", .in = SAMPLES,
 	  .of = "stack-trace-size", .attribute = "overhead" },
 	{ "buffer-page-count", 0, TAKES_VALUE, "N",
 	  "Size of the buffer between the kernel and this program, in pages of 4096 bytes, rounded "
@@ -344,11 +344,11 @@ static const struct option_row rows[] = {
 	{ .help = "Triggers:", .value = "triggers" },
 	{ "start-trigger", 0, TAKES_VALUE, "TRIGGER", "Start a sample when TRIGGER is hit.",
 	  .brief = "begin a sample when this probe is hit", .read = read_trigger,
-	  FIELD(triggers[KD_START]), .words = WORDS_TRIGGERS,
+	  INTO(triggers[KD_START]), .words = WORDS_TRIGGERS,
 	  .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "stop-trigger", 0, TAKES_VALUE, "TRIGGER",
 	  "Stop the sample when TRIGGER is hit (default: after the sample time).",
-	  .brief = "end it when this one is", .read = read_trigger, FIELD(triggers[KD_STOP]),
+	  .brief = "end it when this one is", .read = read_trigger, INTO(triggers[KD_STOP]),
 	  .words = WORDS_TRIGGERS, .in = IN_ONE | IN_PAIR | IN_CHECK | IN_COMMAND },
 	{ "trigger-same-thread", 0, TAKES_NONE, NULL,
 	  "Pair starts and stops by thread: a stop counts only on the thread that hit the start.",
@@ -379,7 +379,7 @@ static const struct option_row rows[] = {
 	  "with a unit; those that threads end whose names match a GLOB by its own. It may follow "
 	  "after a space.",
 	  .brief = "only samples that last at least this long", .read = read_deltas,
-	  FIELD(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
+	  INTO(trigger_deltas), .implied = "0", .in = SAMPLES | IN_CHECK },
 	{ "trigger-worst", 0, TAKES_VALUE, "N",
 	  "Print only the N longest samples, when the run ends (default: each as it comes). Needs "
 	  "--duration, --sample-count or a COMMAND.",
@@ -393,7 +393,7 @@ static const struct option_row rows[] = {
 	{ "max-overhead", 0, TAKES_VALUE, "PCT[,stop]",
 	  "Remove the probes part of the time if they would cost a thread more than this "
 	  "percentage of its CPU time; with ',stop' end the run instead; 0: no limit.",
-	  .read = read_overhead, FIELD(max_overhead), .max = 100, .preset = "10", .in = TRIGGERED },
+	  .read = read_overhead, INTO(max_overhead), .max = 100, .preset = "10", .in = TRIGGERED },
 	{ "verbose", 'v', TAKES_NONE, NULL,
 	  "Also print three lines for each skipped sample, and how often attaching interrupts "
 	  "other CPUs.",
