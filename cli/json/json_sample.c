@@ -86,23 +86,6 @@ static const struct field process_fields[] = {
 	FIELDS_END,
 };
 
-#define SUM(key, member) FIELD(key, FIELD_U64, struct process_sum, member)
-static const struct field sum_fields[] = {
-	SUM("threads", threads),
-	SUM("life_ns", life),
-	SUM("running_ns", running),
-	SUM("stolen_ns", stolen),
-	SUM("ready_ns", ready),
-	SUM("throttled_ns", throttled),
-	SUM("blocked_ns", blocked),
-	SUM("stopped_ns", stopped),
-	SUM("frozen_ns", frozen),
-	SUM("busy_ns", busy),
-	SUM("kept_ns", kept),
-#define TIME_FIELD(member, key, ...) SUM(key, member),
-	EACH_THREAD_TIME(TIME_FIELD) FIELDS_END,
-};
-
 /* Processes kept from running longest come first. */
 static void processes_write(struct json_writer *writer, const struct json_scope *scope,
 			    const struct field *field, const void *structure)
@@ -120,7 +103,7 @@ static void processes_write(struct json_writer *writer, const struct json_scope 
 	for (size_t i = 0; sums && i < sample->n_processes; i++) {
 		writer_object(writer, NULL);
 		json_fields_write(writer, scope, process_fields, sums[i].process);
-		json_fields_write(writer, scope, sum_fields, &sums[i]);
+		json_fields_write(writer, scope, process_sum_fields, &sums[i]);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -494,25 +477,6 @@ static const struct field interruption_fields[] = {
 	INTERRUPTION("by_others", FIELD_U32, who_others, .flags = FIELD_IF_ANY),
 	INTERRUPTION_WORDS(INTERRUPTION_BY) /* "hardirq_ns" and so on */
 	INTERRUPTION("tick_late_ns", FIELD_U64, tick_late, .flags = FIELD_IF_ANY),
-	FIELDS_END,
-};
-
-#define USAGE(key, kind, member, ...) FIELD(key, kind, struct usage_row, member, __VA_ARGS__)
-#define USAGE_MEMORY(key, member) USAGE(key, FIELD_U64, memory.member, .flags = FIELD_IF_ANY)
-static const struct field usage_fields[] = {
-	USAGE("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
-	USAGE("process_start_ns", FIELD_U64, process_start, .flags = FIELD_IF_ANY),
-	USAGE("cpu_ns", FIELD_U64, cpu_ns),
-	USAGE_MEMORY("memory_start_bytes", start),
-	USAGE_MEMORY("memory_end_bytes", end),
-	USAGE_MEMORY("memory_peak_bytes", peak),
-	USAGE("io", FIELD_OBJECT, io, .fields = io_fields),
-	USAGE("disk_requests", FIELD_U64, disk_requests),
-	USAGE("disk_bytes", FIELD_U64, disk_bytes),
-	USAGE("io_uring_calls", FIELD_U64, rings, .flags = FIELD_IF_ANY),
-	USAGE("forks", FIELD_U64, forks, .flags = FIELD_IF_ANY),
-	USAGE("execs", FIELD_U64, execs, .flags = FIELD_IF_ANY),
-	USAGE("tcp_retransmissions", FIELD_U64, resent),
 	FIELDS_END,
 };
 

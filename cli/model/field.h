@@ -105,7 +105,7 @@ struct field {
 #define FIELD_FIGURE(text, how, type, member, ...)                                                 \
 	FIELD(text, FIELD_U64, type, member, .merge = (how), __VA_ARGS__)
 
-#define FIELD_SUM(key, type, member) FIELD_FIGURE(key, MERGE_SUM, type, member)
+#define FIELD_SUM(key, type, member, ...) FIELD_FIGURE(key, MERGE_SUM, type, member, __VA_ARGS__)
 
 /* Members of a count; prefix: a nested structure with its dot, or nothing. */
 #define FIELD_COUNT(type, prefix) FIELD_SUM("count", type, prefix count)

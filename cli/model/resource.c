@@ -3,15 +3,32 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/base/arith.h"
-#include "sample.h"
 
 static void add(uint64_t *into, uint64_t from)
 {
 	*into = u64_add(*into, from);
 }
+
+#define USAGE(key, kind, member, ...) FIELD(key, kind, struct usage_row, member, __VA_ARGS__)
+#define USAGE_SUM(key, member, ...) FIELD_SUM(key, struct usage_row, member, __VA_ARGS__)
+const struct field usage_fields[] = {
+	USAGE("pid", FIELD_I32, pid, .flags = FIELD_REQUIRED),
+	USAGE("process_start_ns", FIELD_U64, process_start, .flags = FIELD_IF_ANY),
+	USAGE_SUM("cpu_ns", cpu_ns),
+	USAGE_SUM("memory_start_bytes", memory.start, .flags = FIELD_IF_ANY),
+	USAGE_SUM("memory_end_bytes", memory.end, .flags = FIELD_IF_ANY),
+	USAGE_SUM("memory_peak_bytes", memory.peak, .flags = FIELD_IF_ANY),
+	USAGE("io", FIELD_OBJECT, io, .fields = io_fields),
+	USAGE_SUM("disk_requests", disk_requests),
+	USAGE_SUM("disk_bytes", disk_bytes),
+	USAGE_SUM("io_uring_calls", rings, .flags = FIELD_IF_ANY),
+	USAGE_SUM("forks", forks, .flags = FIELD_IF_ANY),
+	USAGE_SUM("execs", execs, .flags = FIELD_IF_ANY),
+	USAGE_SUM("tcp_retransmissions", resent),
+	FIELDS_END,
+};
 
 struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 {
@@ -28,16 +45,6 @@ struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 	return low && sample->usages[low - 1].pid == pid ? &sample->usages[low - 1] : NULL;
 }
 
-static void io_sum(struct io_row *into, const struct io_row *from)
-{
-	for (size_t i = 0; i < KD_IO_KINDS; i++) {
-		into[i].read.calls = u64_add(into[i].read.calls, from[i].read.calls);
-		into[i].read.bytes = u64_add(into[i].read.bytes, from[i].read.bytes);
-		into[i].written.calls = u64_add(into[i].written.calls, from[i].written.calls);
-		into[i].written.bytes = u64_add(into[i].written.bytes, from[i].written.bytes);
-	}
-}
-
 static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
@@ -46,7 +53,7 @@ static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
 	add(&usage->rings, thread->io_uring_calls);
 	add(&usage->forks, thread->forks);
 	add(&usage->execs, thread->execs);
-	io_sum(usage->io, thread_io(thread));
+	fields_merge(io_fields, usage->io, thread_io(thread));
 	for (size_t i = 0; i < thread->n_blocks; i++) {
 		add(&usage->disk_requests, thread->blocks[i].requests.count);
 		add(&usage->disk_bytes, thread->blocks[i].bytes);
@@ -80,21 +87,9 @@ struct usage_row usages_sum(const struct usage_row *rows, size_t n)
 {
 	struct usage_row total = { 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		const struct usage_row *row = &rows[i];
-
-		add(&total.cpu_ns, row->cpu_ns);
-		add(&total.memory.start, row->memory.start);
-		add(&total.memory.end, row->memory.end);
-		add(&total.memory.peak, row->memory.peak);
-		io_sum(total.io, row->io);
-		add(&total.disk_requests, row->disk_requests);
-		add(&total.disk_bytes, row->disk_bytes);
-		add(&total.rings, row->rings);
-		add(&total.forks, row->forks);
-		add(&total.execs, row->execs);
-		add(&total.resent, row->resent);
-	}
+	/* Without a member by pointer it needs no memory. */
+	for (size_t i = 0; i < n; i++)
+		fields_merge(usage_fields, &total, &rows[i]);
 	return total;
 }
 

@@ -4,6 +4,7 @@
 #ifndef RESOURCE_H
 #define RESOURCE_H
 
+#include "field.h"
 #include "sample.h"
 
 /* Resident memory of a process, bytes; 0: unknown. */
@@ -24,6 +25,9 @@ struct usage_row {
 	uint64_t rings;        /* calls of io_uring_enter; their bytes are not in io */
 	uint64_t resent;       /* TCP segments retransmitted */
 };
+
+/* For their sums, and their JSON. */
+extern const struct field usage_fields[];
 
 /* A target socket that retransmitted. */
 struct resent_row {

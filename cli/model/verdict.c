@@ -424,48 +424,50 @@ void verdict_clear(struct verdict *verdict)
 
 /* --- Processes --- */
 
+#define SUM(key, member) FIELD_SUM(key, struct process_sum, member)
+const struct field process_sum_fields[] = {
+	SUM("threads", threads),
+	SUM("life_ns", life),
+	SUM("running_ns", running),
+	SUM("stolen_ns", stolen),
+	SUM("ready_ns", ready),
+	SUM("throttled_ns", throttled),
+	SUM("blocked_ns", blocked),
+	SUM("stopped_ns", stopped),
+	SUM("frozen_ns", frozen),
+	SUM("busy_ns", busy),
+	SUM("kept_ns", kept),
+#define TIME_FIELD(member, key, ...) SUM(key, member),
+	EACH_THREAD_TIME(TIME_FIELD) FIELDS_END,
+#undef TIME_FIELD
+};
+
 static void sum_add(struct process_sum *sum, const struct verdict_thread *thread)
 {
 	const struct thread_row *row = thread->row;
 	const uint64_t *ns = row->ledger.ns;
+	const struct process_sum of_thread = {
+		.threads = row->members ? row->members : 1,
+		.life = row->ledger.life,
+		.running = ledger_running(&row->ledger),
+		.stolen = ns[LEDGER_STOLEN],
+		.ready = u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]),
+		.throttled = ns[LEDGER_THROTTLED],
+		.blocked = ledger_blocked(&row->ledger),
+		.stopped = ns[LEDGER_STOPPED],
+		.frozen = ns[LEDGER_FROZEN],
+		.busy = thread->busy,
+		.kept = thread->kept,
+#define TIME_OF(member, ...) .member = row->member,
+		EACH_THREAD_TIME(TIME_OF)
+#undef TIME_OF
+	};
 
-	sum->threads = u64_add(sum->threads, row->members ? row->members : 1);
-	sum->life = u64_add(sum->life, row->ledger.life);
-	sum->running = u64_add(sum->running, ledger_running(&row->ledger));
-	sum->stolen = u64_add(sum->stolen, ns[LEDGER_STOLEN]);
-	sum->ready = u64_add(sum->ready,
-			     u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]));
-	sum->throttled = u64_add(sum->throttled, ns[LEDGER_THROTTLED]);
-	sum->blocked = u64_add(sum->blocked, ledger_blocked(&row->ledger));
-	sum->stopped = u64_add(sum->stopped, ns[LEDGER_STOPPED]);
-	sum->frozen = u64_add(sum->frozen, ns[LEDGER_FROZEN]);
-	sum->busy = u64_add(sum->busy, thread->busy);
-	sum->kept = u64_add(sum->kept, thread->kept);
-#define TIME_ADD(member, ...) sum->member = u64_add(sum->member, row->member);
-	EACH_THREAD_TIME(TIME_ADD)
-#undef TIME_ADD
+	fields_merge(process_sum_fields, sum, &of_thread);
 	if (!sum->worst || thread->kept > sum->worst_kept) {
 		sum->worst = row;
 		sum->worst_kept = thread->kept;
 	}
-}
-
-void process_sum_add(struct process_sum *into, const struct process_sum *from)
-{
-	into->threads = u64_add(into->threads, from->threads);
-	into->life = u64_add(into->life, from->life);
-	into->running = u64_add(into->running, from->running);
-	into->stolen = u64_add(into->stolen, from->stolen);
-	into->ready = u64_add(into->ready, from->ready);
-	into->throttled = u64_add(into->throttled, from->throttled);
-	into->blocked = u64_add(into->blocked, from->blocked);
-	into->stopped = u64_add(into->stopped, from->stopped);
-	into->frozen = u64_add(into->frozen, from->frozen);
-	into->busy = u64_add(into->busy, from->busy);
-	into->kept = u64_add(into->kept, from->kept);
-#define TIME_ADD(member, ...) into->member = u64_add(into->member, from->member);
-	EACH_THREAD_TIME(TIME_ADD)
-#undef TIME_ADD
 }
 
 static int sum_by_kept(const void *a, const void *b)

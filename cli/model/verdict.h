@@ -4,6 +4,7 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
+#include "field.h"
 #include "sample.h"
 
 /* --- Claims --- */
@@ -171,8 +172,8 @@ int verdict_find(struct verdict *verdict, struct sample *sample);
 /* Frees its memory; safe on a zeroed verdict. */
 void verdict_clear(struct verdict *verdict);
 
-/* Adds one sum to another, which keeps its process. */
-void process_sum_add(struct process_sum *into, const struct process_sum *from);
+/* For adding up sums, each of which keeps its process, and for their JSON. */
+extern const struct field process_sum_fields[];
 
 /* Sums up each process of the sample, sorted by time kept from running. The caller frees *sums.
  * Returns 0 or -ENOMEM. */

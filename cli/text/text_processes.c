@@ -106,7 +106,7 @@ static struct process_sum rest_sum(const struct process_sum *sums, size_t n)
 	struct process_sum rest = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		process_sum_add(&rest, &sums[i]);
+		fields_merge(process_sum_fields, &rest, &sums[i]);
 	return rest;
 }
 
