@@ -87,7 +87,6 @@ struct usage_row usages_sum(const struct usage_row *rows, size_t n)
 {
 	struct usage_row total = { 0 };
 
-	/* Without a member by pointer it needs no memory. */
 	for (size_t i = 0; i < n; i++)
 		fields_merge(usage_fields, &total, &rows[i]);
 	return total;

@@ -26,7 +26,7 @@ struct usage_row {
 	uint64_t resent;       /* TCP segments retransmitted */
 };
 
-/* For their sums, and their JSON. */
+/* For their sums, which need no memory, and their JSON. */
 extern const struct field usage_fields[];
 
 /* A target socket that retransmitted. */

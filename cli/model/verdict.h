@@ -172,7 +172,7 @@ int verdict_find(struct verdict *verdict, struct sample *sample);
 /* Frees its memory; safe on a zeroed verdict. */
 void verdict_clear(struct verdict *verdict);
 
-/* For adding up sums, each of which keeps its process, and for their JSON. */
+/* For adding up sums, which needs no memory and keeps the process, and for their JSON. */
 extern const struct field process_sum_fields[];
 
 /* Sums up each process of the sample, sorted by time kept from running. The caller frees *sums.

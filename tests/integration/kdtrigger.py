@@ -126,11 +126,13 @@ class Log:
 
 def asleep(test, rows, awake):
     """Checks that threads are blocked in their windows, but for what the kernel counts. rows: one
-    for each window of a long sleep; awake: of all of these."""
+    for each window of a long sleep; awake: of all of these, see kdtest.awake(), which lacks some
+    preemptions. These are the program's own figure, so they excuse a quarter at most."""
     life = sum(thread.life for thread in rows)
     blocked = sum(thread.ns["blocked interruptible"] for thread in rows)
     preempted = sum(thread.ns["ready after preemption"] for thread in rows)
-    test.between(blocked, life - preempted - awake, life, "in which the thread is blocked")
+    test.between(blocked, life - min(preempted, life // 4) - awake, life,
+                 "in which the thread is blocked")
 
 
 def inside(start, stop, entry):
