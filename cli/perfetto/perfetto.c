@@ -128,13 +128,13 @@ static void row_name(const struct pftrace *trace, const struct path_row *row, ch
 static void row_write(struct pftrace *trace, const struct path_row *row)
 {
 	uint64_t track = track_uuid(TRACK_PATH, 0);
-	struct span span = { row->start, row->end };
+	struct slice slice = { row->start, row->end };
 	char name[PATH_TEXT_LEN + KD_COMM_LEN + 16];
 
-	if (!pftrace_clip(trace, &span) || span.start == span.end)
+	if (!pftrace_clip(trace, &slice) || slice.start == slice.end)
 		return;
 	row_name(trace, row, name, sizeof(name));
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 	event_category(trace, CATEGORY_PATH);
 	event_name(trace, name, sizeof(name));
 	if (row->thread.tid)
@@ -148,7 +148,7 @@ static void row_write(struct pftrace *trace, const struct path_row *row)
 	if (row->reason != PATH_FOLLOWED && row->reason < PATH_REASONS)
 		note_word(trace, NOTE_REASON, path_reason_keys[row->reason]);
 	event_end(trace);
-	slice_end(trace, track, span.end);
+	slice_end(trace, track, slice.end);
 }
 
 /* Writes nothing without a path. */

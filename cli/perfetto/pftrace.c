@@ -259,12 +259,12 @@ int pftrace_begin(struct pftrace **out, const struct sample *sample, FILE *file)
 	return 0;
 }
 
-bool pftrace_clip(const struct pftrace *trace, struct span *span)
+bool pftrace_clip(const struct pftrace *trace, struct slice *slice)
 {
-	span->start = u64_max(span->start, trace->from);
-	if (!span->end || span->end > trace->sample->end)
-		span->end = trace->sample->end;
-	return span->start <= span->end;
+	slice->start = u64_max(slice->start, trace->from);
+	if (!slice->end || slice->end > trace->sample->end)
+		slice->end = trace->sample->end;
+	return slice->start <= slice->end;
 }
 
 int pftrace_end(struct pftrace *trace)

@@ -152,8 +152,8 @@ struct pftrace {
 	struct proto proto;
 };
 
-/* A period of a thread. */
-struct span {
+/* A period as it is shown. */
+struct slice {
 	uint64_t start, end;
 };
 
@@ -161,7 +161,7 @@ struct span {
 int pftrace_begin(struct pftrace **trace, const struct sample *sample, FILE *out);
 
 /* Clips a period to what is shown. end 0: open. Returns false if nothing is left. */
-bool pftrace_clip(const struct pftrace *trace, struct span *span);
+bool pftrace_clip(const struct pftrace *trace, struct slice *slice);
 
 /* Flushes and frees the trace. Returns 0 or the first failure, a negative errno. */
 int pftrace_end(struct pftrace *trace);

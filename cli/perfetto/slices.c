@@ -38,11 +38,12 @@ static void call_mode_note(struct pftrace *trace, int32_t call)
 }
 
 /* Notes the actual start and duration, if the slice is clipped. end 0: open. */
-static void times_note(struct pftrace *trace, const struct span *span, uint64_t start, uint64_t end)
+static void times_note(struct pftrace *trace, const struct slice *slice, uint64_t start,
+		       uint64_t end)
 {
-	if (span->start != start || !end)
+	if (slice->start != start || !end)
 		note_u64(trace, NOTE_START, start);
-	if (end && (span->start != start || span->end != end))
+	if (end && (slice->start != start || slice->end != end))
 		note_u64(trace, NOTE_DURATION, end - start);
 	if (!end)
 		note_bool(trace, NOTE_UNFINISHED, true);
@@ -91,15 +92,15 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 {
 	uint64_t track = track_uuid(TRACK_THREAD, row->tid);
 	uint64_t callstack = callstacks_number(callstacks, trace, row);
-	struct span span = { row->start, row->end };
+	struct slice slice = { row->start, row->end };
 	char name[CALL_NAME];
 
-	if (!pftrace_clip(trace, &span))
+	if (!pftrace_clip(trace, &slice))
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 	event_category(trace, CATEGORY_CALL);
 	event_name_word(trace, call_name(trace, name, row->call));
-	times_note(trace, &span, row->start, row->end);
+	times_note(trace, &slice, row->start, row->end);
 	if (row->end)
 		note_i64(trace, NOTE_RESULT, row->result);
 	if (row->waited)
@@ -107,12 +108,12 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 	call_mode_note(trace, row->call);
 	row_note(trace, row, callstack);
 	event_end(trace);
-	slice_end(trace, track, span.end);
+	slice_end(trace, track, slice.end);
 }
 
 /* Writes the lock and its holder as a slice inside the wait's, equally long. */
 static void lock_write(struct pftrace *trace, const struct trace_row *row, uint64_t track,
-		       const struct span *span)
+		       const struct slice *slice)
 {
 	const struct blocker *blocker = &row->blocker;
 	char name[KD_COMM_LEN + 64];
@@ -121,15 +122,15 @@ static void lock_write(struct pftrace *trace, const struct trace_row *row, uint6
 	if (blocker->holder)
 		snprintf(name, sizeof(name), "%s held by %.*s[%d]", lock_keys[blocker->kind],
 			 KD_COMM_LEN, blocker->holder_name, (int)blocker->holder);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
 	event_category(trace, CATEGORY_LOCK);
 	event_name(trace, name, sizeof(name));
 	event_end(trace);
-	slice_end(trace, track, span->end);
+	slice_end(trace, track, slice->end);
 }
 
 static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
-		       const struct trace_row *row, uint64_t track, const struct span *span)
+		       const struct trace_row *row, uint64_t track, const struct slice *slice)
 {
 	uint64_t callstack = callstacks_number(callstacks, trace, row);
 	const struct ledger_words *words = ledger_words_of(row->state);
@@ -138,10 +139,10 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 
 	if (!words)
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
 	event_category(trace, CATEGORY_STATE);
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
-	times_note(trace, span, row->start, row->end);
+	times_note(trace, slice, row->start, row->end);
 	if (wait_has_kind(row->state))
 		note_word(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key);
 	if (row->call != KD_CALL_NONE)
@@ -156,8 +157,8 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	row_note(trace, row, callstack);
 	event_end(trace);
 	if (row->blocker.lock)
-		lock_write(trace, row, track, span);
-	slice_end(trace, track, span->end);
+		lock_write(trace, row, track, slice);
+	slice_end(trace, track, slice->end);
 }
 
 /* --- Recorded data of a thread --- */
@@ -184,7 +185,7 @@ static const struct trace_row *cursor_row(struct cursor *cursor)
 /* --- Recorded states --- */
 
 static void holder_write(struct pftrace *trace, const struct recorded_state *state, uint64_t track,
-			 const struct span *span)
+			 const struct slice *slice)
 {
 	const struct recorded_thread *holder = recording_thread(trace->sample->recording,
 								state->holder);
@@ -192,11 +193,11 @@ static void holder_write(struct pftrace *trace, const struct recorded_state *sta
 
 	snprintf(name, sizeof(name), "lock held by %.*s[%d]", KD_COMM_LEN,
 		 holder ? holder->name : "", (int)state->holder);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
 	event_category(trace, CATEGORY_LOCK);
 	event_name(trace, name, sizeof(name));
 	event_end(trace);
-	slice_end(trace, track, span->end);
+	slice_end(trace, track, slice->end);
 }
 
 static void waker_note(struct pftrace *trace, const struct recorded_state *state)
@@ -214,17 +215,17 @@ static void waker_note(struct pftrace *trace, const struct recorded_state *state
 }
 
 static void state_write(struct pftrace *trace, const struct recorded_state *state, uint64_t track,
-			const struct span *span)
+			const struct slice *slice)
 {
 	const struct ledger_words *words = ledger_words_of(state->state);
 	char name[CALL_NAME];
 
 	if (!words)
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span->start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
 	event_category(trace, CATEGORY_STATE);
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
-	times_note(trace, span, state->start, state->goes_on ? 0 : state->end);
+	times_note(trace, slice, state->start, state->goes_on ? 0 : state->end);
 	note_u64(trace, NOTE_CPU, state->cpu);
 	if (wait_has_kind(state->state) && state->awaited < KD_AWAITED_KINDS) {
 		note_word(trace, NOTE_WAITED_FOR, awaited_words[state->awaited].key);
@@ -236,8 +237,8 @@ static void state_write(struct pftrace *trace, const struct recorded_state *stat
 		note_i64(trace, NOTE_HOLDER_TID, state->holder);
 	event_end(trace);
 	if (state->holder)
-		holder_write(trace, state, track, span);
-	slice_end(trace, track, span->end);
+		holder_write(trace, state, track, slice);
+	slice_end(trace, track, slice->end);
 }
 
 /* Finds the row of a recorded wait, which begins with the state. Earlier rows were not recorded:
@@ -249,17 +250,17 @@ static const struct trace_row *wait_find(struct pftrace *trace, struct callstack
 	const struct trace_row *row;
 
 	for (; (row = cursor_row(waits)); waits->at++) {
-		struct span span = { row->start, row->end };
+		struct slice slice = { row->start, row->end };
 
-		if (!pftrace_clip(trace, &span))
+		if (!pftrace_clip(trace, &slice))
 			continue;
-		if (span.start > start)
+		if (slice.start > start)
 			return NULL;
-		if (span.start == start && row->state == state->state) {
+		if (slice.start == start && row->state == state->state) {
 			waits->at++;
 			return row;
 		}
-		wait_write(trace, callstacks, row, track_uuid(TRACK_WAITS, row->tid), &span);
+		wait_write(trace, callstacks, row, track_uuid(TRACK_WAITS, row->tid), &slice);
 	}
 	return NULL;
 }
@@ -272,16 +273,16 @@ static void states_write(struct pftrace *trace, struct callstacks *callstacks,
 
 	for (size_t i = 0; i < thread->n_states; i++) {
 		const struct recorded_state *state = &thread->states[i];
-		struct span span = { state->start, state->end };
+		struct slice slice = { state->start, state->end };
 		const struct trace_row *row;
 
-		if (!pftrace_clip(trace, &span) || span.start == span.end)
+		if (!pftrace_clip(trace, &slice) || slice.start == slice.end)
 			continue;
-		row = wait_find(trace, callstacks, &waits, state, span.start);
+		row = wait_find(trace, callstacks, &waits, state, slice.start);
 		if (row)
-			wait_write(trace, callstacks, row, track, &span);
+			wait_write(trace, callstacks, row, track, &slice);
 		else
-			state_write(trace, state, track, &span);
+			state_write(trace, state, track, &slice);
 	}
 	if (thread->n_states)
 		wait_find(trace, callstacks, &waits, &thread->states[0], UINT64_MAX);
@@ -292,25 +293,25 @@ static void recorded_write_other(struct pftrace *trace, const struct timeline_ot
 {
 	for (size_t i = 0; i < other->n_states; i++) {
 		const struct recorded_state *state = &other->states[i];
-		struct span span = { state->start, state->end };
+		struct slice slice = { state->start, state->end };
 
-		if (pftrace_clip(trace, &span) && span.start < span.end)
-			state_write(trace, state, track_uuid(TRACK_OTHER, other->tid), &span);
+		if (pftrace_clip(trace, &slice) && slice.start < slice.end)
+			state_write(trace, state, track_uuid(TRACK_OTHER, other->tid), &slice);
 	}
 }
 
 /* --- Recorded calls --- */
 
 /* True if a row has the call; both are in order of time. */
-static bool call_has_row(struct pftrace *trace, struct cursor *rows, const struct span *span)
+static bool call_has_row(struct pftrace *trace, struct cursor *rows, const struct slice *slice)
 {
 	const struct trace_row *row;
 
 	for (; (row = cursor_row(rows)); rows->at++) {
-		struct span other = { row->start, row->end };
+		struct slice other = { row->start, row->end };
 
-		if (pftrace_clip(trace, &other) && other.end > span->start)
-			return other.start < span->end;
+		if (pftrace_clip(trace, &other) && other.end > slice->start)
+			return other.start < slice->end;
 	}
 	return false;
 }
@@ -323,21 +324,21 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct recorded_call *call = &thread->calls[i];
-		struct span span = { call->start, call->end };
+		struct slice slice = { call->start, call->end };
 
-		if (!pftrace_clip(trace, &span) || call_has_row(trace, &rows, &span))
+		if (!pftrace_clip(trace, &slice) || call_has_row(trace, &rows, &slice))
 			continue;
-		event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+		event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 		event_category(trace, CATEGORY_CALL);
 		event_name_word(trace, call_name(trace, name, call->number));
-		times_note(trace, &span, call->start ?: span.start, call->end);
+		times_note(trace, &slice, call->start ?: slice.start, call->end);
 		if (!call->start)
 			note_bool(trace, NOTE_EARLIER, true);
 		if (call->end)
 			note_i64(trace, NOTE_RESULT, call->result);
 		call_mode_note(trace, call->number);
 		event_end(trace);
-		slice_end(trace, track, span.end);
+		slice_end(trace, track, slice.end);
 	}
 }
 
@@ -346,19 +347,19 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track)
 {
 	const struct ledger_words *words = irq->state ? ledger_words_of(irq->state) : NULL;
-	struct span span = { irq->start, irq->end };
+	struct slice slice = { irq->start, irq->end };
 	char name[KD_IRQ_NAME_LEN + 32];
 
-	if (!pftrace_clip(trace, &span))
+	if (!pftrace_clip(trace, &slice))
 		return;
 	snprintf(name, sizeof(name), "%s irq: %s", irq->hard ? "hard" : "soft", irq->name);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 	event_category(trace, CATEGORY_IRQ);
 	event_name(trace, name, sizeof(name));
 	if (words)
 		note_word(trace, NOTE_HIT, words->key);
 	event_end(trace);
-	slice_end(trace, track, span.end);
+	slice_end(trace, track, slice.end);
 }
 
 /* Somewhere in that time; periods may overlap. */
@@ -368,18 +369,18 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 
 	for (size_t i = 0; i < thread->n_stolen; i++) {
 		const struct recorded_stolen *stolen = &thread->stolen[i];
-		struct span span = { u64_max(stolen->start, last), stolen->end };
+		struct slice slice = { u64_max(stolen->start, last), stolen->end };
 
-		if (!pftrace_clip(trace, &span))
+		if (!pftrace_clip(trace, &slice))
 			continue;
-		last = span.end;
-		event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+		last = slice.end;
+		event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 		event_category(trace, CATEGORY_IRQ);
 		event_name_state(trace, LEDGER_STOLEN);
-		times_note(trace, &span, stolen->start, stolen->end);
+		times_note(trace, &slice, stolen->start, stolen->end);
 		note_u64(trace, NOTE_NS, stolen->ns);
 		event_end(trace);
-		slice_end(trace, track, span.end);
+		slice_end(trace, track, slice.end);
 	}
 }
 
@@ -402,12 +403,12 @@ void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)
 
 	for (size_t i = 0; i < recording->n_hits; i++) {
 		const struct recorded_hit *hit = &recording->hits[i];
-		struct span span = { hit->at, hit->at };
+		struct slice slice = { hit->at, hit->at };
 		bool own = timeline_thread(timeline, hit->tid);
 		char name[32];
 
 		if (hit->role >= KD_ROLES || hit->at > trace->sample->end ||
-		    !pftrace_clip(trace, &span))
+		    !pftrace_clip(trace, &slice))
 			continue;
 		snprintf(name, sizeof(name), "%s trigger", role_keys[hit->role]);
 		event_begin(trace, TYPE_INSTANT,
@@ -427,13 +428,13 @@ static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
 			 const struct timeline_thread *thread, const struct trace_row *row)
 {
 	uint64_t callstack = callstacks_number(callstacks, trace, row);
-	struct span span = { row->start, row->end };
+	struct slice slice = { row->start, row->end };
 	struct proto *proto = &trace->proto;
 
-	if (!pftrace_clip(trace, &span))
+	if (!pftrace_clip(trace, &slice))
 		return;
 	pftrace_packet_begin(trace);
-	proto_u64(proto, PACKET_TIMESTAMP, span.start);
+	proto_u64(proto, PACKET_TIMESTAMP, slice.start);
 	proto_begin(proto, PACKET_PERF_SAMPLE);
 	proto_u64(proto, PERF_CPU, row->cpu);
 	proto_u64(proto, PERF_PID, (uint32_t)thread->pid);
@@ -452,15 +453,15 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 
 	for (size_t i = 0; i < thread->n_rows; i++) {
 		const struct trace_row *row = thread->rows[i];
-		struct span span = { row->start, row->end };
+		struct slice slice = { row->start, row->end };
 
 		switch (row->kind) {
 		case TRACE_CALL:
 			call_write(trace, callstacks, row);
 			break;
 		case TRACE_WAIT: /* otherwise recorded_write() merges it with a state */
-			if (!thread->n_states && pftrace_clip(trace, &span))
-				wait_write(trace, callstacks, row, states, &span);
+			if (!thread->n_states && pftrace_clip(trace, &slice))
+				wait_write(trace, callstacks, row, states, &slice);
 			break;
 		case TRACE_SAMPLE:
 			sample_write(trace, callstacks, thread, row);
@@ -475,13 +476,13 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 
 /* True if the call has a slice already: a thread is in one call at a time. */
 static bool is_listed(const struct pftrace *trace, const struct timeline_thread *thread,
-		      const struct span *span)
+		      const struct slice *slice)
 {
 	for (size_t i = 0; i < thread->n_rows; i++) {
-		struct span other = { thread->rows[i]->start, thread->rows[i]->end };
+		struct slice other = { thread->rows[i]->start, thread->rows[i]->end };
 
 		if (thread->rows[i]->kind == TRACE_CALL && pftrace_clip(trace, &other) &&
-		    other.start < span->end && span->start < other.end)
+		    other.start < slice->end && slice->start < other.end)
 			return true;
 	}
 	return false;
@@ -494,21 +495,21 @@ static void open_call_write(struct pftrace *trace, const struct timeline_thread 
 	const struct sample *sample = trace->sample;
 	uint64_t track = track_uuid(TRACK_THREAD, thread->tid);
 	uint64_t start = item->since ?: sample->start;
-	struct span span = { start, item->until };
+	struct slice slice = { start, item->until };
 	char name[CALL_NAME];
 
-	if (item->kind != OPEN_CALL || item->count != 1 || !pftrace_clip(trace, &span) ||
-	    is_listed(trace, thread, &span))
+	if (item->kind != OPEN_CALL || item->count != 1 || !pftrace_clip(trace, &slice) ||
+	    is_listed(trace, thread, &slice))
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 	event_category(trace, CATEGORY_CALL);
 	event_name_word(trace, call_name(trace, name, item->number));
-	times_note(trace, &span, start, item->until);
+	times_note(trace, &slice, start, item->until);
 	if (!item->since)
 		note_bool(trace, NOTE_EARLIER, true);
 	call_mode_note(trace, item->number);
 	event_end(trace);
-	slice_end(trace, track, span.end);
+	slice_end(trace, track, slice.end);
 }
 
 /* Notes what had the CPU while the thread was ready: "backup[812] 584 ms, soft irq 32.0 ms". */
@@ -585,15 +586,15 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 {
 	uint64_t track = track_uuid(
 		row->cause == INTERRUPTION_STOLEN ? TRACK_STOLEN : TRACK_INTERRUPTIONS, row->tid);
-	struct span span = { row->since, row->until };
+	struct slice slice = { row->since, row->until };
 	char name[INTERRUPTION_WHO_LEN + 32];
 
-	if (row->cause >= INTERRUPTION_CAUSES || !pftrace_clip(trace, &span) ||
+	if (row->cause >= INTERRUPTION_CAUSES || !pftrace_clip(trace, &slice) ||
 	    (row->cause == INTERRUPTION_STOLEN && trace->sample->recording))
 		return;
 	snprintf(name, sizeof(name), "%s%s%.*s", interruption_titles[row->cause],
 		 *row->who ? ": " : "", INTERRUPTION_WHO_LEN, row->who);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, span.start);
+	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 	event_category(trace, CATEGORY_INTERRUPTION);
 	event_name(trace, name, sizeof(name));
 	note_word(trace, NOTE_CAUSE, interruption_keys[row->cause]);
@@ -606,7 +607,7 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 		if (row->by[i])
 			note_u64(trace, note_of_cause((enum interruption_cause)i), row->by[i]);
 	event_end(trace);
-	slice_end(trace, track, span.end);
+	slice_end(trace, track, slice.end);
 }
 
 void slices_write(struct pftrace *trace, struct callstacks *callstacks,
