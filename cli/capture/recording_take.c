@@ -22,7 +22,7 @@ struct taking {
 	struct recording *recording;
 	struct recorded_now *now;
 	size_t n_now, capacity_now;
-	struct recorded_run *running;
+	struct span *running;
 	size_t n_running;
 };
 
@@ -213,19 +213,18 @@ static int running_read(struct taking *taking)
 }
 
 /* Adds the last run of a CPU, from the end of the last recorded one on. */
-static int running_add(struct recording *recording, struct recorded_run run)
+static int running_add(struct spans *runs, struct span run)
 {
-	size_t at = ARRAY_SPLIT(recording->n_runs, i, recording->runs[i].cpu <= run.cpu);
+	size_t at = ARRAY_SPLIT(runs->n, i, runs->all[i].cpu <= run.cpu);
 
-	if (at && recording->runs[at - 1].cpu == run.cpu)
-		run.start = u64_max(run.start, recording->runs[at - 1].end);
+	if (at && runs->all[at - 1].cpu == run.cpu)
+		run.start = u64_max(run.start, runs->all[at - 1].end);
 	if (run.start >= run.end)
 		return 0;
-	if (ARRAY_GROW(recording->runs, recording->n_runs, recording->capacity_runs))
+	if (ARRAY_GROW(runs->all, runs->n, runs->capacity))
 		return -ENOMEM;
-	memmove(recording->runs + at + 1, recording->runs + at,
-		(recording->n_runs++ - at) * sizeof(*recording->runs));
-	recording->runs[at] = run;
+	memmove(runs->all + at + 1, runs->all + at, (runs->n++ - at) * sizeof(*runs->all));
+	runs->all[at] = run;
 	return 0;
 }
 
@@ -235,11 +234,11 @@ static int running_take(struct taking *taking)
 	int error = 0;
 
 	for (size_t i = 0; i < taking->n_running && !error; i++) {
-		struct recorded_run run = taking->running[i];
+		struct span run = taking->running[i];
 
 		run.start = u64_max(run.start + taking->view->epoch, recording->from);
 		run.end = recording->to;
-		error = running_add(recording, run);
+		error = running_add(&recording->spans[SPAN_RUNS], run);
 	}
 	return error;
 }

@@ -337,7 +337,7 @@ size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *ro
 }
 
 size_t culprits_running(const struct culprits *culprits, const struct session_view *view,
-			struct recorded_run *rows)
+			struct span *rows)
 {
 	size_t n = 0;
 
@@ -354,7 +354,7 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 			i++;
 		if (i < n)
 			continue;
-		rows[n++] = (struct recorded_run){
+		rows[n++] = (struct span){
 			.start = u64_max(culprits->runqueues[waiting->cpu].since, thread.since),
 			.cpu = waiting->cpu,
 			.key = waiting->iter_key,

@@ -85,7 +85,7 @@ size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *ro
  * culprits_pending(). Fills a row per such CPU, from the beginning of a wait on, with times
  * since the epoch and no end. rows must hold one per CPU. Returns how many. */
 size_t culprits_running(const struct culprits *culprits, const struct session_view *view,
-			struct recorded_run *rows);
+			struct span *rows);
 
 /* --- Traces --- */
 

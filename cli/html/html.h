@@ -115,8 +115,8 @@ struct html_piece {
 };
 
 struct html_lane {
-	const struct recorded_state *states; /* thread; NULL: CPU, */
-	const struct cpu_run *runs;          /* with these */
+	const struct span *states;  /* thread; NULL: CPU, */
+	const struct cpu_run *runs; /* with these */
 	size_t n;
 	pid_t tid;
 	uint32_t cpu;

@@ -364,7 +364,7 @@ static bool is_on_path(const struct critical_path *path, pid_t tid)
 
 static void thread_weigh(struct html_lane *lane, const struct sample *sample)
 {
-	const struct recorded_state *states = lane->states;
+	const struct span *states = lane->states;
 
 	lane->rank = has_trigger(sample, lane->tid) || is_on_path(&sample->path, lane->tid)
 			     ? 0
@@ -385,8 +385,8 @@ static int thread_compare(const void *a, const void *b)
 
 static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 {
-	const struct recorded_state *states = lanes->recording->states;
-	size_t n = lanes->recording->n_states, end;
+	const struct span *states = lanes->recording->spans[SPAN_STATES].all;
+	size_t n = lanes->recording->spans[SPAN_STATES].n, end;
 
 	for (size_t i = 0; i < n; i = end) {
 		struct html_lane lane = { .states = states + i, .tid = states[i].tid };
@@ -494,40 +494,40 @@ struct writing {
 /* --- Kinds --- */
 
 /* CPUs have role 1, which states never use. */
-static struct recorded_kind kind_of(const struct html_lane *lane, size_t row)
+static struct span kind_of(const struct html_lane *lane, size_t row)
 {
-	struct recorded_row packed = { 0 };
-	struct recorded_kind kind = { 0 };
+	struct span kind = { 0 };
 
 	if (lane->states) {
-		recorded_lists[0].pack(&lane->states[row], &packed);
-		packed.kind.tid = 0;
-		return packed.kind;
+		kind = lane->states[row];
+		kind.start = kind.end = 0;
+		kind.tid = 0;
+		return kind;
 	}
 	kind.role = 1;
 	kind.tid = lane->runs[row].tid;
-	kind.own = lane->runs[row].source == CPU_RUN_TARGET;
+	kind.of_target = lane->runs[row].source == CPU_RUN_TARGET;
 	kind.early = lane->runs[row].source == CPU_RUN_ROW;
 	kind.key = kind.early ? lane->runs[row].key : 0;
 	return kind;
 }
 
-static void run_write(struct writing *writing, const struct recorded_kind *kind)
+static void run_write(struct writing *writing, const struct span *kind)
 {
 	const struct cpu_run run = {
 		.tid = kind->tid,
 		.key = kind->key,
-		.source = kind->own     ? CPU_RUN_TARGET
-			  : kind->early ? CPU_RUN_ROW
-					: CPU_RUN_OTHER,
+		.source = kind->of_target ? CPU_RUN_TARGET
+			  : kind->early   ? CPU_RUN_ROW
+					  : CPU_RUN_OTHER,
 	};
 	bool is_idle = kind->early && !kind->tid && kind->key == KD_WHO_IDLE;
 	char name[CPU_RUN_NAME_LEN];
 
 	writer_word(&writing->writer, "state",
-		    html_class_keys[kind->own ? HTML_OWN
-				    : is_idle ? HTML_IDLE
-					      : HTML_OTHER]);
+		    html_class_keys[kind->of_target ? HTML_OWN
+				    : is_idle       ? HTML_IDLE
+						    : HTML_OTHER]);
 	writer_text(&writing->writer, "name", cpu_run_name(&run, writing->lanes.recording, name),
 		    sizeof(name));
 }
@@ -536,14 +536,14 @@ static void kinds_write(struct writing *writing)
 {
 	writer_array(&writing->writer, "kinds");
 	for (size_t i = 0; i < writing->kinds.n; i++) {
-		const struct recorded_kind *kind = &writing->kinds.of[i];
+		const struct span *kind = &writing->kinds.of[i];
 
 		writer_object(&writing->writer, NULL);
 		if (kind->role)
 			run_write(writing, kind);
 		else
 			json_fields_write(&writing->writer, &writing->scope,
-					  recorded_lists[0].fields, kind);
+					  recorded_lists[SPAN_STATES].fields, kind);
 		writer_object_end(&writing->writer);
 	}
 	writer_array_end(&writing->writer);
@@ -555,7 +555,7 @@ static void kinds_write(struct writing *writing)
 static int64_t kind_number(struct writing *writing, const struct html_lane *lane,
 			   const struct html_piece *piece)
 {
-	struct recorded_kind kind;
+	struct span kind;
 	size_t number;
 
 	if (piece->rows > 1)

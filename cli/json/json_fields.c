@@ -81,10 +81,12 @@ static const struct json_form own_form = { text_write, own_read };
 static void word_write(struct json_writer *writer, const struct json_scope *scope,
 		       const struct field *field, const void *structure)
 {
-	uint32_t value;
+	const char *member = (const char *)structure + field->at;
+	uint32_t value = *(const uint8_t *)member;
 
 	(void)scope;
-	memcpy(&value, (const char *)structure + field->at, sizeof(value));
+	if (field->size == sizeof(value))
+		memcpy(&value, member, sizeof(value));
 	writer_word(writer, field->key, field->words[value < field->of ? value : 0]);
 }
 
@@ -92,6 +94,7 @@ static void word_read(struct reader *reader, const json_t *object, const struct 
 		      void *structure)
 {
 	const char *word = reader_text(reader, object, field->key);
+	char *member = (char *)structure + field->at;
 	uint32_t value = 0;
 
 	if (!word)
@@ -100,8 +103,10 @@ static void word_read(struct reader *reader, const json_t *object, const struct 
 		value++;
 	if (value == field->of)
 		reader_fail(reader, field->key, "one of the words of the manual is expected");
+	else if (field->size == sizeof(value))
+		memcpy(member, &value, sizeof(value));
 	else
-		memcpy((char *)structure + field->at, &value, sizeof(value));
+		*(uint8_t *)member = (uint8_t)value;
 }
 
 static const struct json_form word_form = { word_write, word_read };

@@ -19,8 +19,7 @@
 static void state_write(struct json_writer *writer, const struct json_scope *scope,
 			const struct field *field, const void *structure)
 {
-	const struct ledger_words *words =
-		ledger_words_of(*(const uint32_t *)((const char *)structure + field->at));
+	const struct ledger_words *words = ledger_words_of(((const uint8_t *)structure)[field->at]);
 
 	(void)scope;
 	if (words)
@@ -35,14 +34,14 @@ static void state_read(struct reader *reader, const json_t *object, const struct
 
 	for (size_t i = 0; word && i < LEDGER_STATES; i++)
 		if (!strcmp(word, ledger_words[i].key))
-			*(uint32_t *)((char *)structure + field->at) = ledger_words[i].of;
+			((uint8_t *)structure)[field->at] = (uint8_t)ledger_words[i].of;
 }
 
 static const struct json_form state_form = { state_write, state_read };
 
 /* --- Kinds of rows --- */
 
-#define KIND(key, kind, member, ...) FIELD(key, kind, struct recorded_kind, member, __VA_ARGS__)
+#define KIND(key, kind, member, ...) FIELD(key, kind, struct span, member, __VA_ARGS__)
 #define KIND_IF(key, kind, member, ...) KIND(key, kind, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
 #define KIND_TID KIND("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED)
 #define KIND_CPU KIND("cpu", FIELD_U32, cpu, .flags = FIELD_REQUIRED)
@@ -57,7 +56,7 @@ static const struct field state_kind[] = {
 	KIND_IF("ended_by", FIELD_WORD, from, .words = from_keys, .of = KD_FROM_CONTEXTS),
 	KIND_IF("waker", FIELD_I32, waker),
 	KIND_IF("holder", FIELD_I32, holder),
-	KIND_IF("own", FIELD_BOOL, own),
+	KIND_IF("own", FIELD_BOOL, of_target),
 	KIND_IF("goes_on", FIELD_BOOL, goes_on),
 	KIND_IF("early", FIELD_BOOL, early),
 	FIELDS_END,
@@ -95,183 +94,14 @@ static const struct field hit_kind[] = {
 
 static const struct field stolen_kind[] = { KIND_TID, FIELDS_END };
 
-/* --- Elements as rows, and back --- */
-
-static void state_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_state *state = element;
-
-	row->start = state->start;
-	row->end = state->end;
-	row->kind.tid = state->tid;
-	row->kind.cpu = state->cpu;
-	row->kind.state = state->state;
-	row->kind.awaited = state->awaited;
-	row->kind.from = state->from;
-	row->kind.own = state->of_target;
-	row->kind.goes_on = state->goes_on;
-	row->kind.early = state->early;
-	row->kind.call = state->call;
-	row->kind.waker = state->waker;
-	row->kind.holder = state->holder;
-}
-
-static void state_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_state *)element = (struct recorded_state){
-		.start = row->start,
-		.end = row->end,
-		.tid = row->kind.tid,
-		.cpu = row->kind.cpu,
-		.state = (uint8_t)row->kind.state,
-		.awaited = (uint8_t)row->kind.awaited,
-		.from = (uint8_t)row->kind.from,
-		.of_target = row->kind.own,
-		.goes_on = row->kind.goes_on,
-		.early = row->kind.early,
-		.call = row->kind.call,
-		.waker = row->kind.waker,
-		.holder = row->kind.holder,
-	};
-}
-
-static void run_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_run *run = element;
-
-	row->start = run->start;
-	row->end = run->end;
-	row->kind.cpu = run->cpu;
-	row->kind.key = run->key;
-	row->kind.tid = run->tid;
-}
-
-static void run_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_run *)element = (struct recorded_run){
-		.start = row->start,
-		.end = row->end,
-		.cpu = row->kind.cpu,
-		.key = row->kind.key,
-		.tid = row->kind.tid,
-	};
-}
-
-static void irq_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_irq *irq = element;
-
-	row->start = irq->start;
-	row->end = irq->end;
-	row->kind.cpu = irq->cpu;
-	row->kind.tid = irq->tid;
-	row->kind.hard = irq->hard;
-	row->kind.name = irq->name;
-	row->kind.state = irq->state;
-}
-
-static void irq_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_irq *)element = (struct recorded_irq){
-		.start = row->start,
-		.end = row->end,
-		.cpu = row->kind.cpu,
-		.tid = row->kind.tid,
-		.hard = row->kind.hard,
-		.name = row->kind.name,
-		.state = (uint8_t)row->kind.state,
-	};
-}
-
-/* An end outside the recording takes the value of the other end. */
-static void call_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_call *call = element;
-
-	row->start = call->start ? call->start : call->end;
-	row->end = call->end ? call->end : call->start;
-	row->value = call->result;
-	row->kind.tid = call->tid;
-	row->kind.call = call->number;
-	row->kind.early = !call->start;
-	row->kind.goes_on = !call->end;
-}
-
-static void call_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_call *)element = (struct recorded_call){
-		.start = row->kind.early ? 0 : row->start,
-		.end = row->kind.goes_on ? 0 : row->end,
-		.tid = row->kind.tid,
-		.number = row->kind.call,
-		.result = (int32_t)row->value,
-	};
-}
-
-static void hit_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_hit *hit = element;
-
-	row->start = row->end = hit->at;
-	row->kind.tid = hit->tid;
-	row->kind.role = hit->role;
-}
-
-static void hit_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_hit *)element = (struct recorded_hit){
-		.at = row->start,
-		.tid = row->kind.tid,
-		.role = (enum kd_role)row->kind.role,
-	};
-}
-
-static void stolen_pack(const void *element, struct recorded_row *row)
-{
-	const struct recorded_stolen *stolen = element;
-
-	row->start = stolen->start;
-	row->end = stolen->end;
-	row->value = (int64_t)stolen->ns;
-	row->kind.tid = stolen->tid;
-}
-
-static void stolen_unpack(const struct recorded_row *row, void *element)
-{
-	*(struct recorded_stolen *)element = (struct recorded_stolen){
-		.start = row->start,
-		.end = row->end,
-		.ns = (uint64_t)row->value,
-		.tid = row->kind.tid,
-	};
-}
-
-#define LIST(list, name, by, ...)                                                                  \
-	{                                                                                          \
-		.key = #list, .fields = name##_kind, .order = (by),                                \
-		.at = offsetof(struct recording, list), .n = offsetof(struct recording, n_##list), \
-		.capacity = offsetof(struct recording, capacity_##list),                           \
-		.row_size = sizeof(struct recorded_##name), .pack = name##_pack,                   \
-		.unpack = name##_unpack, __VA_ARGS__                                               \
-	}
-const struct recorded_list recorded_lists[RECORDED_LISTS] = {
-	LIST(states, state, RECORDED_BY_TID, .follow = true),
-	LIST(runs, run, RECORDED_BY_CPU),
-	LIST(irqs, irq, RECORDED_BY_CPU),
-	LIST(calls, call, RECORDED_BY_TID, .value = "result"),
-	LIST(hits, hit, RECORDED_BY_TIME),
-	LIST(stolen, stolen, RECORDED_BY_TID, .value = "stolen_ns"),
+const struct recorded_list recorded_lists[SPAN_LISTS] = {
+	[SPAN_STATES] = { "states", state_kind, RECORDED_BY_TID, NULL, true },
+	[SPAN_RUNS] = { "runs", run_kind, RECORDED_BY_CPU, NULL, false },
+	[SPAN_IRQS] = { "irqs", irq_kind, RECORDED_BY_CPU, NULL, false },
+	[SPAN_CALLS] = { "calls", call_kind, RECORDED_BY_TID, "result", false },
+	[SPAN_HITS] = { "hits", hit_kind, RECORDED_BY_TIME, NULL, false },
+	[SPAN_STOLEN] = { "stolen", stolen_kind, RECORDED_BY_TID, "stolen_ns", false },
 };
-
-const char *recorded_elements(const struct recorded_list *list, const struct recording *recording,
-			      size_t *n)
-{
-	const char *elements;
-
-	memcpy(&elements, (const char *)recording + list->at, sizeof(elements));
-	memcpy(n, (const char *)recording + list->n, sizeof(*n));
-	return elements;
-}
 
 /* --- The recording itself --- */
 
@@ -296,12 +126,9 @@ static void rows_write(struct json_writer *writer, const struct json_scope *scop
 {
 	(void)scope;
 	writer_object(writer, field->key);
-	for (size_t i = 0; i < RECORDED_LISTS; i++) {
-		size_t n;
-
-		recorded_elements(&recorded_lists[i], structure, &n);
-		writer_u64(writer, recorded_lists[i].key, n);
-	}
+	for (size_t i = 0; i < SPAN_LISTS; i++)
+		writer_u64(writer, recorded_lists[i].key,
+			   ((const struct recording *)structure)->spans[i].n);
 	writer_object_end(writer);
 }
 
@@ -322,7 +149,7 @@ const struct field recording_fields[] = {
 	FIELDS_END,
 };
 
-/* --- Kinds: shared parts of rows, each once --- */
+/* --- Kinds: what rows have in common, each once --- */
 
 int recorded_kinds_begin(struct recorded_kinds *kinds, size_t most)
 {
@@ -343,7 +170,7 @@ static void recorded_kinds_reset(struct recorded_kinds *kinds)
 	kinds->n = 0;
 }
 
-static size_t hash(const struct recorded_kind *kind)
+static size_t hash(const struct span *kind)
 {
 	uint64_t words[sizeof(*kind) / sizeof(uint64_t)], sum = 0;
 
@@ -354,7 +181,7 @@ static size_t hash(const struct recorded_kind *kind)
 	return (size_t)(sum >> 32);
 }
 
-size_t recorded_kinds_number(struct recorded_kinds *kinds, const struct recorded_kind *kind)
+size_t recorded_kinds_number(struct recorded_kinds *kinds, const struct span *kind)
 {
 	size_t slot = hash(kind) & kinds->mask;
 
@@ -382,20 +209,23 @@ struct chunk {
 	const struct recorded_list *list;
 	struct json_scope scope;
 	struct recorded_kinds kinds;
+	const struct span *rows;
 	size_t n;
-	struct recorded_row rows[RECORDED_ROWS];
 	uint32_t kind[RECORDED_ROWS]; /* by row */
 };
 
-static void chunk_fill(struct chunk *chunk, const char *elements, size_t n)
+static void chunk_fill(struct chunk *chunk, const struct span *rows, size_t n)
 {
+	chunk->rows = rows;
 	chunk->n = n;
-	memset(chunk->rows, 0, n * sizeof(*chunk->rows));
 	recorded_kinds_reset(&chunk->kinds);
 	for (size_t i = 0; i < n; i++) {
-		chunk->list->pack(elements + i * chunk->list->row_size, &chunk->rows[i]);
-		chunk->kind[i] = (uint32_t)recorded_kinds_number(&chunk->kinds,
-								 &chunk->rows[i].kind);
+		struct span kind = rows[i];
+
+		kind.start = kind.end = 0;
+		if (chunk->list->value)
+			kind.value = 0;
+		chunk->kind[i] = (uint32_t)recorded_kinds_number(&chunk->kinds, &kind);
 	}
 }
 
@@ -470,16 +300,13 @@ static int chunk_write(const struct chunk *chunk, FILE *out)
 	return writer_end(&writer);
 }
 
-static int list_write(struct chunk *chunk, FILE *out)
+static int spans_write(struct chunk *chunk, const struct spans *spans, FILE *out)
 {
-	const struct recorded_list *list = chunk->list;
-	size_t n, part;
-	const char *elements = recorded_elements(list, chunk->scope.sample->recording, &n);
 	int error = 0;
 
-	for (size_t i = 0; i < n && !error; i += part) {
-		part = n - i < RECORDED_ROWS ? n - i : RECORDED_ROWS;
-		chunk_fill(chunk, elements + i * list->row_size, part);
+	for (size_t i = 0, part; i < spans->n && !error; i += part) {
+		part = spans->n - i < RECORDED_ROWS ? spans->n - i : RECORDED_ROWS;
+		chunk_fill(chunk, spans->all + i, part);
 		error = chunk_write(chunk, out);
 	}
 	return error;
@@ -499,9 +326,9 @@ int json_recording(const struct sample *sample, FILE *out)
 		error = writer_end(&writer);
 		chunk->scope = scope;
 	}
-	for (size_t i = 0; i < RECORDED_LISTS && !error; i++) {
+	for (size_t i = 0; i < SPAN_LISTS && !error; i++) {
 		chunk->list = &recorded_lists[i];
-		error = list_write(chunk, out);
+		error = spans_write(chunk, &sample->recording->spans[i], out);
 	}
 	if (chunk)
 		recorded_kinds_free(&chunk->kinds);

@@ -13,25 +13,10 @@
 #include "cli/model/recording.h"
 #include "json_fields.h"
 
-/* --- Kinds: shared parts of rows, each once --- */
-
-/* Union of the members of all lists; the others are 0. No padding: kinds are compared as bytes. */
-struct recorded_kind {
-	const char *name;
-	pid_t tid;
-	uint32_t cpu;
-	uint32_t state, awaited, from, role;
-	uint32_t key;
-	int32_t call;
-	pid_t waker, holder;
-	bool own, goes_on, early, hard;
-	uint32_t none;
-};
-_Static_assert(sizeof(struct recorded_kind) == sizeof(char *) + 12 * sizeof(uint32_t),
-	       "no padding");
+/* --- Kinds: what rows have in common, each once --- */
 
 struct recorded_kinds {
-	struct recorded_kind *of; /* in order of appearance */
+	struct span *of; /* in order of appearance */
 	size_t n, most;
 	uint32_t *slots; /* hash table: kind number + 1; 0: free */
 	size_t mask;
@@ -41,8 +26,9 @@ struct recorded_kinds {
  * either case. */
 int recorded_kinds_begin(struct recorded_kinds *kinds, size_t most);
 
-/* Number of a kind, from 0. Adds it if it is new and fits; else returns n. */
-size_t recorded_kinds_number(struct recorded_kinds *kinds, const struct recorded_kind *kind);
+/* Number of a kind, from 0, whose times and value are 0. Adds it if it is new and fits; else
+ * returns n. */
+size_t recorded_kinds_number(struct recorded_kinds *kinds, const struct span *kind);
 
 void recorded_kinds_free(struct recorded_kinds *kinds);
 
@@ -50,33 +36,17 @@ void recorded_kinds_free(struct recorded_kinds *kinds);
 
 #define RECORDED_ROWS 16384 /* per line */
 
-struct recorded_row {
-	struct recorded_kind kind;
-	uint64_t start, end;
-	int64_t value;
-};
-
 enum recorded_order { RECORDED_BY_TID, RECORDED_BY_CPU, RECORDED_BY_TIME };
 
 struct recorded_list {
-	const char *key, *value;    /* key: of the list; value: of the column of values, NULL:
-				     * none */
+	const char *key;
 	const struct field *fields; /* of its kinds */
 	enum recorded_order order;
-	bool follow;     /* rows of a thread do not overlap */
-	size_t at, n;    /* offsets in struct recording: array, and its number n_... */
-	size_t capacity; /* offset of the array's capacity */
-	size_t row_size; /* bytes of an element */
-	void (*pack)(const void *element, struct recorded_row *row); /* row is zeroed */
-	void (*unpack)(const struct recorded_row *row, void *element);
+	const char *value; /* of the column of values; NULL: none */
+	bool follow;       /* rows of a thread do not overlap */
 };
 
-#define RECORDED_LISTS 6
-extern const struct recorded_list recorded_lists[RECORDED_LISTS];
-
-/* Array of a list, and the number of its elements. */
-const char *recorded_elements(const struct recorded_list *list, const struct recording *recording,
-			      size_t *n);
+extern const struct recorded_list recorded_lists[SPAN_LISTS];
 
 extern const struct field recording_fields[]; /* struct recording, except for its lists */
 

@@ -20,10 +20,10 @@
 
 /* A recording still being read. All 0: none. */
 struct replay_recording {
-	struct recording *recording;   /* NULL: none */
-	uint64_t number;               /* of its sample */
-	uint64_t rows[RECORDED_LISTS]; /* still expected */
-	uint64_t memory, memory_max;   /* bytes used by rows, and their limit */
+	struct recording *recording; /* NULL: none */
+	uint64_t number;             /* of its sample */
+	uint64_t rows[SPAN_LISTS];   /* still expected */
+	uint64_t memory, memory_max; /* bytes used by rows, and their limit */
 };
 
 #define IRQ_NAMES 1024
@@ -34,7 +34,7 @@ struct chunk {
 	struct replay_recording *pending;
 	const struct recorded_list *list;
 	const json_t *kind, *after, *length, *value;
-	struct recorded_kind *kinds;
+	struct span *kinds;
 	size_t n, n_kinds;
 };
 
@@ -71,7 +71,7 @@ static void replay_recording_begin(struct replay_recording *pending, struct read
 	pending->number = reader_u64(reader, object, "number");
 	json_fields_read(reader, object, recording_fields, recording);
 	rows = reader_enter(reader, object, "rows");
-	for (size_t i = 0; i < RECORDED_LISTS; i++)
+	for (size_t i = 0; i < SPAN_LISTS; i++)
 		pending->rows[i] = reader_u64(reader, rows, recorded_lists[i].key);
 	reader_leave(reader);
 	if (recording->from > recording->to)
@@ -114,11 +114,11 @@ static void kinds_read(struct chunk *chunk, const json_t *object)
 	}
 	chunk->kinds = reader_memory(reader, chunk->n_kinds, sizeof(*chunk->kinds));
 	for (size_t i = 0; i < chunk->n_kinds && !reader->failed; i++) {
-		struct recorded_kind *kind = &chunk->kinds[i];
+		struct span *kind = &chunk->kinds[i];
 
 		json_fields_read(reader, reader_element(reader, array, "kinds", i),
 				 chunk->list->fields, kind);
-		if (kind->name && !reader->failed)
+		if (chunk->list == &recorded_lists[SPAN_IRQS] && !reader->failed)
 			kind->name = name_keep(chunk, kind->name);
 		reader_leave(reader);
 	}
@@ -152,84 +152,68 @@ static int64_t column_number(struct chunk *chunk, const json_t *array, const cha
 }
 
 /* last: end of the previous row. */
-static void row_read(struct chunk *chunk, size_t i, uint64_t last, struct recorded_row *row)
+static void row_read(struct chunk *chunk, size_t i, uint64_t last, struct span *row)
 {
 	uint64_t kind = (uint64_t)column_number(chunk, chunk->kind, "kind", i, 0);
 	int64_t after = column_number(chunk, chunk->after, "after_ns", i, INT64_MIN);
 	int64_t length = column_number(chunk, chunk->length, "ns", i, 0);
 
-	row->value = column_number(chunk, chunk->value, chunk->list->value, i, INT64_MIN);
 	if (kind >= chunk->n_kinds)
 		reader_fail(chunk->reader, "kind", "[%zu]: there is no such kind", i);
 	else
-		row->kind = chunk->kinds[kind];
+		*row = chunk->kinds[kind];
+	if (chunk->list->value)
+		row->value = column_number(chunk, chunk->value, chunk->list->value, i, INT64_MIN);
 	if (__builtin_add_overflow(last, after, &row->start) ||
 	    __builtin_add_overflow(row->start, length, &row->end))
 		reader_fail(chunk->reader, "after_ns", "[%zu]: there is no such time", i);
 }
 
-static bool is_behind(const struct recorded_list *list, const struct recorded_row *row,
-		      const struct recorded_row *before)
+static bool is_behind(const struct recorded_list *list, const struct span *row,
+		      const struct span *before)
 {
 	switch (list->order) {
 	case RECORDED_BY_TID:
-		return row->kind.tid > before->kind.tid ||
-		       (row->kind.tid == before->kind.tid &&
-			(!list->follow || row->start >= before->end));
+		return row->tid > before->tid ||
+		       (row->tid == before->tid && (!list->follow || row->start >= before->end));
 	case RECORDED_BY_CPU:
-		return row->kind.cpu >= before->kind.cpu;
+		return row->cpu >= before->cpu;
 	case RECORDED_BY_TIME:
 		return row->start >= before->start;
 	}
 	return false;
 }
 
-/* Makes space for the line's rows; NULL after a fault. *before: last existing row; *n: number of
- * rows. */
-static char *elements_reserve(struct chunk *chunk, struct recorded_row *before, size_t *n)
+/* Makes space for the line's rows. Returns false after a fault. */
+static bool spans_reserve(struct chunk *chunk, struct spans *spans)
 {
 	struct replay_recording *pending = chunk->pending;
-	const struct recorded_list *list = chunk->list;
-	char *recording = (char *)pending->recording, *elements;
-	size_t capacity;
 
-	recorded_elements(list, pending->recording, n);
-	memcpy(&capacity, recording + list->capacity, sizeof(capacity));
-	pending->memory += chunk->n * list->row_size;
+	pending->memory += chunk->n * sizeof(*spans->all);
 	if (pending->memory > pending->memory_max) {
 		reader_fail(chunk->reader, NULL, "the recording is too large");
-		return NULL;
+		return false;
 	}
-	if (array_reserve(recording + list->at, *n + chunk->n, &capacity, list->row_size)) {
+	if (array_reserve(&spans->all, spans->n + chunk->n, &spans->capacity,
+			  sizeof(*spans->all))) {
 		reader_no_memory(chunk->reader);
-		return NULL;
+		return false;
 	}
-	memcpy(recording + list->capacity, &capacity, sizeof(capacity));
-	memcpy(&elements, recording + list->at, sizeof(elements));
-	if (*n)
-		list->pack(elements + (*n - 1) * list->row_size, before);
-	return elements;
+	return true;
 }
 
-static void rows_read(struct chunk *chunk, uint64_t start)
+static void rows_read(struct chunk *chunk, struct spans *spans, uint64_t start)
 {
-	const struct recorded_list *list = chunk->list;
-	struct recorded_row before = { 0 }, row = { .end = start };
-	size_t n;
-	char *elements = elements_reserve(chunk, &before, &n);
-	bool is_first = !n;
+	for (size_t i = 0; i < chunk->n; i++) {
+		struct span *row = &spans->all[spans->n];
 
-	for (size_t i = 0; i < chunk->n && elements; i++) {
-		row_read(chunk, i, row.end, &row);
-		if (!is_first && !is_behind(list, &row, &before))
+		row_read(chunk, i, i ? row[-1].end : start, row);
+		if (spans->n && !is_behind(chunk->list, row, row - 1))
 			reader_fail(chunk->reader, NULL, "row %zu is out of order", i);
 		if (chunk->reader->failed)
 			return;
-		list->unpack(&row, elements + n++ * list->row_size);
-		before = row;
-		is_first = false;
+		spans->n++;
 	}
-	memcpy((char *)chunk->pending->recording + list->n, &n, sizeof(n));
 }
 
 /* Skips unknown lists. */
@@ -240,16 +224,18 @@ static void replay_recording_add(struct replay_recording *pending, struct reader
 	struct chunk chunk = { .reader = reader, .pending = pending };
 	const char *key = reader_text(reader, object, "list");
 	uint64_t start = reader_u64(reader, object, "start_ns"), *left = NULL;
+	struct spans *spans = NULL;
 
 	chunk.n = reader_number(reader, object, "rows", RECORDED_ROWS);
 	if (!pending->recording || pending->number != reader_u64(reader, object, "number")) {
 		reader_fail(reader, NULL, "the recording that these rows are of is missing");
 		return;
 	}
-	for (size_t i = 0; i < RECORDED_LISTS && key; i++) {
+	for (size_t i = 0; i < SPAN_LISTS && key; i++) {
 		if (!strcmp(recorded_lists[i].key, key)) {
 			chunk.list = &recorded_lists[i];
 			left = &pending->rows[i];
+			spans = &pending->recording->spans[i];
 		}
 	}
 	if (!left || reader->failed)
@@ -265,8 +251,8 @@ static void replay_recording_add(struct replay_recording *pending, struct reader
 	chunk.after = column_find(&chunk, object, "after_ns");
 	chunk.length = column_find(&chunk, object, "ns");
 	chunk.value = column_find(&chunk, object, chunk.list->value);
-	if (!reader->failed)
-		rows_read(&chunk, start);
+	if (!reader->failed && spans_reserve(&chunk, spans))
+		rows_read(&chunk, spans, start);
 }
 
 /* --- The end --- */
@@ -280,7 +266,7 @@ static struct recording *replay_recording_end(struct replay_recording *pending,
 
 	if (!recording)
 		return NULL;
-	for (size_t i = 0; i < RECORDED_LISTS; i++)
+	for (size_t i = 0; i < SPAN_LISTS; i++)
 		if (pending->rows[i])
 			reader_fail(reader, NULL, "of the recording %s are missing",
 				    recorded_lists[i].key);

@@ -160,9 +160,10 @@ int field_compare(const struct field *field, const void *a, const void *b)
 	case FIELD_I32:
 		return COMPARE(int32_t);
 	case FIELD_U32:
-	case FIELD_WORD:
 	case FIELD_LOCK:
 		return COMPARE(uint32_t);
+	case FIELD_WORD:
+		return field->size == 1 ? COMPARE(uint8_t) : COMPARE(uint32_t);
 	case FIELD_BOOL:
 		return COMPARE(unsigned char);
 	case FIELD_I64:

@@ -28,7 +28,7 @@ enum field_kind {
 	FIELD_OPEN,     /* items that cross the window's edges */
 	FIELD_LOCK,     /* enum kd_lock */
 	FIELD_SLEPT_IN, /* a system call like FIELD_CALL, in an object; missing if none */
-	FIELD_WORD,     /* a 32-bit index into a table of words */
+	FIELD_WORD,     /* an index into a table of words, in 32 or 8 bits */
 	FIELD_FORM,     /* custom, see its form; only in tables of cli/json */
 	FIELD_KINDS,
 };
@@ -82,9 +82,9 @@ struct field {
 
 /* True if a member of this size fits the kind. */
 #define FIELD_FITS(of, bytes)                                                                      \
-	((of) == FIELD_BOOL ? (bytes) == sizeof(bool)                                              \
-	 : (of) == FIELD_U32 || (of) == FIELD_I32 || (of) == FIELD_WORD                            \
-		 ? (bytes) == sizeof(uint32_t)                                                     \
+	((of) == FIELD_BOOL   ? (bytes) == sizeof(bool)                                            \
+	 : (of) == FIELD_WORD ? (bytes) == sizeof(uint32_t) || (bytes) == sizeof(uint8_t)          \
+	 : (of) == FIELD_U32 || (of) == FIELD_I32 ? (bytes) == sizeof(uint32_t)                    \
 	 : (of) == FIELD_TEXT || (of) == FIELD_PHRASE || (of) == FIELD_OWN                         \
 		 ? (bytes) == sizeof(char *)                                                       \
 	 : (of) == FIELD_U64 || (of) == FIELD_I64 || (of) == FIELD_ADDRESS                         \

@@ -164,14 +164,14 @@ static int path_rows_finish(struct path_rows *rows, struct critical_path *path)
 /* --- What was on a CPU, in pieces from end to start, without gaps --- */
 
 /* Receives a piece from start to where the previous one began. */
-typedef void path_piece(void *context, uint64_t start, const void *what);
+typedef void path_piece(void *context, uint64_t start, const struct span *what);
 
 /* Hardirqs interrupt softirqs, and NMIs both. */
 #define NESTED 8
 
 /* Interrupts in progress at a point in time, outermost first. The time moves back. */
 struct nest {
-	const struct recorded_irq *in[NESTED];
+	const struct span *in[NESTED];
 	unsigned int n;
 	uint64_t start, at; /* earliest start of pieces; current end */
 	path_piece *piece;
@@ -195,26 +195,26 @@ static void nest_back(struct nest *nest, uint64_t to)
 	nest_piece(nest, to);
 }
 
-static void nest_enter(struct nest *nest, const struct recorded_irq *irq)
+static void nest_enter(struct nest *nest, const struct span *irq)
 {
 	nest_back(nest, irq->end);
 	if (nest->n < NESTED && irq->start < nest->at)
 		nest->in[nest->n++] = irq;
 }
 
-/* Lists which interrupt was handled, the innermost of nested ones; what: struct recorded_irq, or
- * NULL. */
+/* Lists which interrupt was handled, the innermost of nested ones, or NULL. */
 static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint64_t start,
 			  uint64_t end, path_piece *piece, void *context)
 {
-	const struct recorded_irq *irqs = recording->irqs;
+	const struct span *irqs = recording->spans[SPAN_IRQS].all;
+	size_t n = recording->spans[SPAN_IRQS].n;
 	struct nest nest = { .start = start, .at = end, .piece = piece, .context = context };
-	size_t ended = ARRAY_SPLIT(recording->n_irqs, i,
+	size_t ended = ARRAY_SPLIT(n, i,
 				   irqs[i].cpu < cpu || (irqs[i].cpu == cpu && irqs[i].end <= end));
 	size_t later = ended;
 
 	/* Interrupts that went on at the end: an outer one ends after the inner ones. */
-	while (later < recording->n_irqs && later - ended < NESTED && irqs[later].cpu == cpu)
+	while (later < n && later - ended < NESTED && irqs[later].cpu == cpu)
 		later++;
 	for (size_t i = later; i > 0; i--) {
 		if (irqs[i - 1].cpu != cpu || irqs[i - 1].end <= start)
@@ -224,17 +224,17 @@ static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint6
 	nest_back(&nest, start);
 }
 
-/* Lists what had the CPU, as far as recorded; what: struct recorded_run, or NULL. */
+/* Lists what had the CPU, as far as recorded, or NULL. */
 static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint64_t start,
 			  uint64_t end, path_piece *piece, void *context)
 {
-	const struct recorded_run *runs = recording->runs;
+	const struct span *runs = recording->spans[SPAN_RUNS].all;
 	uint64_t at = end;
-	size_t i = ARRAY_SPLIT(recording->n_runs, j,
+	size_t i = ARRAY_SPLIT(recording->spans[SPAN_RUNS].n, j,
 			       runs[j].cpu < cpu || (runs[j].cpu == cpu && runs[j].start < end));
 
 	for (; i > 0 && at > start && runs[i - 1].cpu == cpu; i--) {
-		const struct recorded_run *run = &runs[i - 1];
+		const struct span *run = &runs[i - 1];
 		uint64_t from = u64_max(run->start, start), to = u64_max(run->end, start);
 
 		if (to < at) {
@@ -257,10 +257,10 @@ static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint6
 /* A task that the path is on, or that waits for the tasks after it. */
 struct visit {
 	struct path_thread thread;
-	const struct recorded_state *states;
+	const struct span *states;
 	size_t n;
-	uint64_t bound;                    /* the path goes back no further on this task */
-	const struct recorded_state *wait; /* wait that the next task ended */
+	uint64_t bound;          /* the path goes back no further on this task */
+	const struct span *wait; /* wait that the next task ended */
 };
 
 struct path_walk {
@@ -292,7 +292,7 @@ static void leg_add(struct path_walk *walk, uint64_t start)
 	path_rows_add(&walk->rows, &walk->leg);
 }
 
-static struct path_row leg_of(const struct visit *visit, const struct recorded_state *state)
+static struct path_row leg_of(const struct visit *visit, const struct span *state)
 {
 	return (struct path_row){
 		.thread = visit->thread,
@@ -320,7 +320,7 @@ static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
 	struct visit *visit = &walk->visits[walk->n++];
 
 	*visit = (struct visit){ .thread = thread_of(walk->recording, tid), .bound = bound };
-	visit->states = recording_states(walk->recording, tid, &visit->n);
+	visit->states = spans_of_thread(&walk->recording->spans[SPAN_STATES], tid, &visit->n);
 }
 
 /* --- Legs on a CPU or a run queue --- */
@@ -334,7 +334,7 @@ static struct path_who task_who(const struct recording *recording, pid_t tid)
 	return who;
 }
 
-static struct path_who irq_who(const struct recorded_irq *irq)
+static struct path_who irq_who(const struct span *irq)
 {
 	struct path_who who = { .kind = irq->hard ? CULPRIT_HARDIRQ : CULPRIT_SOFTIRQ };
 
@@ -343,10 +343,9 @@ static struct path_who irq_who(const struct recorded_irq *irq)
 	return who;
 }
 
-static void running_piece(void *context, uint64_t start, const void *what)
+static void running_piece(void *context, uint64_t start, const struct span *irq)
 {
 	struct path_walk *walk = context;
-	const struct recorded_irq *irq = what;
 	struct path_row whole = walk->leg;
 
 	if (irq) {
@@ -357,11 +356,10 @@ static void running_piece(void *context, uint64_t start, const void *what)
 	walk->leg = whole;
 }
 
-static void run_piece(void *context, uint64_t start, const void *what)
+static void run_piece(void *context, uint64_t start, const struct span *run)
 {
 	static const struct path_who nobody = { .kind = CULPRIT_UNKNOWN };
 	struct path_walk *walk = context;
-	const struct recorded_run *run = what;
 	const struct recorded_culprit *culprit = run ? recording_culprit(walk->recording, run->key)
 						     : NULL;
 	struct path_row whole = walk->leg;
@@ -381,10 +379,9 @@ static void run_piece(void *context, uint64_t start, const void *what)
 	walk->leg = whole;
 }
 
-static void ready_piece(void *context, uint64_t start, const void *what)
+static void ready_piece(void *context, uint64_t start, const struct span *irq)
 {
 	struct path_walk *walk = context;
-	const struct recorded_irq *irq = what;
 	struct path_row whole = walk->leg;
 
 	if (!irq) {
@@ -407,13 +404,13 @@ static bool is_walked(const struct path_walk *walk, pid_t tid)
 	return false;
 }
 
-static bool ended_by_task(const struct recorded_state *state)
+static bool ended_by_task(const struct span *state)
 {
 	return state->from == KD_FROM_TASK || (state->from == KD_FROM_NETWORK && state->waker);
 }
 
 /* Reason not to follow the waker of a wait; PATH_FOLLOWED: follow it. */
-static enum path_reason reason_of(const struct path_walk *walk, const struct recorded_state *wait)
+static enum path_reason reason_of(const struct path_walk *walk, const struct span *wait)
 {
 	if (walk->at < wait->end || wait->goes_on)
 		return walk->n == 1 ? PATH_GOES_ON : PATH_CONTRADICTION;
@@ -427,8 +424,8 @@ static enum path_reason reason_of(const struct path_walk *walk, const struct rec
 }
 
 /* Adds a leg for a wait without further details. */
-static void wait_leg(struct path_walk *walk, const struct visit *visit,
-		     const struct recorded_state *wait, enum path_reason reason, uint64_t start)
+static void wait_leg(struct path_walk *walk, const struct visit *visit, const struct span *wait,
+		     enum path_reason reason, uint64_t start)
 {
 	walk->leg = leg_of(visit, wait);
 	walk->leg.awaited = wait->awaited < KD_AWAITED_KINDS ? wait->awaited : KD_AWAITED_OTHER;
@@ -441,7 +438,7 @@ static void wait_leg(struct path_walk *walk, const struct visit *visit,
 	leg_add(walk, start);
 }
 
-static void blocked_step(struct path_walk *walk, const struct recorded_state *wait, uint64_t start)
+static void blocked_step(struct path_walk *walk, const struct span *wait, uint64_t start)
 {
 	struct visit *visit = &walk->visits[walk->n - 1];
 	enum path_reason reason = reason_of(walk, wait);
@@ -478,7 +475,7 @@ static void unknown_step(struct path_walk *walk, uint64_t start)
 	leg_add(walk, start);
 }
 
-static void state_step(struct path_walk *walk, const struct recorded_state *state, uint64_t start)
+static void state_step(struct path_walk *walk, const struct span *state, uint64_t start)
 {
 	const struct visit *visit = &walk->visits[walk->n - 1];
 
@@ -510,7 +507,7 @@ static void state_step(struct path_walk *walk, const struct recorded_state *stat
 static void step(struct path_walk *walk)
 {
 	struct visit *visit = &walk->visits[walk->n - 1];
-	const struct recorded_state *states = visit->states;
+	const struct span *states = visit->states;
 	size_t i = ARRAY_SPLIT(visit->n, j, states[j].end < walk->at);
 
 	if (i < visit->n && states[i].start < walk->at)

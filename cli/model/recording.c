@@ -9,16 +9,23 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 
-/* --- Rows and threads --- */
+/* --- Spans and threads --- */
 
-const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
-					      size_t *n)
+int spans_add(struct spans *spans, const struct span *span)
 {
-	const struct recorded_state *states = recording->states;
-	size_t first = ARRAY_SPLIT(recording->n_states, i, states[i].tid < tid);
+	if (ARRAY_GROW(spans->all, spans->n, spans->capacity))
+		return -ENOMEM;
+	spans->all[spans->n++] = *span;
+	return 0;
+}
 
-	*n = ARRAY_SPLIT(recording->n_states, j, states[j].tid <= tid) - first;
-	return *n ? states + first : NULL;
+const struct span *spans_of_thread(const struct spans *spans, pid_t tid, size_t *n)
+{
+	const struct span *all = spans->all;
+	size_t first = ARRAY_SPLIT(spans->n, i, all[i].tid < tid);
+
+	*n = ARRAY_SPLIT(spans->n, j, all[j].tid <= tid) - first;
+	return *n ? all + first : NULL;
 }
 
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid)
@@ -53,9 +60,11 @@ void recording_clear(struct recording *recording)
 {
 	if (!recording)
 		return;
-#define LIST_FREE(type, name) free(recording->name);
-	RECORDING_LISTS(LIST_FREE)
-#undef LIST_FREE
+	for (size_t i = 0; i < SPAN_LISTS; i++)
+		free(recording->spans[i].all);
+	free(recording->threads);
+	free(recording->culprits);
+	free(recording->irq_names);
 	memset(recording, 0, sizeof(*recording));
 }
 
@@ -94,12 +103,12 @@ static int run_add(struct making *making, struct cpu_run run)
 /* Merges consecutive running states into one run. */
 static int states_add(struct making *making)
 {
-	const struct recording *recording = making->recording;
+	const struct spans *states = &making->recording->spans[SPAN_STATES];
 	struct cpu_run run = { 0 };
 	int err = 0;
 
-	for (size_t i = 0; i < recording->n_states && !err; i++) {
-		const struct recorded_state *state = &recording->states[i];
+	for (size_t i = 0; i < states->n && !err; i++) {
+		const struct span *state = &states->all[i];
 
 		if (!kd_is_running(state->state))
 			continue;
@@ -119,11 +128,11 @@ static int states_add(struct making *making)
 
 static int rows_add(struct making *making)
 {
-	const struct recording *recording = making->recording;
+	const struct spans *rows = &making->recording->spans[SPAN_RUNS];
 	int err = 0;
 
-	for (size_t i = 0; i < recording->n_runs && !err; i++) {
-		const struct recorded_run *row = &recording->runs[i];
+	for (size_t i = 0; i < rows->n && !err; i++) {
+		const struct span *row = &rows->all[i];
 
 		err = run_add(making, (struct cpu_run){ .start = row->start,
 							.end = row->end,

@@ -13,63 +13,54 @@
 #include "bpf/kernel_delay.h"
 #include "culprit.h"
 
-/* A thread in one state. States of a thread follow each other without gaps. They start where the
- * recording is complete, or where the thread first appears. They go on to the end of the
- * recording or thread. */
-struct recorded_state {
-	uint64_t start, end;
-	pid_t tid;
-	uint32_t cpu;    /* where it runs or waits to run; otherwise where it last ran */
-	uint8_t state;   /* enum kd_state, KD_USER and up; KD_UNSEEN: unknown */
+/* A stretch of time of which one thing is known. Each list below uses some members; the others are
+ * 0. No padding: what spans have in common is compared as bytes. */
+struct span {
+	uint64_t start, end; /* equal: an instant */
+	pid_t tid;           /* 0: the idle task, or none */
+	uint32_t cpu; /* of a state: where it runs or waits to run; otherwise where it last ran */
+	int32_t call; /* system call, as far as known; KD_CALL_NONE, KD_CALL_UNKNOWN */
+	uint32_t key; /* culprit key, or enum kd_who */
+	union {
+		struct {
+			pid_t waker, holder; /* who ended the wait, and whose lock it waited for;
+					      * 0: nobody, or unknown */
+		};
+		const char *name; /* as in struct irq_row; static, or in irq_names */
+		int64_t value;    /* result of a call, in 32 bits; stolen ns */
+	};
+	uint8_t state;   /* enum kd_state, KD_USER and up; KD_UNSEEN: unknown. Of an interrupt: the
+			  * state that loses this time; KD_UNSEEN: no target thread */
 	uint8_t awaited; /* enum kd_awaited, if blocked */
 	uint8_t from;    /* enum kd_from: what woke it */
-	bool of_target;
+	uint8_t role;    /* enum kd_role of a hit */
+	bool of_target, hard;
+	bool early;   /* began earlier: a call before the recording; a state, not of the target,
+		       * before the thread's first event */
 	bool goes_on; /* still open at the end of the recording */
-	bool early;   /* not of the target: the state began before the thread's first event */
-	int32_t call; /* current system call, as far as known; KD_CALL_NONE, KD_CALL_UNKNOWN */
-	pid_t waker;  /* waker, 0: none */
-	pid_t holder; /* lock holder it waits for; 0: none, or unknown */
+};
+_Static_assert(sizeof(struct span) == 48, "no padding");
+
+struct spans {
+	struct span *all;
+	size_t n, capacity;
 };
 
-/* What had a CPU while a target thread waited for it; may be the idle task. */
-struct recorded_run {
-	uint64_t start, end; /* start: as far as known */
-	uint32_t cpu;
-	uint32_t key; /* culprit key, or enum kd_who */
-	pid_t tid;
-};
-
-struct recorded_irq {
-	uint64_t start, end;
-	uint32_t cpu;
-	pid_t tid; /* interrupted thread; 0: the idle task */
-	bool hard;
-	const char *name; /* as in struct irq_row; static, or in irq_names */
-	uint8_t state;    /* state that loses this time; KD_UNSEEN: no target thread */
-};
-
-struct recorded_name {
-	char text[KD_IRQ_NAME_LEN + 16];
-};
-
-struct recorded_call {
-	uint64_t start, end; /* 0: outside the recording */
-	pid_t tid;
-	int32_t number; /* KD_CALL_UNKNOWN: began earlier */
-	int32_t result; /* truncated to 32 bits; if it has ended */
-};
-
-struct recorded_hit {
-	uint64_t at;
-	pid_t tid;
-	enum kd_role role;
-};
-
-/* A run of a thread that lost time to the hypervisor, or that began before its switch-in. */
-struct recorded_stolen {
-	uint64_t start, end; /* somewhere in between */
-	uint64_t ns;
-	pid_t tid;
+enum span_list {
+	/* Threads in one state, by tid, then start. They follow each other without gaps, from where
+	 * the recording is complete, or the thread first appears, to the end of the recording or
+	 * thread. */
+	SPAN_STATES,
+	/* What had a CPU while a target thread waited for it, by CPU, then start: key, and tid if
+	 * known. start: as far as known. May be the idle task. */
+	SPAN_RUNS,
+	SPAN_IRQS,   /* interrupts, by CPU, then end; tid: the interrupted thread */
+	SPAN_CALLS,  /* system calls, by tid, then end. An end that is missing equals the other one
+		      */
+	SPAN_HITS,   /* trigger hits, by time */
+	SPAN_STOLEN, /* runs that lost time to the hypervisor, or that began before their switch-in;
+		      * by tid, then end. The time lies somewhere in between */
+	SPAN_LISTS,
 };
 
 /* A thread that rows refer to, of the target or not. */
@@ -79,22 +70,15 @@ struct recorded_thread {
 	bool of_target, of_kernel;
 };
 
-/* Culprit behind a key of struct recorded_run. Its times are 0. */
+/* Culprit behind the key of a run. Its times are 0. */
 struct recorded_culprit {
 	uint32_t key;
 	struct culprit is;
 };
 
-#define RECORDING_LISTS(EACH)                                                                      \
-	EACH(recorded_state, states)     /* by tid, then start */                                  \
-	EACH(recorded_run, runs)         /* by CPU, then start */                                  \
-	EACH(recorded_irq, irqs)         /* by CPU, then end */                                    \
-	EACH(recorded_call, calls)       /* by tid, then end */                                    \
-	EACH(recorded_hit, hits)         /* by time */                                             \
-	EACH(recorded_stolen, stolen)    /* by tid, then end */                                    \
-	EACH(recorded_thread, threads)   /* by tid */                                              \
-	EACH(recorded_culprit, culprits) /* by key */                                              \
-	EACH(recorded_name, irq_names)
+struct recorded_name {
+	char text[KD_IRQ_NAME_LEN + 16];
+};
 
 /* Summary for reports. All 0: nothing was recorded. */
 struct recording_facts {
@@ -114,16 +98,19 @@ struct recording {
 	uint64_t events;  /* in [from, to] */
 	uint64_t lost;    /* events dropped since the previous sample */
 	bool overwritten; /* older events that were asked for are gone */
-#define RECORDING_LIST(type, name)                                                                 \
-	struct type *name;                                                                         \
-	size_t n_##name, capacity_##name;
-	RECORDING_LISTS(RECORDING_LIST)
-#undef RECORDING_LIST
+	struct spans spans[SPAN_LISTS];
+	struct recorded_thread *threads;   /* by TID */
+	struct recorded_culprit *culprits; /* by key */
+	struct recorded_name *irq_names;
+	size_t n_threads, capacity_threads, n_culprits, capacity_culprits;
+	size_t n_irq_names, capacity_irq_names;
 };
 
-/* States of a thread: returns the first of *n; NULL: none. */
-const struct recorded_state *recording_states(const struct recording *recording, pid_t tid,
-					      size_t *n);
+/* Adds a span to a list. Returns 0 or -ENOMEM. */
+int spans_add(struct spans *spans, const struct span *span);
+
+/* A thread's spans in a list ordered by TID: returns the first of *n; NULL: none. */
+const struct span *spans_of_thread(const struct spans *spans, pid_t tid, size_t *n);
 
 /* NULL: unknown. */
 const struct recorded_thread *recording_thread(const struct recording *recording, pid_t tid);
@@ -142,7 +129,7 @@ void recording_clear(struct recording *recording);
 enum cpu_run_source {
 	CPU_RUN_TARGET, /* states of target threads, */
 	CPU_RUN_OTHER,  /* and of other threads */
-	CPU_RUN_ROW,    /* struct recorded_run */
+	CPU_RUN_ROW,    /* SPAN_RUNS */
 };
 
 struct cpu_run {
@@ -150,7 +137,7 @@ struct cpu_run {
 	uint32_t cpu;
 	enum cpu_run_source source;
 	pid_t tid;    /* 0: unknown, or no thread */
-	uint32_t key; /* CPU_RUN_ROW: see struct recorded_run */
+	uint32_t key; /* CPU_RUN_ROW: see SPAN_RUNS */
 };
 
 struct cpu_runs {

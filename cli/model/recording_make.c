@@ -143,78 +143,66 @@ int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint
 #define TID_MASK ((1U << KD_RECORDED_FROM) - 1)
 #define FROM_MASK ((1U << (KD_RECORDED_AWAITED - KD_RECORDED_FROM)) - 1)
 
-#define LIST_ADD(recording, list)                                                                  \
-	(ARRAY_GROW((recording)->list, (recording)->n_##list, (recording)->capacity_##list)        \
-		 ? NULL                                                                            \
-		 : memset(&(recording)->list[(recording)->n_##list++], 0,                          \
-			  sizeof(*(recording)->list)))
-
 /* --- CPUs: events in write order --- */
 
 static int run_add(struct recording *recording, const struct recorded_event *had, uint32_t key)
 {
-	struct recorded_run *run;
+	const struct span run = {
+		.start = u64_max(u64_sub(had->at, had->what), recording->from),
+		.end = u64_min(had->at, recording->to),
+		.tid = (pid_t)had->tid,
+		.cpu = had->cpu,
+		.key = key,
+	};
 
 	if (had->at <= recording->from || u64_sub(had->at, had->what) >= recording->to)
 		return 0;
-	run = LIST_ADD(recording, runs);
-	if (!run)
-		return -ENOMEM;
-	run->start = u64_max(u64_sub(had->at, had->what), recording->from);
-	run->end = u64_min(had->at, recording->to);
-	run->cpu = had->cpu;
-	run->tid = (pid_t)had->tid;
-	run->key = key;
-	return 0;
+	return spans_add(&recording->spans[SPAN_RUNS], &run);
 }
 
 static int irq_add(struct recording *recording, const struct recording_source *source,
 		   const struct recorded_event *event)
 {
-	struct recorded_irq *irq;
+	struct span irq = {
+		.start = u64_sub(event->at, event->what),
+		.end = event->at,
+		.tid = (pid_t)event->tid,
+		.cpu = event->cpu,
+		.state = event->detail >> KD_RECORDED_HIT_STATE,
+		.hard = event->kind == KD_RECORDED_HARDIRQ,
+	};
 
-	if (event->at <= recording->from || u64_sub(event->at, event->what) >= recording->to)
+	if (irq.end <= recording->from || irq.start >= recording->to)
 		return 0;
-	irq = LIST_ADD(recording, irqs);
-	if (!irq)
-		return -ENOMEM;
-	irq->start = u64_sub(event->at, event->what);
-	irq->end = event->at;
-	irq->cpu = event->cpu;
-	irq->tid = (pid_t)event->tid;
-	irq->hard = event->kind == KD_RECORDED_HARDIRQ;
-	irq->state = event->detail >> KD_RECORDED_HIT_STATE;
-	irq->name = source->irq_name(source->context, irq->tid, irq->hard,
-				     event->detail & (KD_IRQ_PADDED - 1));
-	return 0;
+	irq.name = source->irq_name(source->context, irq.tid, irq.hard,
+				    event->detail & (KD_IRQ_PADDED - 1));
+	return spans_add(&recording->spans[SPAN_IRQS], &irq);
 }
 
 static int hit_add(struct recording *recording, const struct recorded_event *event)
 {
-	struct recorded_hit *hit;
+	const struct span hit = { .start = event->at,
+				  .end = event->at,
+				  .tid = (pid_t)event->tid,
+				  .role = event->detail };
 
 	if (event->at < recording->from || event->at > recording->to)
 		return 0;
-	hit = LIST_ADD(recording, hits);
-	if (!hit)
-		return -ENOMEM;
-	hit->at = event->at;
-	hit->tid = (pid_t)event->tid;
-	hit->role = event->detail;
-	return 0;
+	return spans_add(&recording->spans[SPAN_HITS], &hit);
 }
 
 static int hit_compare(const void *a, const void *b)
 {
-	const struct recorded_hit *left = a, *right = b;
+	const struct span *left = a, *right = b;
 
-	return (left->at > right->at) - (left->at < right->at);
+	return (left->start > right->start) - (left->start < right->start);
 }
 
 /* Two consecutive events say what had a CPU. Without the second one, it is unknown. */
 static int cpus_make(struct recording *recording, const struct recording_source *source)
 {
 	const struct recorded_event *had = NULL;
+	struct spans *hits = &recording->spans[SPAN_HITS];
 	int error = 0;
 
 	for (size_t i = 0; i < source->n_events && !error; i++) {
@@ -240,8 +228,8 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 			break;
 		}
 	}
-	if (recording->n_hits)
-		qsort(recording->hits, recording->n_hits, sizeof(*recording->hits), hit_compare);
+	if (hits->n)
+		qsort(hits->all, hits->n, sizeof(*hits->all), hit_compare);
 	return error;
 }
 
@@ -250,7 +238,7 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 /* A thread whose events are being read. */
 struct event_walk {
 	struct recording *recording;
-	struct recorded_state now; /* current state */
+	struct span now; /* current state */
 	const struct recorded_thread *thread;
 	int32_t call;
 	uint64_t call_since; /* 0: unknown */
@@ -262,22 +250,16 @@ struct event_walk {
 };
 
 /* Adds the part of a state inside the recording. */
-static int state_add(struct recording *recording, const struct recorded_state *state)
+static int state_add(struct recording *recording, const struct span *state)
 {
-	struct recorded_state *row;
-	uint64_t start = u64_max(state->start, recording->from);
-	uint64_t end = u64_min(state->end, recording->to);
+	struct span part = *state;
 
-	if (start >= end || state->state == KD_UNSEEN || state->state == KD_DEAD)
+	part.start = u64_max(state->start, recording->from);
+	part.end = u64_min(state->end, recording->to);
+	part.goes_on = state->end > recording->to;
+	if (part.start >= part.end || state->state == KD_UNSEEN || state->state == KD_DEAD)
 		return 0;
-	row = LIST_ADD(recording, states);
-	if (!row)
-		return -ENOMEM;
-	*row = *state;
-	row->start = start;
-	row->end = end;
-	row->goes_on = state->end > recording->to;
-	return 0;
+	return spans_add(&recording->spans[SPAN_STATES], &part);
 }
 
 static uint8_t awaited_of(uint32_t awaited)
@@ -298,7 +280,7 @@ static void walk_begin(struct event_walk *walk, const struct recorded_event *eve
 	/* How long others had been in it is unknown. Sleeps are traced back to their wakers. */
 	if (!of_target && event->kind != KD_RECORDED_WOKEN)
 		before = KD_UNSEEN;
-	walk->now = (struct recorded_state){
+	walk->now = (struct span){
 		.start = walk->recording->from,
 		.tid = (pid_t)event->tid,
 		.cpu = event->cpu,
@@ -334,7 +316,7 @@ static uint64_t *owed_of(struct event_walk *walk)
  * wait gets the rest here. */
 static int lead_add(struct event_walk *walk, uint64_t at, const struct recorded_event *event)
 {
-	struct recorded_state running = walk->now;
+	struct span running = walk->now;
 	uint64_t *owed = owed_of(walk), lead = u64_add(event ? event->what : 0, *owed);
 
 	running.start = u64_max(u64_sub(at, lead), walk->now.start);
@@ -352,25 +334,28 @@ static int lead_add(struct event_walk *walk, uint64_t at, const struct recorded_
 
 static int call_end(struct event_walk *walk, const struct recorded_event *event)
 {
-	struct recorded_call *call;
+	const struct recording *recording = walk->recording;
+	uint64_t end = u64_min(event->at, recording->to), start = walk->call_since ?: end;
+	bool goes_on = event->at > recording->to;
+	const struct span call = {
+		.start = start,
+		.end = goes_on ? start : end,
+		.tid = (pid_t)event->tid,
+		.call = walk->call,
+		.value = goes_on ? 0 : (int32_t)event->what,
+		.early = !walk->call_since,
+		.goes_on = goes_on,
+	};
 
-	if (event->at < walk->recording->from || walk->call_since >= walk->recording->to)
+	if (event->at < recording->from || walk->call_since >= recording->to)
 		return 0;
-	call = LIST_ADD(walk->recording, calls);
-	if (!call)
-		return -ENOMEM;
-	call->start = walk->call_since;
-	call->end = event->at <= walk->recording->to ? event->at : 0;
-	call->tid = (pid_t)event->tid;
-	call->number = walk->call;
-	call->result = call->end ? (int32_t)event->what : 0;
-	return 0;
+	return spans_add(&walk->recording->spans[SPAN_CALLS], &call);
 }
 
 /* Sets the state that begins with the event. */
 static void state_begin(struct event_walk *walk, const struct recorded_event *event)
 {
-	walk->now = (struct recorded_state){
+	walk->now = (struct span){
 		.start = event->at,
 		.tid = (pid_t)event->tid,
 		.cpu = event->cpu,
@@ -442,18 +427,16 @@ static int walk_enter(struct event_walk *walk, const struct recorded_event *even
 
 static int stolen_add(struct event_walk *walk, const struct recorded_event *event)
 {
-	struct recorded_stolen *stolen;
+	const struct span stolen = {
+		.start = walk->known ? u64_min(walk->now.start, event->at) : event->at,
+		.end = event->at,
+		.tid = (pid_t)event->tid,
+		.value = event->what,
+	};
 
 	if (event->at <= walk->recording->from || event->at > walk->recording->to)
 		return 0;
-	stolen = LIST_ADD(walk->recording, stolen);
-	if (!stolen)
-		return -ENOMEM;
-	stolen->start = walk->known ? u64_min(walk->now.start, event->at) : event->at;
-	stolen->end = event->at;
-	stolen->ns = event->what;
-	stolen->tid = (pid_t)event->tid;
-	return 0;
+	return spans_add(&walk->recording->spans[SPAN_STOLEN], &stolen);
 }
 
 /* NULL: not a target thread, or ended. */
@@ -493,7 +476,7 @@ static int walk_make(struct recording *recording, const struct recording_source 
 /* Makes the row of a thread without events. */
 static int silent_make(struct recording *recording, const struct recorded_now *now)
 {
-	const struct recorded_state state = {
+	const struct span state = {
 		.start = now->since,
 		.end = UINT64_MAX,
 		.tid = now->tid,

@@ -24,8 +24,7 @@
 
 static int irq_compare(const void *a, const void *b)
 {
-	const struct recorded_irq *x = *(const struct recorded_irq *const *)a;
-	const struct recorded_irq *y = *(const struct recorded_irq *const *)b;
+	const struct span *x = a, *y = b;
 
 	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
 }
@@ -73,23 +72,18 @@ static bool cpu_has_run(const struct cpu_runs *runs, uint32_t cpu)
 
 static int irqs_write(struct pftrace *trace, const struct cpu_runs *runs)
 {
-	const struct recording *recording = trace->sample->recording;
-	const struct recorded_irq **irqs = calloc(recording->n_irqs + 1, sizeof(*irqs));
+	struct spans irqs = { 0 };
 
-	if (!irqs)
+	if (irqs_sort(&irqs, trace->sample->recording, irq_compare))
 		return -ENOMEM;
-	for (size_t i = 0; i < recording->n_irqs; i++)
-		irqs[i] = &recording->irqs[i];
-	if (recording->n_irqs)
-		qsort(irqs, recording->n_irqs, sizeof(*irqs), irq_compare);
-	for (size_t i = 0; i < recording->n_irqs; i++) {
-		uint32_t cpu = irqs[i]->cpu;
+	for (size_t i = 0; i < irqs.n; i++) {
+		const struct span *irq = &irqs.all[i];
 
-		if ((!i || irqs[i - 1]->cpu != cpu) && !cpu_has_run(runs, cpu))
-			tracks_write_cpu(trace, cpu);
-		irq_write(trace, irqs[i], track_uuid(TRACK_CPU_IRQS, (pid_t)cpu));
+		if ((!i || irq[-1].cpu != irq->cpu) && !cpu_has_run(runs, irq->cpu))
+			tracks_write_cpu(trace, irq->cpu);
+		irq_write(trace, irq, track_uuid(TRACK_CPU_IRQS, (pid_t)irq->cpu));
 	}
-	free(irqs);
+	free(irqs.all);
 	return 0;
 }
 

@@ -184,7 +184,7 @@ static const struct trace_row *cursor_row(struct cursor *cursor)
 
 /* --- Recorded states --- */
 
-static void holder_write(struct pftrace *trace, const struct recorded_state *state, uint64_t track,
+static void holder_write(struct pftrace *trace, const struct span *state, uint64_t track,
 			 const struct slice *slice)
 {
 	const struct recorded_thread *holder = recording_thread(trace->sample->recording,
@@ -200,7 +200,7 @@ static void holder_write(struct pftrace *trace, const struct recorded_state *sta
 	slice_end(trace, track, slice->end);
 }
 
-static void waker_note(struct pftrace *trace, const struct recorded_state *state)
+static void waker_note(struct pftrace *trace, const struct span *state)
 {
 	const struct recorded_thread *waker = recording_thread(trace->sample->recording,
 							       state->waker);
@@ -214,7 +214,7 @@ static void waker_note(struct pftrace *trace, const struct recorded_state *state
 		note_text(trace, NOTE_ENDED_BY, waker->name, KD_COMM_LEN);
 }
 
-static void state_write(struct pftrace *trace, const struct recorded_state *state, uint64_t track,
+static void state_write(struct pftrace *trace, const struct span *state, uint64_t track,
 			const struct slice *slice)
 {
 	const struct ledger_words *words = ledger_words_of(state->state);
@@ -244,7 +244,7 @@ static void state_write(struct pftrace *trace, const struct recorded_state *stat
 /* Finds the row of a recorded wait, which begins with the state. Earlier rows were not recorded:
  * they get their own track. */
 static const struct trace_row *wait_find(struct pftrace *trace, struct callstacks *callstacks,
-					 struct cursor *waits, const struct recorded_state *state,
+					 struct cursor *waits, const struct span *state,
 					 uint64_t start)
 {
 	const struct trace_row *row;
@@ -272,7 +272,7 @@ static void states_write(struct pftrace *trace, struct callstacks *callstacks,
 	struct cursor waits = { .thread = thread, .kind = TRACE_WAIT };
 
 	for (size_t i = 0; i < thread->n_states; i++) {
-		const struct recorded_state *state = &thread->states[i];
+		const struct span *state = &thread->states[i];
 		struct slice slice = { state->start, state->end };
 		const struct trace_row *row;
 
@@ -292,7 +292,7 @@ static void states_write(struct pftrace *trace, struct callstacks *callstacks,
 static void recorded_write_other(struct pftrace *trace, const struct timeline_other *other)
 {
 	for (size_t i = 0; i < other->n_states; i++) {
-		const struct recorded_state *state = &other->states[i];
+		const struct span *state = &other->states[i];
 		struct slice slice = { state->start, state->end };
 
 		if (pftrace_clip(trace, &slice) && slice.start < slice.end)
@@ -323,20 +323,21 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 	char name[CALL_NAME];
 
 	for (size_t i = 0; i < thread->n_calls; i++) {
-		const struct recorded_call *call = &thread->calls[i];
-		struct slice slice = { call->start, call->end };
+		const struct span *call = &thread->calls[i];
+		uint64_t end = call->goes_on ? 0 : call->end;
+		struct slice slice = { call->early ? 0 : call->start, end };
 
 		if (!pftrace_clip(trace, &slice) || call_has_row(trace, &rows, &slice))
 			continue;
 		event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
 		event_category(trace, CATEGORY_CALL);
-		event_name_word(trace, call_name(trace, name, call->number));
-		times_note(trace, &slice, call->start ?: slice.start, call->end);
-		if (!call->start)
+		event_name_word(trace, call_name(trace, name, call->call));
+		times_note(trace, &slice, call->early ? slice.start : call->start, end);
+		if (call->early)
 			note_bool(trace, NOTE_EARLIER, true);
-		if (call->end)
-			note_i64(trace, NOTE_RESULT, call->result);
-		call_mode_note(trace, call->number);
+		if (end)
+			note_i64(trace, NOTE_RESULT, call->value);
+		call_mode_note(trace, call->call);
 		event_end(trace);
 		slice_end(trace, track, slice.end);
 	}
@@ -344,7 +345,7 @@ static void calls_write(struct pftrace *trace, const struct timeline_thread *thr
 
 /* --- Recorded interrupts, and all recorded data --- */
 
-void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track)
+void irq_write(struct pftrace *trace, const struct span *irq, uint64_t track)
 {
 	const struct ledger_words *words = irq->state ? ledger_words_of(irq->state) : NULL;
 	struct slice slice = { irq->start, irq->end };
@@ -368,7 +369,7 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 	uint64_t track = track_uuid(TRACK_STOLEN, thread->tid), last = 0;
 
 	for (size_t i = 0; i < thread->n_stolen; i++) {
-		const struct recorded_stolen *stolen = &thread->stolen[i];
+		const struct span *stolen = &thread->stolen[i];
 		struct slice slice = { u64_max(stolen->start, last), stolen->end };
 
 		if (!pftrace_clip(trace, &slice))
@@ -378,7 +379,7 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 		event_category(trace, CATEGORY_IRQ);
 		event_name_state(trace, LEDGER_STOLEN);
 		times_note(trace, &slice, stolen->start, stolen->end);
-		note_u64(trace, NOTE_NS, stolen->ns);
+		note_u64(trace, NOTE_NS, (uint64_t)stolen->value);
 		event_end(trace);
 		slice_end(trace, track, slice.end);
 	}
@@ -394,26 +395,26 @@ static void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
 	calls_write(trace, thread);
 	stolen_write(trace, thread);
 	for (size_t i = 0; i < thread->n_irqs; i++)
-		irq_write(trace, thread->irqs[i], track_uuid(TRACK_IRQS, thread->tid));
+		irq_write(trace, &thread->irqs[i], track_uuid(TRACK_IRQS, thread->tid));
 }
 
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)
 {
-	const struct recording *recording = trace->sample->recording;
+	const struct spans *hits = &trace->sample->recording->spans[SPAN_HITS];
 
-	for (size_t i = 0; i < recording->n_hits; i++) {
-		const struct recorded_hit *hit = &recording->hits[i];
-		struct slice slice = { hit->at, hit->at };
+	for (size_t i = 0; i < hits->n; i++) {
+		const struct span *hit = &hits->all[i];
+		struct slice slice = { hit->start, hit->start };
 		bool own = timeline_thread(timeline, hit->tid);
 		char name[32];
 
-		if (hit->role >= KD_ROLES || hit->at > trace->sample->end ||
+		if (hit->role >= KD_ROLES || hit->start > trace->sample->end ||
 		    !pftrace_clip(trace, &slice))
 			continue;
 		snprintf(name, sizeof(name), "%s trigger", role_keys[hit->role]);
 		event_begin(trace, TYPE_INSTANT,
 			    own ? track_uuid(TRACK_THREAD, hit->tid) : track_uuid(TRACK_WINDOWS, 0),
-			    hit->at);
+			    hit->start);
 		event_category(trace, CATEGORY_HIT);
 		event_name_word(trace, name);
 		note_i64(trace, NOTE_TID, hit->tid);

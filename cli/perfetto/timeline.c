@@ -181,8 +181,7 @@ static int thread_order(const void *a, const void *b)
 
 static int irq_compare(const void *a, const void *b)
 {
-	const struct recorded_irq *x = *(const struct recorded_irq *const *)a;
-	const struct recorded_irq *y = *(const struct recorded_irq *const *)b;
+	const struct span *x = a, *y = b;
 
 	return ORDER(x->tid, y->tid) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
 }
@@ -291,7 +290,7 @@ static bool has_states(const struct recording *recording, pid_t tid)
 {
 	size_t n;
 
-	return recording_states(recording, tid, &n);
+	return spans_of_thread(&recording->spans[SPAN_STATES], tid, &n);
 }
 
 /* Includes threads that ended before the window, and threads of other processes. */
@@ -341,44 +340,38 @@ const struct timeline_thread *timeline_thread(const struct timeline *timeline, p
 
 /* --- Recorded data --- */
 
-static int irqs_sort(struct timeline *timeline, const struct recording *recording)
+int irqs_sort(struct spans *irqs, const struct recording *recording,
+	      int (*compare)(const void *, const void *))
 {
-	timeline->irqs = calloc(recording->n_irqs + 1, sizeof(*timeline->irqs));
-	if (!timeline->irqs)
+	const struct spans *from = &recording->spans[SPAN_IRQS];
+
+	if (array_reserve(&irqs->all, from->n, &irqs->capacity, sizeof(*irqs->all)))
 		return -ENOMEM;
-	for (size_t i = 0; i < recording->n_irqs; i++)
-		timeline->irqs[i] = &recording->irqs[i];
-	sort(timeline->irqs, recording->n_irqs, sizeof(*timeline->irqs), irq_compare);
+	if (from->n)
+		memcpy(irqs->all, from->all, from->n * sizeof(*irqs->all));
+	irqs->n = from->n;
+	sort(irqs->all, irqs->n, sizeof(*irqs->all), compare);
 	return 0;
 }
 
 /* Assigns recorded data to threads: all lists are by TID. */
 static void recorded_join(struct timeline *timeline, const struct recording *recording)
 {
-	const struct recorded_call *calls = recording->calls;
-	const struct recorded_stolen *stolen = recording->stolen;
-	const struct recorded_irq **irqs = timeline->irqs;
+	const struct spans *spans = recording->spans;
 
 	for (size_t i = 0; i < timeline->n_threads; i++) {
 		struct timeline_thread *thread = &timeline->threads[i];
 		pid_t tid = thread->tid;
-		size_t first;
 
-		thread->states = recording_states(recording, tid, &thread->n_states);
-		first = ARRAY_SPLIT(recording->n_calls, j, calls[j].tid < tid);
-		thread->calls = calls ? calls + first : NULL;
-		thread->n_calls = ARRAY_SPLIT(recording->n_calls, j, calls[j].tid <= tid) - first;
-		first = ARRAY_SPLIT(recording->n_irqs, j, irqs[j]->tid < tid);
-		thread->irqs = irqs + first;
-		thread->n_irqs = ARRAY_SPLIT(recording->n_irqs, j, irqs[j]->tid <= tid) - first;
-		first = ARRAY_SPLIT(recording->n_stolen, j, stolen[j].tid < tid);
-		thread->stolen = stolen ? stolen + first : NULL;
-		thread->n_stolen = ARRAY_SPLIT(recording->n_stolen, j, stolen[j].tid <= tid) -
-				   first;
+		thread->states = spans_of_thread(&spans[SPAN_STATES], tid, &thread->n_states);
+		thread->calls = spans_of_thread(&spans[SPAN_CALLS], tid, &thread->n_calls);
+		thread->irqs = spans_of_thread(&timeline->irqs, tid, &thread->n_irqs);
+		thread->stolen = spans_of_thread(&spans[SPAN_STOLEN], tid, &thread->n_stolen);
 	}
 	for (size_t i = 0; i < timeline->n_others; i++)
-		timeline->others[i].states = recording_states(recording, timeline->others[i].tid,
-							      &timeline->others[i].n_states);
+		timeline->others[i].states = spans_of_thread(&spans[SPAN_STATES],
+							     timeline->others[i].tid,
+							     &timeline->others[i].n_states);
 }
 
 /* --- Wakeups --- */
@@ -436,10 +429,11 @@ static const char *recorded_thread_name(const struct recording *recording, pid_t
 static int recorded_wakeups_add(struct timeline *timeline, const struct recording *recording,
 				uint64_t from, uint64_t until)
 {
+	const struct spans *states = &recording->spans[SPAN_STATES];
 	int err = 0;
 
-	for (size_t i = 0; i < recording->n_states && !err; i++) {
-		const struct recorded_state *state = &recording->states[i];
+	for (size_t i = 0; i < states->n && !err; i++) {
+		const struct span *state = &states->all[i];
 		struct wakeup wakeup = { .at = state->end,
 					 .from = state->waker,
 					 .to = state->tid,
@@ -497,7 +491,8 @@ int timeline_make(struct timeline *timeline, const struct sample *sample, uint64
 	int err = rows_sort(timeline, sample) ?: threads_add(timeline, sample);
 
 	if (!err && recording)
-		err = recorded_threads_add(timeline, recording) ?: irqs_sort(timeline, recording);
+		err = recorded_threads_add(timeline, recording)
+			      ?: irqs_sort(&timeline->irqs, recording, irq_compare);
 	if (err)
 		return err;
 	threads_join(timeline, sample);
@@ -514,6 +509,6 @@ void timeline_clear(struct timeline *timeline)
 	free(timeline->others);
 	free(timeline->rows);
 	free(timeline->interruptions);
-	free(timeline->irqs);
+	free(timeline->irqs.all);
 	*timeline = (struct timeline){ 0 };
 }

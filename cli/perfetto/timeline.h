@@ -22,14 +22,8 @@ struct timeline_thread {
 	size_t n_interruptions;
 	bool foreign; /* outside the target: only recorded data is known */
 	/* Recorded states, calls, and interrupts by start and descending end. */
-	const struct recorded_state *states;
-	size_t n_states;
-	const struct recorded_call *calls;
-	size_t n_calls;
-	const struct recorded_irq **irqs;
-	size_t n_irqs;
-	const struct recorded_stolen *stolen;
-	size_t n_stolen;
+	const struct span *states, *calls, *irqs, *stolen;
+	size_t n_states, n_calls, n_irqs, n_stolen;
 };
 
 /* A wakeup of one thread by another. */
@@ -44,7 +38,7 @@ struct wakeup {
 struct timeline_other {
 	pid_t tid;
 	const char *name;
-	const struct recorded_state *states;
+	const struct span *states;
 	size_t n_states;
 };
 
@@ -57,7 +51,7 @@ struct timeline {
 	size_t n_others, capacity_others;
 	const struct trace_row **rows;             /* by TID, start and descending end */
 	const struct interruption **interruptions; /* by TID and start */
-	const struct recorded_irq **irqs;          /* by TID, start and descending end */
+	struct spans irqs;                         /* by TID, start and descending end */
 };
 
 /* Fills a zeroed timeline from a time to the window's end. Returns 0 or -ENOMEM; the caller
@@ -151,7 +145,12 @@ void wakeups_write(struct pftrace *trace, const struct timeline *timeline);
 /* Writes recorded trigger hits on the tracks of their threads. */
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline);
 
+/* Copies the interrupts of a recording in another order. The caller frees all. Returns 0 or
+ * -ENOMEM. */
+int irqs_sort(struct spans *irqs, const struct recording *recording,
+	      int (*compare)(const void *, const void *));
+
 /* Writes the slice of an interrupt. */
-void irq_write(struct pftrace *trace, const struct recorded_irq *irq, uint64_t track);
+void irq_write(struct pftrace *trace, const struct span *irq, uint64_t track);
 
 #endif

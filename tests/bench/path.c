@@ -23,27 +23,28 @@ static unsigned long long now(void)
 	return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-#define ROW(recording, list)                                                                       \
-	({                                                                                         \
-		if (ARRAY_GROW((recording)->list, (recording)->n_##list,                           \
-			       (recording)->capacity_##list))                                      \
-			abort();                                                                   \
-		&(recording)->list[(recording)->n_##list++];                                       \
-	})
-
-static uint64_t state(struct recording *recording, size_t thread, enum kd_state is, uint64_t start,
-		      uint64_t end)
+static struct span *span(struct recording *recording, enum span_list list, struct span span)
 {
-	*ROW(recording, states) = (struct recorded_state){
-		.start = start,
-		.end = end,
-		.tid = (pid_t)thread + 1,
-		.cpu = (uint32_t)thread % 2,
-		.state = (uint8_t)is,
-		.of_target = thread % 4 > 0,
-		.call = is == KD_USER ? KD_CALL_NONE : 1,
-	};
-	return end;
+	struct spans *spans = &recording->spans[list];
+
+	if (spans_add(spans, &span))
+		abort();
+	return &spans->all[spans->n - 1];
+}
+
+static struct span *state(struct recording *recording, size_t thread, enum kd_state is,
+			  uint64_t start, uint64_t end)
+{
+	return span(recording, SPAN_STATES,
+		    (struct span){
+			    .start = start,
+			    .end = end,
+			    .tid = (pid_t)thread + 1,
+			    .cpu = (uint32_t)thread % 2,
+			    .call = is == KD_USER ? KD_CALL_NONE : 1,
+			    .state = (uint8_t)is,
+			    .of_target = thread % 4 > 0,
+		    });
 }
 
 /* One after the other has the work for 10 us, of which it waits 4 us for a CPU; the rest of the
@@ -52,22 +53,26 @@ static void thread_make(struct recording *recording, size_t thread, uint64_t tur
 {
 	uint64_t at = 0;
 
-	*ROW(recording, threads) = (struct recorded_thread){
+	if (ARRAY_GROW(recording->threads, recording->n_threads, recording->capacity_threads))
+		abort();
+	recording->threads[recording->n_threads++] = (struct recorded_thread){
 		.tid = (pid_t)thread + 1, .pid = 1, .name = "thread", .of_target = thread % 4 > 0
 	};
 	for (uint64_t turn = 0; turn < turns; turn++) {
 		uint64_t wake = (turn * THREADS + thread) * 10000;
 
 		if (at < wake) {
-			at = state(recording, thread, KD_BLOCKED, at, wake);
-			recording->states[recording->n_states - 1].from = KD_FROM_TASK;
-			recording->states[recording->n_states - 1].waker =
-				(pid_t)((thread + THREADS - 1) % THREADS) + 1;
+			struct span *wait = state(recording, thread, KD_BLOCKED, at, wake);
+
+			wait->from = KD_FROM_TASK;
+			wait->waker = (pid_t)((thread + THREADS - 1) % THREADS) + 1;
+			at = wake;
 		}
-		at = state(recording, thread, KD_READY_WOKEN, at, wake + 4000);
-		at = state(recording, thread, KD_KERNEL, at, wake + 6000);
-		at = state(recording, thread, KD_USER, at, wake + 8000);
-		at = state(recording, thread, KD_KERNEL, at, wake + 10001);
+		state(recording, thread, KD_READY_WOKEN, at, wake + 4000);
+		state(recording, thread, KD_KERNEL, wake + 4000, wake + 6000);
+		state(recording, thread, KD_USER, wake + 6000, wake + 8000);
+		state(recording, thread, KD_KERNEL, wake + 8000, wake + 10001);
+		at = wake + 10001;
 	}
 }
 
@@ -76,15 +81,12 @@ static void cpu_make(struct recording *recording, uint32_t cpu, uint64_t turns)
 	for (uint64_t wake = 0; wake < turns * THREADS * 10000; wake += 10000) {
 		if (wake / 10000 % 2 != cpu)
 			continue;
-		*ROW(recording, runs) = (struct recorded_run){
-			.start = wake, .end = wake + 1500, .cpu = cpu, .tid = 99
-		};
-		*ROW(recording, runs) = (struct recorded_run){
-			.start = wake + 1500, .end = wake + 4000, .cpu = cpu, .tid = 98
-		};
-		*ROW(recording, irqs) = (struct recorded_irq){
-			.start = wake + 7000, .end = wake + 7300, .cpu = cpu, .name = "timer"
-		};
+		span(recording, SPAN_RUNS,
+		     (struct span){ wake, wake + 1500, .cpu = cpu, .tid = 99 });
+		span(recording, SPAN_RUNS,
+		     (struct span){ wake + 1500, wake + 4000, .cpu = cpu, .tid = 98 });
+		span(recording, SPAN_IRQS,
+		     (struct span){ wake + 7000, wake + 7300, .cpu = cpu, .name = "timer" });
 	}
 }
 
@@ -112,7 +114,9 @@ int main(int argc, char **argv)
 		turns = path.legs;
 		critical_path_clear(&path);
 	}
-	printf("%zu %llu\n", recording.n_states + recording.n_runs + recording.n_irqs,
+	printf("%zu %llu\n",
+	       recording.spans[SPAN_STATES].n + recording.spans[SPAN_RUNS].n +
+		       recording.spans[SPAN_IRQS].n,
 	       (unsigned long long)turns);
 	recording_clear(&recording);
 	return 0;

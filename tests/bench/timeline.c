@@ -43,6 +43,7 @@ static void waits_add(struct sample *sample, unsigned long waits)
 static void recording_add(struct sample *sample, unsigned long waits)
 {
 	struct recording *recording = calloc(1, sizeof(*recording));
+	struct spans *states = &recording->spans[SPAN_STATES];
 	unsigned long each = waits / THREADS;
 	uint64_t first = sample->start - SECOND;
 
@@ -50,19 +51,18 @@ static void recording_add(struct sample *sample, unsigned long waits)
 		abort();
 	sample->recording = recording;
 	recording->from = first;
-	recording->states = calloc(2 * waits, sizeof(*recording->states));
 	recording->threads = calloc(THREADS, sizeof(*recording->threads));
-	if (!recording->states || !recording->threads)
+	if (!recording->threads)
 		abort();
 	for (unsigned long i = 0; i < each * THREADS; i++) {
 		pid_t tid = 1000 + (pid_t)(i / each);
-		struct recorded_state run = { .start = first + i % each * 1000,
-					      .tid = tid,
-					      .cpu = (uint32_t)(tid % 2),
-					      .state = KD_USER,
-					      .of_target = true,
-					      .call = KD_CALL_NONE };
-		struct recorded_state wait = run;
+		struct span run = { .start = first + i % each * 1000,
+				    .tid = tid,
+				    .cpu = (uint32_t)(tid % 2),
+				    .state = KD_USER,
+				    .of_target = true,
+				    .call = KD_CALL_NONE };
+		struct span wait = run;
 
 		run.end = wait.start = run.start + 10;
 		wait.end = run.start + 1000;
@@ -70,8 +70,8 @@ static void recording_add(struct sample *sample, unsigned long waits)
 		wait.awaited = KD_AWAITED_LOCK;
 		wait.from = KD_FROM_TASK;
 		wait.waker = 1000 + (pid_t)(i * 7 % THREADS);
-		recording->states[recording->n_states++] = run;
-		recording->states[recording->n_states++] = wait;
+		if (spans_add(states, &run) || spans_add(states, &wait))
+			abort();
 	}
 	for (pid_t i = 0; i < THREADS; i++)
 		recording->threads[recording->n_threads++] = (struct recorded_thread){

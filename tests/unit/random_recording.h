@@ -24,20 +24,27 @@ static pid_t random_tid(size_t i, size_t n)
 	return (pid_t)(n ? i * RANDOM_TIDS / n : 0);
 }
 
+static struct spans *random_spans(struct recording *recording, enum span_list list, size_t most)
+{
+	struct spans *spans = &recording->spans[list];
+
+	spans->all = random_rows(&spans->n, most, sizeof(*spans->all));
+	return spans;
+}
+
 static void random_states(struct recording *recording, const struct sample *sample)
 {
+	struct spans *spans = random_spans(recording, SPAN_STATES, RANDOM_ROWS);
 	uint64_t at = random_time(sample);
 
-	recording->states = random_rows(&recording->n_states, RANDOM_ROWS,
-					sizeof(*recording->states));
-	for (size_t i = 0; i < recording->n_states; i++) {
+	for (size_t i = 0; i < spans->n; i++) {
 		uint64_t start = at;
 
 		at = chance(9) ? at + chance(300) : random_time(sample);
-		recording->states[i] = (struct recorded_state){
+		spans->all[i] = (struct span){
 			.start = start,
 			.end = at,
-			.tid = random_tid(i, recording->n_states),
+			.tid = random_tid(i, spans->n),
 			.cpu = chance(9) ? (uint32_t)chance(3) : random_u32(),
 			.state = (uint8_t)chance(chance(9) ? KD_STATES : 256),
 			.awaited = (uint8_t)chance(chance(9) ? KD_AWAITED_KINDS : 256),
@@ -53,38 +60,59 @@ static void random_states(struct recording *recording, const struct sample *samp
 
 static void random_others(struct recording *recording, const struct sample *sample)
 {
-	recording->runs = random_rows(&recording->n_runs, RANDOM_ROWS, sizeof(*recording->runs));
-	for (size_t i = 0; i < recording->n_runs; i++)
-		recording->runs[i] = (struct recorded_run){
-			random_time(sample), random_time(sample), random_u32(),
-			(uint32_t)chance(chance(2) ? KD_WHO_KINDS : UINT32_MAX), (pid_t)chance(9)
+	struct spans *spans = random_spans(recording, SPAN_RUNS, RANDOM_ROWS);
+
+	for (size_t i = 0; i < spans->n; i++)
+		spans->all[i] = (struct span){
+			.start = random_time(sample),
+			.end = random_time(sample),
+			.tid = (pid_t)chance(9),
+			.cpu = random_u32(),
+			.key = (uint32_t)chance(chance(2) ? KD_WHO_KINDS : UINT32_MAX),
 		};
-	recording->irqs = random_rows(&recording->n_irqs, RANDOM_ROWS, sizeof(*recording->irqs));
-	for (size_t i = 0; i < recording->n_irqs; i++)
-		recording->irqs[i] =
-			(struct recorded_irq){ random_time(sample), random_time(sample),
-					       (uint32_t)chance(4), (pid_t)chance(9),
-					       chance(2),           random_text() ?: "",
-					       (uint8_t)chance(256) };
-	recording->stolen = random_rows(&recording->n_stolen, 5, sizeof(*recording->stolen));
-	for (size_t i = 0; i < recording->n_stolen; i++)
-		recording->stolen[i] =
-			(struct recorded_stolen){ random_time(sample), random_time(sample),
-						  random_number(),
-						  random_tid(i, recording->n_stolen) };
-	recording->hits = random_rows(&recording->n_hits, 3, sizeof(*recording->hits));
-	for (size_t i = 0; i < recording->n_hits; i++)
-		recording->hits[i] = (struct recorded_hit){ random_time(sample), (pid_t)chance(9),
-							    (enum kd_role)chance(KD_ROLES) };
+	spans = random_spans(recording, SPAN_IRQS, RANDOM_ROWS);
+	for (size_t i = 0; i < spans->n; i++)
+		spans->all[i] = (struct span){
+			.start = random_time(sample),
+			.end = random_time(sample),
+			.tid = (pid_t)chance(9),
+			.cpu = (uint32_t)chance(4),
+			.name = random_text() ?: "",
+			.state = (uint8_t)chance(256),
+			.hard = chance(2),
+		};
+	spans = random_spans(recording, SPAN_STOLEN, 5);
+	for (size_t i = 0; i < spans->n; i++)
+		spans->all[i] = (struct span){
+			.start = random_time(sample),
+			.end = random_time(sample),
+			.tid = random_tid(i, spans->n),
+			.value = (int64_t)random_number(),
+		};
+	spans = random_spans(recording, SPAN_HITS, 3);
+	for (size_t i = 0; i < spans->n; i++) {
+		uint64_t at = random_time(sample);
+
+		spans->all[i] = (struct span){ .start = at,
+					       .end = at,
+					       .tid = (pid_t)chance(9),
+					       .role = (uint8_t)chance(KD_ROLES) };
+	}
 }
 
 static void random_calls(struct recording *recording, const struct sample *sample)
 {
-	recording->calls = random_rows(&recording->n_calls, RANDOM_ROWS, sizeof(*recording->calls));
-	for (size_t i = 0; i < recording->n_calls; i++)
-		recording->calls[i] = (struct recorded_call){
-			chance(3) * random_time(sample), chance(3) * random_time(sample),
-			random_tid(i, recording->n_calls), random_call(), (int32_t)random_u32()
+	struct spans *spans = random_spans(recording, SPAN_CALLS, RANDOM_ROWS);
+
+	for (size_t i = 0; i < spans->n; i++)
+		spans->all[i] = (struct span){
+			.start = random_time(sample),
+			.end = random_time(sample),
+			.tid = random_tid(i, spans->n),
+			.call = random_call(),
+			.value = (int32_t)random_u32(),
+			.early = !chance(3),
+			.goes_on = !chance(3),
 		};
 }
 

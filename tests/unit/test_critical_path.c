@@ -97,7 +97,7 @@ TEST(ready)
 	made_run(&made, 2, 30 * MS, 40 * MS, KD_WHO_HYPERVISOR);
 	made_run(&made, 2, 40 * MS, 50 * MS, KD_WHO_THROTTLED);
 	made_run(&made, 2, 50 * MS, 65 * MS, 4002);
-	made.runs[made.n_runs - 1].tid = 11;
+	made.spans[SPAN_RUNS].all[made.spans[SPAN_RUNS].n - 1].tid = 11;
 	made_culprit(&made, KD_WHO_IDLE, CULPRIT_IDLE, 0, "");
 	made_culprit(&made, KD_WHO_THROTTLED, CULPRIT_THROTTLED, 0, "");
 	made_culprit(&made, KD_WHO_HYPERVISOR, CULPRIT_STOLEN, 0, "");
@@ -236,13 +236,13 @@ TEST(contradictions)
 		"0 11 blocked interruptible for lock, ended by [10]: the recording contradicts "
 		"itself",
 		"in a circle");
-	made.states[0].waker = 10;
+	made.spans[SPAN_STATES].all[0].waker = 10;
 	is_path(&made, 0, 50 * MS,
 		"0 10 blocked interruptible for lock, ended by [10]: the recording contradicts "
 		"itself",
 		"nobody wakes itself");
-	made.states[0].waker = 11;
-	made.states[1].end = 60 * MS;
+	made.spans[SPAN_STATES].all[0].waker = 11;
+	made.spans[SPAN_STATES].all[1].end = 60 * MS;
 	is_path(&made, 0, 50 * MS,
 		"0 11 blocked interruptible for lock, ended by [10]: the recording contradicts "
 		"itself",
@@ -312,7 +312,7 @@ static void simulate(struct recording *made)
 		enum kd_state is;
 		uint64_t since;
 	} now[THREADS];
-	struct recorded_state rows[THREADS][STEPS];
+	struct span rows[THREADS][STEPS];
 	size_t n[THREADS] = { 0 };
 
 	for (pid_t i = 0; i < THREADS; i++)
@@ -325,16 +325,16 @@ static void simulate(struct recording *made)
 		if (t < STEPS && asleep && !by_task && chance(4))
 			continue;
 		for (size_t j = 0; j < THREADS; j++) {
-			struct recorded_state *row = &rows[j][n[j]];
+			struct span *row = &rows[j][n[j]];
 
 			if ((t < STEPS && j != i) || now[j].since == t)
 				continue;
-			*row = (struct recorded_state){ .start = now[j].since,
-							.end = t,
-							.tid = 10 + (pid_t)j,
-							.state = (uint8_t)now[j].is,
-							.of_target = true,
-							.call = KD_CALL_NONE };
+			*row = (struct span){ .start = now[j].since,
+					      .end = t,
+					      .tid = 10 + (pid_t)j,
+					      .state = (uint8_t)now[j].is,
+					      .of_target = true,
+					      .call = KD_CALL_NONE };
 			row->goes_on = t == STEPS;
 			if (asleep && j == i && t < STEPS) {
 				row->from = by_task ? KD_FROM_TASK : KD_FROM_TIMER;
@@ -350,7 +350,7 @@ static void simulate(struct recording *made)
 	for (pid_t i = 0; i < THREADS; i++) {
 		made_thread(made, 10 + i, 10, "thread");
 		for (size_t j = 0; j < n[i]; j++)
-			*MADE(made, states) = rows[i][j];
+			made_span(made, SPAN_STATES, rows[i][j]);
 	}
 }
 
@@ -359,7 +359,7 @@ static void reference(const struct recording *made, pid_t tid, uint64_t start, u
 		      struct path_row steps[STEPS])
 {
 	size_t n;
-	const struct recorded_state *states = recording_states(made, tid, &n);
+	const struct span *states = spans_of_thread(&made->spans[SPAN_STATES], tid, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = states[i].start > start ? states[i].start : start;
@@ -420,7 +420,7 @@ TEST(random)
 		struct critical_path path;
 
 		for (uint64_t n = chance(60); n; n--) {
-			struct recorded_state *state = made_state(
+			struct span *state = made_state(
 				&made, 8 + (pid_t)chance(5) + (chance(2) ? 0 : (pid_t)(n / 12)),
 				random_time(), (enum kd_state)chance(16));
 

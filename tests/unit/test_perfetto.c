@@ -415,7 +415,7 @@ static void threads_add(struct recording *recording)
 
 static void states_add(struct recording *recording, const struct sample *sample)
 {
-	const struct recorded_state state = { .cpu = 1, .call = KD_CALL_NONE, .of_target = true };
+	const struct span state = { .cpu = 1, .call = KD_CALL_NONE, .of_target = true };
 	const struct {
 		pid_t tid, waker;
 		unsigned int start, end; /* ms */
@@ -438,7 +438,7 @@ static void states_add(struct recording *recording, const struct sample *sample)
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct recorded_state row = state;
+		struct span row = state;
 
 		row.tid = rows[i].tid, row.waker = rows[i].waker, row.holder = rows[i].holder;
 		row.start = MS(sample, rows[i].start), row.end = MS(sample, rows[i].end);
@@ -448,30 +448,50 @@ static void states_add(struct recording *recording, const struct sample *sample)
 		row.of_target = row.tid > 1000;
 		if (rows[i].call)
 			row.call = syscall_number(rows[i].call);
-		ADD(recording, states, row);
+		need(!spans_add(&recording->spans[SPAN_STATES], &row));
 	}
 }
 
 static void others_add(struct recording *recording, const struct sample *sample)
 {
-	ADD(recording, runs, (struct recorded_run){ MS(sample, 0), MS(sample, 250), 1, 5000, 700 });
-	ADD(recording, runs,
-	    (struct recorded_run){ MS(sample, 350), MS(sample, 420), 1, KD_WHO_IDLE, 0 });
-	ADD(recording, irqs,
-	    (struct recorded_irq){ MS(sample, 420), MS(sample, 430), 1, 9719, true, "local timer",
-				   KD_USER });
-	ADD(recording, irqs,
-	    (struct recorded_irq){ MS(sample, 420), MS(sample, 440), 1, 9719, false, "NET_RX",
-				   KD_UNSEEN });
-	ADD(recording, calls,
-	    (struct recorded_call){ 0, MS(sample, 400), 9719, syscall_number("fsync"), -5 });
-	ADD(recording, calls,
-	    (struct recorded_call){ MS(sample, 640), 0, 9719, syscall_number("futex"), 0 });
-	ADD(recording, calls,
-	    (struct recorded_call){ 0, MS(sample, 1200), 9720, syscall_number("futex"), 0 });
-	ADD(recording, stolen,
-	    (struct recorded_stolen){ MS(sample, 400), MS(sample, 650), 1000000, 9719 });
-	ADD(recording, hits, (struct recorded_hit){ MS(sample, 1000), 9719, KD_START });
+	const struct {
+		enum span_list list;
+		unsigned int start, end; /* ms */
+		struct span span;
+	} rows[] = {
+		{ SPAN_RUNS, 0, 250, { .cpu = 1, .key = 5000, .tid = 700 } },
+		{ SPAN_RUNS, 350, 420, { .cpu = 1, .key = KD_WHO_IDLE } },
+		{ SPAN_IRQS,
+		  420,
+		  430,
+		  { .cpu = 1,
+		    .tid = 9719,
+		    .hard = true,
+		    .name = "local timer",
+		    .state = KD_USER } },
+		{ SPAN_IRQS, 420, 440, { .cpu = 1, .tid = 9719, .name = "NET_RX" } },
+		{ SPAN_CALLS,
+		  400,
+		  400,
+		  { .tid = 9719, .call = syscall_number("fsync"), .value = -5, .early = true } },
+		{ SPAN_CALLS,
+		  640,
+		  640,
+		  { .tid = 9719, .call = syscall_number("futex"), .goes_on = true } },
+		{ SPAN_CALLS,
+		  1200,
+		  1200,
+		  { .tid = 9720, .call = syscall_number("futex"), .early = true } },
+		{ SPAN_STOLEN, 400, 650, { .tid = 9719, .value = 1000000 } },
+		{ SPAN_HITS, 1000, 1000, { .tid = 9719, .role = KD_START } },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct span span = rows[i].span;
+
+		span.start = MS(sample, rows[i].start), span.end = MS(sample, rows[i].end);
+		need(!spans_add(&recording->spans[rows[i].list], &span));
+	}
 }
 
 static struct sample recorded_sample(void)

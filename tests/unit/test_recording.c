@@ -74,9 +74,10 @@ static struct recording made(struct recorded_event *events, size_t n,
 static void is_state(const struct recording *recording, size_t i, uint64_t start, uint64_t end,
 		     uint32_t state, const char *what)
 {
-	const struct recorded_state *row = &recording->states[i];
+	const struct span *row = &recording->spans[SPAN_STATES].all[i];
 
-	ok(i < recording->n_states && row->start == start && row->end == end && row->state == state,
+	ok(i < recording->spans[SPAN_STATES].n && row->start == start && row->end == end &&
+		   row->state == state,
 	   "%s: %llu to %llu, %u", what, (unsigned long long)row->start,
 	   (unsigned long long)row->end, row->state);
 }
@@ -109,28 +110,28 @@ TEST(rows)
 
 	events[4].cpu = 2; /* that of its switch-in; the waker has another one */
 	recording = made(events, COUNT(events), now, 2);
-	is_u64(recording.n_states, 9, "states");
+	is_u64(recording.spans[SPAN_STATES].n, 9, "states");
 	is_state(&recording, 0, FROM, FROM + 100, KD_USER, "what it was before its first event");
 	is_state(&recording, 1, FROM + 100, FROM + 200, KD_KERNEL, "the call");
-	is_i64(recording.states[1].call, 45, "which it is");
+	is_i64(recording.spans[SPAN_STATES].all[1].call, 45, "which it is");
 	is_state(&recording, 2, FROM + 200, FROM + 500, KD_BLOCKED, "asleep in it");
-	is_i64(recording.states[2].holder, 8, "who has the lock");
-	is_i64(recording.states[2].waker, 8, "who ended that");
-	is_u64(recording.states[2].from, KD_FROM_TASK, "from what context");
-	is_u64(recording.states[2].awaited, KD_AWAITED_LOCK, "what it waited for");
+	is_i64(recording.spans[SPAN_STATES].all[2].holder, 8, "who has the lock");
+	is_i64(recording.spans[SPAN_STATES].all[2].waker, 8, "who ended that");
+	is_u64(recording.spans[SPAN_STATES].all[2].from, KD_FROM_TASK, "from what context");
+	is_u64(recording.spans[SPAN_STATES].all[2].awaited, KD_AWAITED_LOCK, "what it waited for");
 	is_state(&recording, 3, FROM + 500, FROM + 570, KD_READY_WOKEN, "ready, but for the lead");
-	is_u64(recording.states[3].cpu, 2, "for the CPU on which it runs then");
+	is_u64(recording.spans[SPAN_STATES].all[3].cpu, 2, "for the CPU on which it runs then");
 	is_state(&recording, 4, FROM + 570, FROM + 600, KD_KERNEL, "the lead of the run");
 	is_state(&recording, 5, FROM + 600, FROM + 650, KD_KERNEL, "the call goes on");
 	is_state(&recording, 6, FROM + 650, FROM + 800, KD_USER, "and has returned");
-	ok(recording.states[6].call == KD_CALL_NONE, "in no call");
-	recording_states(&recording, 7, &n);
+	ok(recording.spans[SPAN_STATES].all[6].call == KD_CALL_NONE, "in no call");
+	spans_of_thread(&recording.spans[SPAN_STATES], 7, &n);
 	is_u64(n, 7 + 1, "of one thread");
 	is_state(&recording, 7, FROM + 800, TO, KD_READY_PREEMPTED, "cut at the end");
-	ok(recording.states[7].goes_on, "and said so");
-	is_u64(recording.n_calls, 1, "calls");
-	is_i64(recording.calls[0].result, -11, "its result");
-	is_u64(recording.calls[0].end, FROM + 650, "its end");
+	ok(recording.spans[SPAN_STATES].all[7].goes_on, "and said so");
+	is_u64(recording.spans[SPAN_CALLS].n, 1, "calls");
+	is_i64(recording.spans[SPAN_CALLS].all[0].value, -11, "its result");
+	is_u64(recording.spans[SPAN_CALLS].all[0].end, FROM + 650, "its end");
 	recording_clear(&recording);
 }
 
@@ -150,9 +151,10 @@ TEST(leads)
 	struct recording recording = made(events, COUNT(events), NULL, 0);
 	uint64_t ready = 0;
 
-	for (size_t i = 0; i < recording.n_states; i++)
-		if (recording.states[i].state == KD_READY_WOKEN)
-			ready += recording.states[i].end - recording.states[i].start;
+	for (size_t i = 0; i < recording.spans[SPAN_STATES].n; i++)
+		if (recording.spans[SPAN_STATES].all[i].state == KD_READY_WOKEN)
+			ready += recording.spans[SPAN_STATES].all[i].end -
+				 recording.spans[SPAN_STATES].all[i].start;
 	is_u64(ready, 110 - 25, "waits are as long as in the books");
 	recording_clear(&recording);
 }
@@ -186,7 +188,7 @@ TEST(silent)
 	};
 	struct recording recording = made(NULL, 0, now, 2);
 
-	is_u64(recording.n_states, 2, "threads without events");
+	is_u64(recording.spans[SPAN_STATES].n, 2, "threads without events");
 	is_state(&recording, 0, FROM, TO, KD_BLOCKED, "one state all the time");
 	is_state(&recording, 1, FROM + 77, TO, KD_USER, "from its birth on");
 	recording_clear(&recording);
@@ -209,20 +211,22 @@ TEST(others)
 	};
 	struct recording recording = made(events, COUNT(events), NULL, 0);
 
-	is_u64(recording.n_states, 4, "states of another process's thread");
+	is_u64(recording.spans[SPAN_STATES].n, 4, "states of another process's thread");
 	is_state(&recording, 0, FROM, FROM + 10, KD_BLOCKED, "asleep before");
-	ok(recording.states[0].early && !recording.states[1].early, "since when is not known");
-	is_i64(recording.states[0].waker, 7, "nor does that matter for who ended it");
+	ok(recording.spans[SPAN_STATES].all[0].early && !recording.spans[SPAN_STATES].all[1].early,
+	   "since when is not known");
+	is_i64(recording.spans[SPAN_STATES].all[0].waker, 7,
+	       "nor does that matter for who ended it");
 	is_state(&recording, 1, FROM + 10, FROM + 30, KD_READY_WOKEN, "woken");
 	is_state(&recording, 3, FROM + 50, FROM + 60, KD_BLOCKED,
 		 "until it was no longer followed");
-	is_u64(recording.n_runs, 1, "a run without its second event is none");
-	is_u64(recording.runs[0].start, FROM, "cut at the beginning");
-	is_u64(recording.runs[0].end, FROM + 70, "its end");
-	is_u64(recording.n_irqs, 1, "interrupts");
-	is_u64(recording.irqs[0].start, FROM + 83, "as long as it took");
-	is_u64(recording.n_hits, 1, "hits");
-	is_u64(recording.hits[0].role, KD_STOP, "of which trigger");
+	is_u64(recording.spans[SPAN_RUNS].n, 1, "a run without its second event is none");
+	is_u64(recording.spans[SPAN_RUNS].all[0].start, FROM, "cut at the beginning");
+	is_u64(recording.spans[SPAN_RUNS].all[0].end, FROM + 70, "its end");
+	is_u64(recording.spans[SPAN_IRQS].n, 1, "interrupts");
+	is_u64(recording.spans[SPAN_IRQS].all[0].start, FROM + 83, "as long as it took");
+	is_u64(recording.spans[SPAN_HITS].n, 1, "hits");
+	is_u64(recording.spans[SPAN_HITS].all[0].role, KD_STOP, "of which trigger");
 	recording_clear(&recording);
 }
 
@@ -239,7 +243,7 @@ TEST(others_unreported)
 	};
 	struct recording recording = made(events, 5, NULL, 0);
 
-	is_u64(recording.n_states, 4, "states that are known");
+	is_u64(recording.spans[SPAN_STATES].n, 4, "states that are known");
 	is_state(&recording, 0, FROM, 2000000, KD_BLOCKED, "asleep until it was woken");
 	is_state(&recording, 1, 4000000, 5000000, KD_BLOCKED, "asleep after an unknown run");
 	is_state(&recording, 2, 5000000, 5100000, KD_READY_WOKEN, "it waited");
@@ -252,7 +256,7 @@ TEST(others_unreported)
 TEST(walk)
 {
 	static struct recorded_event events[EVENTS], on[CPUS][EVENTS];
-	static struct recorded_state want[EVENTS];
+	static struct span want[EVENTS];
 	size_t n = 0, n_want = 0, n_on[CPUS] = { 0 };
 	struct recording recording;
 	bool same;
@@ -268,7 +272,7 @@ TEST(walk)
 			at += 1 + any(5000);
 			on[cpu][n_on[cpu]++] = event(at, tid, KD_RECORDED_STATE, state, next, 0);
 			if (at > FROM && start < TO)
-				want[n_want++] = (struct recorded_state){
+				want[n_want++] = (struct span){
 					.start = start > FROM ? start : FROM,
 					.end = at < TO ? at : TO,
 					.tid = (pid_t)tid,
@@ -285,12 +289,12 @@ TEST(walk)
 			events[late] = on[cpu][i];
 		}
 	recording = made(events, n, NULL, 0);
-	same = recording.n_states == n_want;
+	same = recording.spans[SPAN_STATES].n == n_want;
 	for (size_t i = 0; i < n_want && same; i++)
-		same = recording.states[i].start == want[i].start &&
-		       recording.states[i].end == want[i].end &&
-		       recording.states[i].tid == want[i].tid &&
-		       recording.states[i].state == want[i].state;
+		same = recording.spans[SPAN_STATES].all[i].start == want[i].start &&
+		       recording.spans[SPAN_STATES].all[i].end == want[i].end &&
+		       recording.spans[SPAN_STATES].all[i].tid == want[i].tid &&
+		       recording.spans[SPAN_STATES].all[i].state == want[i].state;
 	ok(same, "%zu states are those of the walk", n_want);
 	recording_clear(&recording);
 }
@@ -315,8 +319,8 @@ TEST(garbage)
 				.detail = (uint8_t)any(256),
 			};
 		recording = made(events, n, NULL, 0);
-		for (size_t i = 0; i < recording.n_states && good; i++) {
-			const struct recorded_state *row = &recording.states[i];
+		for (size_t i = 0; i < recording.spans[SPAN_STATES].n && good; i++) {
+			const struct span *row = &recording.spans[SPAN_STATES].all[i];
 
 			good = row->start < row->end && row->start >= FROM && row->end <= TO;
 			if (good && i && row[-1].tid == row->tid)
@@ -324,8 +328,9 @@ TEST(garbage)
 			else if (good && i)
 				good = row[-1].tid < row->tid;
 		}
-		for (size_t i = 0; i < recording.n_runs && good; i++)
-			good = recording.runs[i].start >= FROM && recording.runs[i].end <= TO;
+		for (size_t i = 0; i < recording.spans[SPAN_RUNS].n && good; i++)
+			good = recording.spans[SPAN_RUNS].all[i].start >= FROM &&
+			       recording.spans[SPAN_RUNS].all[i].end <= TO;
 		recording_clear(&recording);
 	}
 	ok(good, "rows of any events");

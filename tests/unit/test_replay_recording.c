@@ -98,7 +98,7 @@ TEST(golden)
 {
 	struct sample sample = { .number = 3, .pid = 7, .start = 100, .end = 200 };
 	struct recording *made = calloc(1, sizeof(*made));
-	struct recorded_state *state;
+	struct span *state;
 	struct made golden;
 	char *json;
 
@@ -115,15 +115,18 @@ TEST(golden)
 	state = made_state(made, 9, 80, KD_KERNEL);
 	state->early = true, state->of_target = false, state->call = KD_CALL_UNKNOWN;
 	made_irq(made, 1, 50, 60, true, "nvme0q1");
-	made->irqs[0].tid = 7, made->irqs[0].state = KD_USER;
-	*MADE(made, runs) = (struct recorded_run){ 90, 100, 1, 5000, 700 };
-	*MADE(made, calls) = (struct recorded_call){ 0, 110, 7, syscall_number("futex"), -110 };
-	*MADE(made, calls) = (struct recorded_call){ 120, 0, 7, KD_CALL_UNKNOWN, 0 };
-	*MADE(made, hits) = (struct recorded_hit){ 100, 7, KD_STOP };
-	*MADE(made, stolen) = (struct recorded_stolen){ 100, 200, 40, 7 };
-	*MADE(made, culprits) = (struct recorded_culprit){
-		.key = 5000, .is = { .pid = 700, .name = "cron", .kind = CULPRIT_TASK }
-	};
+	made->spans[SPAN_IRQS].all[0].tid = 7, made->spans[SPAN_IRQS].all[0].state = KD_USER;
+	made_run(made, 1, 90, 100, 5000);
+	made->spans[SPAN_RUNS].all[0].tid = 700;
+	made_span(made, SPAN_CALLS,
+		  (struct span){ 110, 110, .tid = 7, .call = syscall_number("futex"), .value = -110,
+				 .early = true });
+	made_span(made, SPAN_CALLS,
+		  (struct span){ 120, 120, .tid = 7, .call = KD_CALL_UNKNOWN, .goes_on = true });
+	made_span(made, SPAN_HITS, (struct span){ 100, 100, .tid = 7, .role = KD_STOP });
+	made_span(made, SPAN_STOLEN, (struct span){ 100, 200, .tid = 7, .value = 40 });
+	made_culprit(made, 5000, CULPRIT_TASK, 0, "cron");
+	made->culprits[0].is.pid = 700;
 	json = report_written(report_json, &sample, NULL);
 	golden_keep("json_recording", json);
 	made_begin(&golden);
@@ -173,16 +176,14 @@ TEST(many)
 	need(recording);
 	sample.recording = recording;
 	recording->to = sample.end;
-	recording->states = calloc(MANY, sizeof(*recording->states));
-	for (size_t i = 0; recording->states && i < MANY; i++)
-		recording->states[recording->n_states++] = (struct recorded_state){
-			.start = 5 + 3 * i,
-			.end = 7 + 3 * i,
-			.tid = (pid_t)(i / 100),
-			.state = KD_BLOCKED,
-			.call = (int32_t)(i % 5),
-			.waker = (pid_t)i,
-		};
+	for (size_t i = 0; i < MANY; i++)
+		made_span(recording, SPAN_STATES,
+			  (struct span){ .start = 5 + 3 * i,
+					 .end = 7 + 3 * i,
+					 .tid = (pid_t)(i / 100),
+					 .call = (int32_t)(i % 5),
+					 .waker = (pid_t)i,
+					 .state = KD_BLOCKED });
 	text = written(&sample, report_json);
 	for (size_t i = 0; i < text.length; i++)
 		lines += text.bytes[i] == '\n';

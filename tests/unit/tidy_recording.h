@@ -11,16 +11,25 @@
 
 #define TIDY_LATEST (1ULL << 62)
 
-#define TIDY_ORDER(name, type, member)                                                             \
-	static int tidy_##name(const void *a, const void *b)                                       \
-	{                                                                                          \
-		const struct type *left = a, *right = b;                                           \
-                                                                                                   \
-		return (left->member > right->member) - (left->member < right->member);            \
-	}
-TIDY_ORDER(runs, recorded_run, cpu)
-TIDY_ORDER(irqs, recorded_irq, cpu)
-TIDY_ORDER(hits, recorded_hit, at)
+static int tidy_by_cpu(const void *a, const void *b)
+{
+	const struct span *left = a, *right = b;
+
+	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+}
+
+static int tidy_by_time(const void *a, const void *b)
+{
+	const struct span *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+static void tidy_sort(struct spans *spans, int (*compare)(const void *, const void *))
+{
+	if (spans->n)
+		qsort(spans->all, spans->n, sizeof(*spans->all), compare);
+}
 
 static void tidy_times(uint64_t *start, uint64_t *end)
 {
@@ -30,12 +39,11 @@ static void tidy_times(uint64_t *start, uint64_t *end)
 		*end = *start;
 }
 
-static void tidy_states(struct recording *recording)
+static void tidy_states(struct spans *states)
 {
-	for (size_t i = 0; i < recording->n_states; i++) {
-		struct recorded_state *state = &recording->states[i];
+	for (size_t i = 0; i < states->n; i++) {
+		struct span *state = &states->all[i];
 
-		tidy_times(&state->start, &state->end);
 		if (i && state[-1].tid == state->tid && state->start < state[-1].end) {
 			state->start = state[-1].end;
 			tidy_times(&state->start, &state->end);
@@ -46,44 +54,34 @@ static void tidy_states(struct recording *recording)
 	}
 }
 
-static void tidy_recording(struct recording *recording)
+static void tidy_irqs(struct spans *irqs)
 {
-	tidy_times(&recording->from, &recording->to);
-	tidy_states(recording);
-	for (size_t i = 0; i < recording->n_runs; i++)
-		tidy_times(&recording->runs[i].start, &recording->runs[i].end);
-	for (size_t i = 0; i < recording->n_irqs; i++) {
-		struct recorded_irq *irq = &recording->irqs[i];
+	for (size_t i = 0; i < irqs->n; i++) {
+		struct span *irq = &irqs->all[i];
 
-		tidy_times(&irq->start, &irq->end);
 		irq->state %= KD_RUNNING + 1;
-		if (strlen(irq->name) >= sizeof(recording->irq_names->text))
+		if (strlen(irq->name) >= sizeof(struct recorded_name))
 			irq->name = "long";
 		/* Each name is there once. */
 		for (size_t j = 0; j < i; j++)
-			if (!strcmp(recording->irqs[j].name, irq->name))
-				irq->name = recording->irqs[j].name;
+			if (!strcmp(irqs->all[j].name, irq->name))
+				irq->name = irqs->all[j].name;
 	}
-	for (size_t i = 0; i < recording->n_calls; i++) {
-		struct recorded_call *call = &recording->calls[i];
+}
 
-		call->start %= TIDY_LATEST;
-		call->end %= TIDY_LATEST;
-		if (call->end && call->end < call->start)
-			call->end = call->start;
-	}
-	for (size_t i = 0; i < recording->n_hits; i++)
-		recording->hits[i].at %= TIDY_LATEST;
-	for (size_t i = 0; i < recording->n_stolen; i++) {
-		tidy_times(&recording->stolen[i].start, &recording->stolen[i].end);
-		recording->stolen[i].ns %= TIDY_LATEST;
-	}
-	if (recording->n_runs)
-		qsort(recording->runs, recording->n_runs, sizeof(*recording->runs), tidy_runs);
-	if (recording->n_irqs)
-		qsort(recording->irqs, recording->n_irqs, sizeof(*recording->irqs), tidy_irqs);
-	if (recording->n_hits)
-		qsort(recording->hits, recording->n_hits, sizeof(*recording->hits), tidy_hits);
+static void tidy_recording(struct recording *recording)
+{
+	struct spans *spans = recording->spans;
+
+	tidy_times(&recording->from, &recording->to);
+	for (size_t i = 0; i < SPAN_LISTS; i++)
+		for (size_t j = 0; j < spans[i].n; j++)
+			tidy_times(&spans[i].all[j].start, &spans[i].all[j].end);
+	tidy_states(&spans[SPAN_STATES]);
+	tidy_irqs(&spans[SPAN_IRQS]);
+	tidy_sort(&spans[SPAN_RUNS], tidy_by_cpu);
+	tidy_sort(&spans[SPAN_IRQS], tidy_by_cpu);
+	tidy_sort(&spans[SPAN_HITS], tidy_by_time);
 }
 
 #endif
