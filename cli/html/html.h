@@ -115,9 +115,9 @@ struct html_piece {
 };
 
 struct html_lane {
-	const struct span *states;  /* thread; NULL: CPU, */
-	const struct cpu_run *runs; /* with these */
+	const struct span *spans; /* states, or runs on a CPU */
 	size_t n;
+	bool is_cpu;
 	pid_t tid;
 	uint32_t cpu;
 	unsigned int rank; /* 0: on the critical path, or hit a trigger; 1: target */
@@ -132,7 +132,7 @@ struct html_lanes {
 	size_t n_threads, capacity_threads, threads_left_out;
 	struct html_lane *cpus; /* by number */
 	size_t n_cpus, capacity_cpus, cpus_left_out;
-	struct cpu_runs runs;
+	struct spans runs;
 };
 
 /* Makes the lanes of a sample with a recording; both must outlive them. Returns 0 or -ENOMEM;

@@ -216,6 +216,11 @@ struct segment {
 	unsigned int class;
 };
 
+static bool is_idle(const struct span *run)
+{
+	return !run->of_target && !run->state && !run->tid && run->key == KD_WHO_IDLE;
+}
+
 static unsigned int class_of_state(uint8_t state)
 {
 	const struct ledger_words *words = ledger_words_of(state);
@@ -223,26 +228,20 @@ static unsigned int class_of_state(uint8_t state)
 	return words ? (unsigned int)(words - ledger_words) : HTML_UNKNOWN;
 }
 
-static unsigned int class_of_run(const struct cpu_run *run)
+static unsigned int class_of_run(const struct span *run)
 {
-	if (run->source == CPU_RUN_TARGET)
-		return HTML_OWN;
-	return run->source == CPU_RUN_ROW && !run->tid && run->key == KD_WHO_IDLE ? HTML_IDLE
-										  : HTML_OTHER;
+	return run->of_target ? HTML_OWN : is_idle(run) ? HTML_IDLE : HTML_OTHER;
 }
 
 /* False if nothing is visible. */
 static bool segment_of(const struct html_lanes *lanes, const struct html_lane *lane, size_t i,
 		       struct segment *segment)
 {
-	if (lane->states)
-		*segment = (struct segment){ lane->states[i].start, lane->states[i].end,
-					     class_of_state(lane->states[i].state) };
-	else
-		*segment = (struct segment){ lane->runs[i].start, lane->runs[i].end,
-					     class_of_run(&lane->runs[i]) };
-	segment->start = u64_max(segment->start, lanes->from);
-	segment->end = u64_min(segment->end, lanes->until);
+	const struct span *span = &lane->spans[i];
+
+	segment->start = u64_max(span->start, lanes->from);
+	segment->end = u64_min(span->end, lanes->until);
+	segment->class = lane->is_cpu ? class_of_run(span) : class_of_state(span->state);
 	return segment->start < segment->end;
 }
 
@@ -364,7 +363,7 @@ static bool is_on_path(const struct critical_path *path, pid_t tid)
 
 static void thread_weigh(struct html_lane *lane, const struct sample *sample)
 {
-	const struct span *states = lane->states;
+	const struct span *states = lane->spans;
 
 	lane->rank = has_trigger(sample, lane->tid) || is_on_path(&sample->path, lane->tid)
 			     ? 0
@@ -389,7 +388,7 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 	size_t n = lanes->recording->spans[SPAN_STATES].n, end;
 
 	for (size_t i = 0; i < n; i = end) {
-		struct html_lane lane = { .states = states + i, .tid = states[i].tid };
+		struct html_lane lane = { .spans = states + i, .tid = states[i].tid };
 
 		for (end = i + 1; end < n && states[end].tid == lane.tid;)
 			end++;
@@ -428,14 +427,14 @@ static int cpu_by_number(const void *a, const void *b)
 static int cpus_find(struct html_lanes *lanes)
 {
 	int error = cpu_runs_make(&lanes->runs, lanes->recording, lanes->from, lanes->until);
-	const struct cpu_run *runs = lanes->runs.all;
+	const struct span *runs = lanes->runs.all;
 	size_t n = lanes->runs.n, end;
 
 	for (size_t i = 0; i < n && !error; i = end) {
-		struct html_lane lane = { .runs = runs + i, .cpu = runs[i].cpu };
+		struct html_lane lane = { .spans = runs + i, .is_cpu = true, .cpu = runs[i].cpu };
 
 		for (end = i; end < n && runs[end].cpu == lane.cpu; end++)
-			if (runs[end].source == CPU_RUN_TARGET)
+			if (runs[end].of_target)
 				lane.weight += runs[end].end - runs[end].start;
 		lane.n = end - i;
 		if (ARRAY_GROW(lanes->cpus, lanes->n_cpus, lanes->capacity_cpus))
@@ -496,39 +495,24 @@ struct writing {
 /* CPUs have role 1, which states never use. */
 static struct span kind_of(const struct html_lane *lane, size_t row)
 {
-	struct span kind = { 0 };
+	struct span kind = lane->spans[row];
 
-	if (lane->states) {
-		kind = lane->states[row];
-		kind.start = kind.end = 0;
+	kind.start = kind.end = 0;
+	if (lane->is_cpu) {
+		kind.cpu = 0;
+		kind.role = 1;
+	} else {
 		kind.tid = 0;
-		return kind;
 	}
-	kind.role = 1;
-	kind.tid = lane->runs[row].tid;
-	kind.of_target = lane->runs[row].source == CPU_RUN_TARGET;
-	kind.early = lane->runs[row].source == CPU_RUN_ROW;
-	kind.key = kind.early ? lane->runs[row].key : 0;
 	return kind;
 }
 
-static void run_write(struct writing *writing, const struct span *kind)
+static void run_write(struct writing *writing, const struct span *run)
 {
-	const struct cpu_run run = {
-		.tid = kind->tid,
-		.key = kind->key,
-		.source = kind->of_target ? CPU_RUN_TARGET
-			  : kind->early   ? CPU_RUN_ROW
-					  : CPU_RUN_OTHER,
-	};
-	bool is_idle = kind->early && !kind->tid && kind->key == KD_WHO_IDLE;
 	char name[CPU_RUN_NAME_LEN];
 
-	writer_word(&writing->writer, "state",
-		    html_class_keys[kind->of_target ? HTML_OWN
-				    : is_idle       ? HTML_IDLE
-						    : HTML_OTHER]);
-	writer_text(&writing->writer, "name", cpu_run_name(&run, writing->lanes.recording, name),
+	writer_word(&writing->writer, "state", html_class_keys[class_of_run(run)]);
+	writer_text(&writing->writer, "name", cpu_run_name(run, writing->lanes.recording, name),
 		    sizeof(name));
 }
 
@@ -620,15 +604,15 @@ static int lane_write(struct writing *writing, const struct html_lane *lane)
 	int error;
 
 	writer_object(writer, NULL);
-	if (lane->states) {
+	if (lane->is_cpu) {
+		writer_u64(writer, "cpu", lane->cpu);
+	} else {
 		const struct recorded_thread *thread = recording_thread(writing->lanes.recording,
 									lane->tid);
 
 		writer_i64(writer, "tid", lane->tid);
 		writer_text(writer, "name", thread->name, sizeof(thread->name));
 		writer_bool(writer, "own", thread->of_target);
-	} else {
-		writer_u64(writer, "cpu", lane->cpu);
 	}
 	writer_u64(writer, "merged_ns", lane->merged);
 	error = pieces_write(writing, lane);

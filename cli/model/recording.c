@@ -72,39 +72,45 @@ void recording_clear(struct recording *recording)
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* Source of a run. Where two overlap, the lower one wins. */
+enum run_source {
+	RUN_OF_TARGET, /* states of target threads, */
+	RUN_OF_OTHER,  /* and of other threads */
+	RUN_OF_CPU,    /* SPAN_RUNS */
+};
+
+static enum run_source source_of(const struct span *run)
+{
+	return run->of_target ? RUN_OF_TARGET : run->state ? RUN_OF_OTHER : RUN_OF_CPU;
+}
+
 static int run_compare(const void *a, const void *b)
 {
-	const struct cpu_run *x = a, *y = b;
+	const struct span *x = a, *y = b;
 
-	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(x->source, y->source);
+	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start)
+		       ?: ORDER(source_of(x), source_of(y));
 }
 
 struct making {
-	struct cpu_runs *runs;
+	struct spans *runs;
 	const struct recording *recording;
 	uint64_t from, until;
 };
 
 /* Adds the part of a run inside the range. */
-static int run_add(struct making *making, struct cpu_run run)
+static int run_add(struct making *making, struct span run)
 {
-	struct cpu_runs *runs = making->runs;
-
 	run.start = u64_max(run.start, making->from);
 	run.end = u64_min(run.end, making->until);
-	if (run.start >= run.end)
-		return 0;
-	if (ARRAY_GROW(runs->all, runs->n, runs->capacity))
-		return -ENOMEM;
-	runs->all[runs->n++] = run;
-	return 0;
+	return run.start < run.end ? spans_add(making->runs, &run) : 0;
 }
 
 /* Merges consecutive running states into one run. */
 static int states_add(struct making *making)
 {
 	const struct spans *states = &making->recording->spans[SPAN_STATES];
-	struct cpu_run run = { 0 };
+	struct span run = { 0 };
 	int err = 0;
 
 	for (size_t i = 0; i < states->n && !err; i++) {
@@ -117,60 +123,54 @@ static int states_add(struct making *making)
 			continue;
 		}
 		err = run_add(making, run);
-		run = (struct cpu_run){ .start = state->start,
-					.end = state->end,
-					.cpu = state->cpu,
-					.source = state->of_target ? CPU_RUN_TARGET : CPU_RUN_OTHER,
-					.tid = state->tid };
+		run = (struct span){ .start = state->start,
+				     .end = state->end,
+				     .tid = state->tid,
+				     .cpu = state->cpu,
+				     .state = KD_RUNNING,
+				     .of_target = state->of_target };
 	}
 	return err ?: run_add(making, run);
 }
 
 static int rows_add(struct making *making)
 {
-	const struct spans *rows = &making->recording->spans[SPAN_RUNS];
+	const struct spans *runs = &making->recording->spans[SPAN_RUNS];
 	int err = 0;
 
-	for (size_t i = 0; i < rows->n && !err; i++) {
-		const struct span *row = &rows->all[i];
-
-		err = run_add(making, (struct cpu_run){ .start = row->start,
-							.end = row->end,
-							.cpu = row->cpu,
-							.source = CPU_RUN_ROW,
-							.tid = row->tid,
-							.key = row->key });
-	}
+	for (size_t i = 0; i < runs->n && !err; i++)
+		err = run_add(making, runs->all[i]);
 	return err;
 }
 
 /* Ends each run where one of a better source begins: some starts are only approximate, as is
  * whether others ran in between. */
-static void ends_cut(struct cpu_runs *runs)
+static void ends_cut(struct spans *runs)
 {
-	uint64_t begins[CPU_RUN_ROW + 1]; /* next start on this CPU, per source or better */
+	uint64_t begins[RUN_OF_CPU + 1]; /* next start on this CPU, per source or better */
 
 	for (size_t i = runs->n; i-- > 0;) {
-		struct cpu_run *run = &runs->all[i];
+		struct span *run = &runs->all[i];
+		enum run_source source = source_of(run);
 
 		if (i + 1 == runs->n || run[1].cpu != run->cpu)
 			memset(begins, 0xff, sizeof(begins));
-		if (run->source)
-			run->end = u64_min(run->end, begins[run->source - 1]);
-		for (enum cpu_run_source source = run->source; source <= CPU_RUN_ROW; source++)
+		if (source)
+			run->end = u64_min(run->end, begins[source - 1]);
+		for (; source <= RUN_OF_CPU; source++)
 			begins[source] = run->start;
 	}
 }
 
 /* Starts each run where the previous one ended: the scheduler counts some as running before the
  * switch to them. */
-static void starts_cut(struct cpu_runs *runs)
+static void starts_cut(struct spans *runs)
 {
 	uint64_t last = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		struct cpu_run run = runs->all[i];
+		struct span run = runs->all[i];
 
 		if (!n || runs->all[n - 1].cpu != run.cpu)
 			last = 0;
@@ -183,7 +183,7 @@ static void starts_cut(struct cpu_runs *runs)
 	runs->n = n;
 }
 
-int cpu_runs_make(struct cpu_runs *runs, const struct recording *recording, uint64_t from,
+int cpu_runs_make(struct spans *runs, const struct recording *recording, uint64_t from,
 		  uint64_t until)
 {
 	struct making making = { runs, recording, from, until };
@@ -198,7 +198,7 @@ int cpu_runs_make(struct cpu_runs *runs, const struct recording *recording, uint
 	return 0;
 }
 
-const char *cpu_run_name(const struct cpu_run *run, const struct recording *recording,
+const char *cpu_run_name(const struct span *run, const struct recording *recording,
 			 char buffer[CPU_RUN_NAME_LEN])
 {
 	const struct recorded_culprit *culprit = recording_culprit(recording, run->key);
@@ -209,9 +209,9 @@ const char *cpu_run_name(const struct cpu_run *run, const struct recording *reco
 	if (thread && *thread->name)
 		snprintf(buffer, CPU_RUN_NAME_LEN, "%.*s[%d]", KD_COMM_LEN, thread->name,
 			 (int)run->tid);
-	else if (run->source == CPU_RUN_ROW && run->key == KD_WHO_IDLE)
+	else if (source_of(run) == RUN_OF_CPU && run->key == KD_WHO_IDLE)
 		snprintf(buffer, CPU_RUN_NAME_LEN, "idle");
-	else if (run->source == CPU_RUN_ROW && culprit)
+	else if (source_of(run) == RUN_OF_CPU && culprit)
 		snprintf(buffer, CPU_RUN_NAME_LEN, "%s", culprit_label(&culprit->is, label));
 	else if (run->tid)
 		snprintf(buffer, CPU_RUN_NAME_LEN, "[%d]", (int)run->tid);

@@ -125,35 +125,17 @@ void recording_clear(struct recording *recording);
 /* --- What ran on each CPU, as far as recorded: all of the target, and what ran while target
  * threads waited --- */
 
-/* Sources of a run. Where two overlap, the lower one wins. */
-enum cpu_run_source {
-	CPU_RUN_TARGET, /* states of target threads, */
-	CPU_RUN_OTHER,  /* and of other threads */
-	CPU_RUN_ROW,    /* SPAN_RUNS */
-};
-
-struct cpu_run {
-	uint64_t start, end;
-	uint32_t cpu;
-	enum cpu_run_source source;
-	pid_t tid;    /* 0: unknown, or no thread */
-	uint32_t key; /* CPU_RUN_ROW: see SPAN_RUNS */
-};
-
-struct cpu_runs {
-	struct cpu_run *all; /* by CPU and time; runs of a CPU never overlap */
-	size_t n, capacity;
-};
-
-/* Fills a zeroed list with the runs between two times. Returns 0 or -ENOMEM; the caller frees
- * all in either case. */
-int cpu_runs_make(struct cpu_runs *runs, const struct recording *recording, uint64_t from,
+/* Fills a zeroed list with what ran between two times, by CPU and time, without overlaps: spans of
+ * a CPU, of the target or not, and a tid if known. state is KD_RUNNING if a thread's states have
+ * it, else KD_UNSEEN, with the key of SPAN_RUNS. Returns 0 or -ENOMEM; the caller frees all in
+ * either case. */
+int cpu_runs_make(struct spans *runs, const struct recording *recording, uint64_t from,
 		  uint64_t until);
 
 /* Name of what ran: "backup[812]", "idle", "soft irq". Task names are not escaped. Returns
  * buffer. */
 #define CPU_RUN_NAME_LEN CULPRIT_LABEL_LEN
-const char *cpu_run_name(const struct cpu_run *run, const struct recording *recording,
+const char *cpu_run_name(const struct span *run, const struct recording *recording,
 			 char buffer[CPU_RUN_NAME_LEN]);
 
 #endif

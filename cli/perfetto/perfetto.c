@@ -31,7 +31,7 @@ static int irq_compare(const void *a, const void *b)
 
 /* --- Runs --- */
 
-static void run_write(struct pftrace *trace, const struct cpu_run *run)
+static void run_write(struct pftrace *trace, const struct span *run)
 {
 	const struct recording *recording = trace->sample->recording;
 	const struct recorded_thread *thread = recording_thread(recording, run->tid);
@@ -50,10 +50,10 @@ static void run_write(struct pftrace *trace, const struct cpu_run *run)
 	slice_end(trace, track, run->end);
 }
 
-static void runs_write(struct pftrace *trace, const struct cpu_runs *runs)
+static void runs_write(struct pftrace *trace, const struct spans *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct cpu_run *run = &runs->all[i];
+		const struct span *run = &runs->all[i];
 
 		if (!i || run[-1].cpu != run->cpu)
 			tracks_write_cpu(trace, run->cpu);
@@ -63,14 +63,14 @@ static void runs_write(struct pftrace *trace, const struct cpu_runs *runs)
 
 /* --- Interrupts, and CPUs --- */
 
-static bool cpu_has_run(const struct cpu_runs *runs, uint32_t cpu)
+static bool cpu_has_run(const struct spans *runs, uint32_t cpu)
 {
 	size_t at = ARRAY_SPLIT(runs->n, i, runs->all[i].cpu < cpu);
 
 	return at < runs->n && runs->all[at].cpu == cpu;
 }
 
-static int irqs_write(struct pftrace *trace, const struct cpu_runs *runs)
+static int irqs_write(struct pftrace *trace, const struct spans *runs)
 {
 	struct spans irqs = { 0 };
 
@@ -90,7 +90,7 @@ static int irqs_write(struct pftrace *trace, const struct cpu_runs *runs)
 /* Writes a track for each recorded CPU. Returns 0 or -ENOMEM. */
 static int cpus_write(struct pftrace *trace)
 {
-	struct cpu_runs runs = { 0 };
+	struct spans runs = { 0 };
 	int err = cpu_runs_make(&runs, trace->sample->recording, trace->from, trace->sample->end);
 
 	if (!err) {
