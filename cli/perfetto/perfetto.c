@@ -39,8 +39,7 @@ static void run_write(struct pftrace *trace, const struct span *run)
 	char name[CPU_RUN_NAME_LEN];
 
 	cpu_run_name(run, recording, name);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, run->start);
-	event_category(trace, CATEGORY_RUN);
+	slice_begin(trace, CATEGORY_RUN, track, run->start);
 	event_name(trace, name, sizeof(name));
 	if (run->tid)
 		note_i64(trace, NOTE_TID, run->tid);
@@ -128,8 +127,7 @@ static void row_write(struct pftrace *trace, const struct path_row *row)
 	if (!pftrace_clip(trace, &slice) || slice.start == slice.end)
 		return;
 	row_name(trace, row, name, sizeof(name));
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-	event_category(trace, CATEGORY_PATH);
+	slice_begin(trace, CATEGORY_PATH, track, slice.start);
 	event_name(trace, name, sizeof(name));
 	if (row->thread.tid)
 		note_i64(trace, NOTE_TID, row->thread.tid);
@@ -172,8 +170,7 @@ static void verdict_row_begin(struct pftrace *trace, const struct verdict_row *r
 	else if (*who->comm)
 		snprintf(name, sizeof(name), "%s: %.*s", words->title, (int)sizeof(who->comm),
 			 who->comm);
-	event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_WINDOWS, 0), trace->sample->start);
-	event_category(trace, CATEGORY_VERDICT);
+	slice_begin(trace, CATEGORY_VERDICT, track_uuid(TRACK_WINDOWS, 0), trace->sample->start);
 	event_name(trace, name, sizeof(name));
 	note_word(trace, NOTE_CAUSE, words->key);
 	note_u64(trace, NOTE_NS, row->ns);
@@ -218,8 +215,7 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 
 	if (sample->number)
 		snprintf(name, sizeof(name), "window %llu", (unsigned long long)sample->number);
-	event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_WINDOWS, 0), sample->start);
-	event_category(trace, CATEGORY_WINDOW);
+	slice_begin(trace, CATEGORY_WINDOW, track_uuid(TRACK_WINDOWS, 0), sample->start);
 	event_name(trace, name, sizeof(name));
 	note_u64(trace, NOTE_NUMBER, sample->number);
 	if (capture) {
@@ -263,8 +259,7 @@ static void recording_write(struct pftrace *trace, const struct recording *recor
 			 (unsigned long long)recording->lost);
 	else if (held < recording->wanted)
 		snprintf(text, sizeof(text), "recording begins: it held no more");
-	event_begin(trace, TYPE_INSTANT, track_uuid(TRACK_WINDOWS, 0), trace->from);
-	event_category(trace, CATEGORY_RECORDING);
+	instant_begin(trace, CATEGORY_RECORDING, track_uuid(TRACK_WINDOWS, 0), trace->from);
 	event_name_word(trace, text);
 	recording_note(trace, recording);
 	event_end(trace);
@@ -343,13 +338,8 @@ static void hit_write(struct pftrace *trace, const struct timeline *timeline, en
 		      pid_t tid, uint64_t at)
 {
 	const struct capture *capture = trace->sample->capture;
-	uint64_t track = track_uuid(TRACK_WINDOWS, 0);
 
-	for (size_t i = 0; i < timeline->n_threads; i++)
-		if (timeline->threads[i].tid == tid)
-			track = track_uuid(TRACK_THREAD, tid);
-	event_begin(trace, TYPE_INSTANT, track, at);
-	event_category(trace, CATEGORY_HIT);
+	instant_begin(trace, CATEGORY_HIT, hit_track(timeline, tid), at);
 	event_name(trace, role == KD_START ? "start trigger" : "stop trigger", SIZE_MAX);
 	if (role == KD_START) {
 		note_i64(trace, NOTE_START_TID, tid);

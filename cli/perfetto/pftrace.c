@@ -277,7 +277,7 @@ int pftrace_end(struct pftrace *trace)
 	return err;
 }
 
-void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at)
+static void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at)
 {
 	struct proto *proto = &trace->proto;
 
@@ -286,6 +286,18 @@ void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t 
 	proto_begin(proto, PACKET_TRACK_EVENT);
 	proto_u64(proto, EVENT_TYPE, type);
 	proto_u64(proto, EVENT_TRACK_UUID, track);
+}
+
+void slice_begin(struct pftrace *trace, enum category category, uint64_t track, uint64_t at)
+{
+	event_begin(trace, TYPE_SLICE_BEGIN, track, at);
+	proto_u64(&trace->proto, EVENT_CATEGORY_IIDS, IID(category));
+}
+
+void instant_begin(struct pftrace *trace, enum category category, uint64_t track, uint64_t at)
+{
+	event_begin(trace, TYPE_INSTANT, track, at);
+	proto_u64(&trace->proto, EVENT_CATEGORY_IIDS, IID(category));
 }
 
 void event_end(struct pftrace *trace)
@@ -307,11 +319,6 @@ void event_name_word(struct pftrace *trace, const char *word)
 void event_name_state(struct pftrace *trace, enum ledger_state state)
 {
 	proto_u64(&trace->proto, EVENT_NAME_IID, IID(state));
-}
-
-void event_category(struct pftrace *trace, enum category category)
-{
-	proto_u64(&trace->proto, EVENT_CATEGORY_IIDS, IID(category));
 }
 
 static void note_begin(struct pftrace *trace, unsigned int note)
@@ -369,5 +376,12 @@ void note_text(struct pftrace *trace, unsigned int note, const char *text, size_
 void slice_end(struct pftrace *trace, uint64_t track, uint64_t at)
 {
 	event_begin(trace, TYPE_SLICE_END, track, at);
+	event_end(trace);
+}
+
+void counter_point(struct pftrace *trace, uint64_t track, uint64_t at, uint64_t value)
+{
+	event_begin(trace, TYPE_COUNTER, track, at);
+	proto_u64(&trace->proto, EVENT_COUNTER_VALUE, value);
 	event_end(trace);
 }

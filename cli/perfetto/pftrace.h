@@ -176,17 +176,17 @@ void pftrace_packet_end(struct pftrace *trace);
 /* Writes a field with foreign text, up to most bytes or a NUL. */
 void pftrace_text(struct pftrace *trace, uint32_t field, const char *text, size_t most);
 
-/* --- Events: between event_begin() and event_end() --- */
+/* --- Events: between the beginning of one and event_end() --- */
 
-/* Begins an event at a time on a track; type is one of TYPE_. */
-void event_begin(struct pftrace *trace, uint32_t type, uint64_t track, uint64_t at);
+/* Begin an event at a time on a track. */
+void slice_begin(struct pftrace *trace, enum category category, uint64_t track, uint64_t at);
+void instant_begin(struct pftrace *trace, enum category category, uint64_t track, uint64_t at);
 void event_end(struct pftrace *trace);
 
 /* Name of the event: any text; a constant without need for escapes; or a state, in few bytes. */
 void event_name(struct pftrace *trace, const char *name, size_t most);
 void event_name_word(struct pftrace *trace, const char *word);
 void event_name_state(struct pftrace *trace, enum ledger_state state);
-void event_category(struct pftrace *trace, enum category category);
 
 /* Annotations; note: enum note, or from the functions above. */
 void note_u64(struct pftrace *trace, unsigned int note, uint64_t value);
@@ -200,5 +200,8 @@ void note_text(struct pftrace *trace, unsigned int note, const char *text, size_
 
 /* Writes the event that ends a slice. */
 void slice_end(struct pftrace *trace, uint64_t track, uint64_t at);
+
+/* Writes a counter's value from a time on. */
+void counter_point(struct pftrace *trace, uint64_t track, uint64_t at, uint64_t value);
 
 #endif

@@ -97,8 +97,7 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 
 	if (!pftrace_clip(trace, &slice))
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-	event_category(trace, CATEGORY_CALL);
+	slice_begin(trace, CATEGORY_CALL, track, slice.start);
 	event_name_word(trace, call_name(trace, name, row->call));
 	times_note(trace, &slice, row->start, row->end);
 	if (row->end)
@@ -122,8 +121,7 @@ static void lock_write(struct pftrace *trace, const struct trace_row *row, uint6
 	if (blocker->holder)
 		snprintf(name, sizeof(name), "%s held by %.*s[%d]", lock_keys[blocker->kind],
 			 KD_COMM_LEN, blocker->holder_name, (int)blocker->holder);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
-	event_category(trace, CATEGORY_LOCK);
+	slice_begin(trace, CATEGORY_LOCK, track, slice->start);
 	event_name(trace, name, sizeof(name));
 	event_end(trace);
 	slice_end(trace, track, slice->end);
@@ -139,8 +137,7 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 
 	if (!words)
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
-	event_category(trace, CATEGORY_STATE);
+	slice_begin(trace, CATEGORY_STATE, track, slice->start);
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
 	times_note(trace, slice, row->start, row->end);
 	if (wait_has_kind(row->state))
@@ -193,8 +190,7 @@ static void holder_write(struct pftrace *trace, const struct span *state, uint64
 
 	snprintf(name, sizeof(name), "lock held by %.*s[%d]", KD_COMM_LEN,
 		 holder ? holder->name : "", (int)state->holder);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
-	event_category(trace, CATEGORY_LOCK);
+	slice_begin(trace, CATEGORY_LOCK, track, slice->start);
 	event_name(trace, name, sizeof(name));
 	event_end(trace);
 	slice_end(trace, track, slice->end);
@@ -222,8 +218,7 @@ static void state_write(struct pftrace *trace, const struct span *state, uint64_
 
 	if (!words)
 		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice->start);
-	event_category(trace, CATEGORY_STATE);
+	slice_begin(trace, CATEGORY_STATE, track, slice->start);
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
 	times_note(trace, slice, state->start, state->goes_on ? 0 : state->end);
 	note_u64(trace, NOTE_CPU, state->cpu);
@@ -316,30 +311,37 @@ static bool call_has_row(struct pftrace *trace, struct cursor *rows, const struc
 	return false;
 }
 
+/* Writes a call without a row. */
+static void call_slice_write(struct pftrace *trace, pid_t tid, const struct span *call,
+			     const struct slice *slice, bool has_result)
+{
+	uint64_t track = track_uuid(TRACK_THREAD, tid);
+	char name[CALL_NAME];
+
+	slice_begin(trace, CATEGORY_CALL, track, slice->start);
+	event_name_word(trace, call_name(trace, name, call->call));
+	times_note(trace, slice, call->early ? slice->start : call->start,
+		   call->goes_on ? 0 : call->end);
+	if (call->early)
+		note_bool(trace, NOTE_EARLIER, true);
+	if (has_result)
+		note_i64(trace, NOTE_RESULT, call->value);
+	call_mode_note(trace, call->call);
+	event_end(trace);
+	slice_end(trace, track, slice->end);
+}
+
 static void calls_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
-	uint64_t track = track_uuid(TRACK_THREAD, thread->tid);
 	struct cursor rows = { .thread = thread, .kind = TRACE_CALL };
-	char name[CALL_NAME];
 
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct span *call = &thread->calls[i];
-		uint64_t end = call->goes_on ? 0 : call->end;
-		struct slice slice = { call->early ? 0 : call->start, end };
+		struct slice slice = { call->early ? 0 : call->start,
+				       call->goes_on ? 0 : call->end };
 
-		if (!pftrace_clip(trace, &slice) || call_has_row(trace, &rows, &slice))
-			continue;
-		event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-		event_category(trace, CATEGORY_CALL);
-		event_name_word(trace, call_name(trace, name, call->call));
-		times_note(trace, &slice, call->early ? slice.start : call->start, end);
-		if (call->early)
-			note_bool(trace, NOTE_EARLIER, true);
-		if (end)
-			note_i64(trace, NOTE_RESULT, call->value);
-		call_mode_note(trace, call->call);
-		event_end(trace);
-		slice_end(trace, track, slice.end);
+		if (pftrace_clip(trace, &slice) && !call_has_row(trace, &rows, &slice))
+			call_slice_write(trace, thread->tid, call, &slice, !call->goes_on);
 	}
 }
 
@@ -354,8 +356,7 @@ void irq_write(struct pftrace *trace, const struct span *irq, uint64_t track)
 	if (!pftrace_clip(trace, &slice))
 		return;
 	snprintf(name, sizeof(name), "%s irq: %s", irq->hard ? "hard" : "soft", irq->name);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-	event_category(trace, CATEGORY_IRQ);
+	slice_begin(trace, CATEGORY_IRQ, track, slice.start);
 	event_name(trace, name, sizeof(name));
 	if (words)
 		note_word(trace, NOTE_HIT, words->key);
@@ -375,8 +376,7 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 		if (!pftrace_clip(trace, &slice))
 			continue;
 		last = slice.end;
-		event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-		event_category(trace, CATEGORY_IRQ);
+		slice_begin(trace, CATEGORY_IRQ, track, slice.start);
 		event_name_state(trace, LEDGER_STOLEN);
 		times_note(trace, &slice, stolen->start, stolen->end);
 		note_u64(trace, NOTE_NS, (uint64_t)stolen->value);
@@ -405,17 +405,13 @@ void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)
 	for (size_t i = 0; i < hits->n; i++) {
 		const struct span *hit = &hits->all[i];
 		struct slice slice = { hit->start, hit->start };
-		bool own = timeline_thread(timeline, hit->tid);
 		char name[32];
 
 		if (hit->role >= KD_ROLES || hit->start > trace->sample->end ||
 		    !pftrace_clip(trace, &slice))
 			continue;
 		snprintf(name, sizeof(name), "%s trigger", role_keys[hit->role]);
-		event_begin(trace, TYPE_INSTANT,
-			    own ? track_uuid(TRACK_THREAD, hit->tid) : track_uuid(TRACK_WINDOWS, 0),
-			    hit->start);
-		event_category(trace, CATEGORY_HIT);
+		instant_begin(trace, CATEGORY_HIT, hit_track(timeline, hit->tid), hit->start);
 		event_name_word(trace, name);
 		note_i64(trace, NOTE_TID, hit->tid);
 		event_end(trace);
@@ -493,24 +489,16 @@ static bool is_listed(const struct pftrace *trace, const struct timeline_thread 
 static void open_call_write(struct pftrace *trace, const struct timeline_thread *thread,
 			    const struct open_item *item)
 {
-	const struct sample *sample = trace->sample;
-	uint64_t track = track_uuid(TRACK_THREAD, thread->tid);
-	uint64_t start = item->since ?: sample->start;
-	struct slice slice = { start, item->until };
-	char name[CALL_NAME];
+	const struct span call = { .start = item->since ?: trace->sample->start,
+				   .end = item->until,
+				   .call = item->number,
+				   .early = !item->since,
+				   .goes_on = !item->until };
+	struct slice slice = { call.start, call.end };
 
-	if (item->kind != OPEN_CALL || item->count != 1 || !pftrace_clip(trace, &slice) ||
-	    is_listed(trace, thread, &slice))
-		return;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-	event_category(trace, CATEGORY_CALL);
-	event_name_word(trace, call_name(trace, name, item->number));
-	times_note(trace, &slice, start, item->until);
-	if (!item->since)
-		note_bool(trace, NOTE_EARLIER, true);
-	call_mode_note(trace, item->number);
-	event_end(trace);
-	slice_end(trace, track, slice.end);
+	if (item->kind == OPEN_CALL && item->count == 1 && pftrace_clip(trace, &slice) &&
+	    !is_listed(trace, thread, &slice))
+		call_slice_write(trace, thread->tid, &call, &slice, false);
 }
 
 /* Notes what had the CPU while the thread was ready: "backup[812] 584 ms, soft irq 32.0 ms". */
@@ -540,9 +528,8 @@ static void ledger_write(struct pftrace *trace, const struct timeline_thread *th
 
 	if (!thread->n_states && thread_is_silent(thread->row, &silent) &&
 	    ledger->life == sample->end - sample->start) {
-		event_begin(trace, TYPE_SLICE_BEGIN, track_uuid(TRACK_STATES, thread->tid),
+		slice_begin(trace, CATEGORY_STATE, track_uuid(TRACK_STATES, thread->tid),
 			    sample->start);
-		event_category(trace, CATEGORY_STATE);
 		event_name_state(trace, silent);
 		event_end(trace);
 		slice_end(trace, track_uuid(TRACK_STATES, thread->tid), sample->end);
@@ -550,8 +537,7 @@ static void ledger_write(struct pftrace *trace, const struct timeline_thread *th
 	for (unsigned int i = 0; i < LEDGER_STATES; i++)
 		if (ledger->ns[i] > ledger->ns[most])
 			most = (enum ledger_state)i;
-	event_begin(trace, TYPE_SLICE_BEGIN, track, sample->start);
-	event_category(trace, CATEGORY_LEDGER);
+	slice_begin(trace, CATEGORY_LEDGER, track, sample->start);
 	event_name_state(trace, most);
 	note_u64(trace, NOTE_LIFE, ledger->life);
 	for (unsigned int i = 0; i < LEDGER_STATES; i++)
@@ -573,12 +559,8 @@ static void counter_write(struct pftrace *trace, const struct timeline_thread *t
 	if (row->cpu >= 0)
 		snprintf(name, sizeof(name), "%.*s CPU %d", COUNTER_NAME, row->name, (int)row->cpu);
 	tracks_write_counter(trace, thread->tid, i, name);
-	event_begin(trace, TYPE_COUNTER, track, trace->sample->start);
-	proto_u64(&trace->proto, EVENT_COUNTER_VALUE, row->value);
-	event_end(trace);
-	event_begin(trace, TYPE_COUNTER, track, trace->sample->end);
-	proto_u64(&trace->proto, EVENT_COUNTER_VALUE, 0);
-	event_end(trace);
+	counter_point(trace, track, trace->sample->start, row->value);
+	counter_point(trace, track, trace->sample->end, 0);
 }
 
 /* The time of stealing is unknown, so it may overlap with others. Recorded stealing is left to
@@ -595,8 +577,7 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 		return;
 	snprintf(name, sizeof(name), "%s%s%.*s", interruption_titles[row->cause],
 		 *row->who ? ": " : "", INTERRUPTION_WHO_LEN, row->who);
-	event_begin(trace, TYPE_SLICE_BEGIN, track, slice.start);
-	event_category(trace, CATEGORY_INTERRUPTION);
+	slice_begin(trace, CATEGORY_INTERRUPTION, track, slice.start);
 	event_name(trace, name, sizeof(name));
 	note_word(trace, NOTE_CAUSE, interruption_keys[row->cause]);
 	note_text(trace, NOTE_BY, row->who, INTERRUPTION_WHO_LEN);
@@ -636,8 +617,7 @@ static void wakeup_instant(struct pftrace *trace, const struct wakeup *wakeup, u
 	char text[KD_COMM_LEN + 32];
 
 	snprintf(text, sizeof(text), "%s %.*s[%d]", what, KD_COMM_LEN, name, (int)tid);
-	event_begin(trace, TYPE_INSTANT, track, wakeup->at);
-	event_category(trace, CATEGORY_WAKEUP);
+	instant_begin(trace, CATEGORY_WAKEUP, track, wakeup->at);
 	event_name(trace, text, sizeof(text));
 	if (!ends && wakeup->context < KD_FROM_CONTEXTS)
 		note_word(trace, NOTE_CONTEXT, from_keys[wakeup->context]);

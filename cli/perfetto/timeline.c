@@ -338,6 +338,12 @@ const struct timeline_thread *timeline_thread(const struct timeline *timeline, p
 				   : NULL;
 }
 
+uint64_t hit_track(const struct timeline *timeline, pid_t tid)
+{
+	return timeline_thread(timeline, tid) ? track_uuid(TRACK_THREAD, tid)
+					      : track_uuid(TRACK_WINDOWS, 0);
+}
+
 /* --- Recorded data --- */
 
 int irqs_sort(struct spans *irqs, const struct recording *recording,

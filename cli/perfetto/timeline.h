@@ -62,6 +62,9 @@ void timeline_clear(struct timeline *timeline);
 /* Thread with a TID; NULL: it has no track below a process. */
 const struct timeline_thread *timeline_thread(const struct timeline *timeline, pid_t tid);
 
+/* Track for a trigger hit: its thread's, or the track without a process. */
+uint64_t hit_track(const struct timeline *timeline, pid_t tid);
+
 /* --- Tracks of a trace: threads below processes, states and more below threads --- */
 
 /* Tracks below a thread, in this order: ROW(track, title). */
@@ -126,7 +129,7 @@ int callstacks_find(struct callstacks **callstacks, const struct trace_list *tra
 void callstacks_free(struct callstacks *callstacks);
 
 /* Number of the stack of one of these rows, which is written if it is new; not between
- * event_begin() and event_end(). 0: it has none, and none was asked for. */
+ * the beginning of an event and event_end(). 0: it has none, and none was asked for. */
 uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
 			   const struct trace_row *row);
 
