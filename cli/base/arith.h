@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Negative, 0 or positive, as qsort() wants it; a ?: chain of them is the order by several keys. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 static inline uint64_t u64_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -50,4 +50,26 @@ static inline int array_reserve(void *array, size_t n, size_t *capacity, size_t 
 #define ARRAY_GROW(array, n, capacity)                                                             \
 	array_reserve(&(array), (n) + 1, &(capacity), sizeof(*(array)))
 
+/* qsort() of an array that may have no memory if it is empty. */
+#define ARRAY_SORT(array, n, compare)                                                              \
+	({                                                                                         \
+		if (n)                                                                             \
+			qsort(array, n, sizeof(*(array)), compare);                                \
+	})
+
+/* Removes elements equal to the one before them from a sorted array. Returns how many are left. */
+static inline size_t array_unique(void *array, size_t n, size_t size,
+				  int (*compare)(const void *, const void *))
+{
+	char *at = array;
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!left || compare(at + (left - 1) * size, at + i * size))
+			memmove(at + left++ * size, at + i * size, size);
+	return left;
+}
+
+#define ARRAY_UNIQUE(array, n, compare) array_unique(array, n, sizeof(*(array)), compare)
+
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "array.h"
 #include "log.h"
 
@@ -371,15 +373,13 @@ int entries_add(struct entries *entries, const char *text, uint64_t address, boo
 static int entry_compare(const void *a, const void *b)
 {
 	const struct names_entry *left = a, *right = b;
-	int order = strcmp(left->text, right->text);
 
-	return order ? order : (left->address > right->address) - (left->address < right->address);
+	return strcmp(left->text, right->text) ?: ORDER(left->address, right->address);
 }
 
 void entries_sort(struct entries *entries)
 {
-	if (entries->n)
-		qsort(entries->all, entries->n, sizeof(*entries->all), entry_compare);
+	ARRAY_SORT(entries->all, entries->n, entry_compare);
 }
 
 size_t entries_end(const struct entries *entries, size_t first)

@@ -26,18 +26,14 @@ static int by_length(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->is_first != y->is_first)
-		return x->is_first ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
+	return ORDER(y->is_first, x->is_first) ?: ORDER(y->ns, x->ns) ?: ORDER(x->at, y->at);
 }
 
 static int by_index(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	return (x->at > y->at) - (x->at < y->at);
+	return ORDER(x->at, y->at);
 }
 
 /* Keeps the HTML_ROWS longest, in list order. Returns how many are left out. */
@@ -45,10 +41,10 @@ static size_t longest_keep(struct candidate *candidates, size_t n)
 {
 	size_t kept = n < HTML_ROWS ? n : HTML_ROWS;
 
-	qsort(candidates, n, sizeof(*candidates), by_length);
+	ARRAY_SORT(candidates, n, by_length);
 	for (size_t i = 0; i < kept; i++)
 		candidates[i].is_longest = true;
-	qsort(candidates, n, sizeof(*candidates), by_index);
+	ARRAY_SORT(candidates, n, by_index);
 	return n - kept;
 }
 
@@ -196,8 +192,6 @@ bool html_part_is_shorter(const struct html_part *part)
 /* --- Recording: lanes of pieces --- */
 
 #define FIRST_MERGED 1000 /* ns */
-
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 #define CLASS_KEY(state, key, ...) [state] = (key),
 static const char *const html_class_keys[HTML_CLASSES] = {
@@ -401,8 +395,7 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 			return -ENOMEM;
 		lanes->threads[lanes->n_threads++] = lane;
 	}
-	if (lanes->n_threads)
-		qsort(lanes->threads, lanes->n_threads, sizeof(*lanes->threads), thread_compare);
+	ARRAY_SORT(lanes->threads, lanes->n_threads, thread_compare);
 	lanes->threads_left_out = u64_sub(lanes->n_threads, HTML_THREADS);
 	lanes->n_threads -= lanes->threads_left_out;
 	return 0;
@@ -443,7 +436,7 @@ static int cpus_find(struct html_lanes *lanes)
 	}
 	if (!lanes->n_cpus)
 		return error;
-	qsort(lanes->cpus, lanes->n_cpus, sizeof(*lanes->cpus), cpu_by_weight);
+	ARRAY_SORT(lanes->cpus, lanes->n_cpus, cpu_by_weight);
 	lanes->cpus_left_out = u64_sub(lanes->n_cpus, HTML_CPUS);
 	lanes->n_cpus -= lanes->cpus_left_out;
 	return error;
@@ -466,8 +459,7 @@ int html_lanes_make(struct html_lanes *lanes, const struct sample *sample)
 		return error;
 	left = lanes_fit(lanes, lanes->cpus, lanes->n_cpus, HTML_CPU_PIECES);
 	lanes_fit(lanes, lanes->threads, lanes->n_threads, HTML_PIECES - HTML_CPU_PIECES + left);
-	if (lanes->n_cpus)
-		qsort(lanes->cpus, lanes->n_cpus, sizeof(*lanes->cpus), cpu_by_number);
+	ARRAY_SORT(lanes->cpus, lanes->n_cpus, cpu_by_number);
 	return 0;
 }
 

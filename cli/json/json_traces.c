@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "json.h"
@@ -87,24 +89,22 @@ struct stack_list {
 static int numbered_compare(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
-	uintptr_t one = (uintptr_t)x->stack, other = (uintptr_t)y->stack;
 
-	return (one > other) - (one < other);
+	return ORDER((uintptr_t)x->stack, (uintptr_t)y->stack);
 }
 
 static int numbered_by_address(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
-	int order = numbered_compare(a, b);
 
-	return order ? order : (x->index > y->index) - (x->index < y->index);
+	return numbered_compare(a, b) ?: ORDER(x->index, y->index);
 }
 
 static int numbered_by_index(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
-	return (x->index > y->index) - (x->index < y->index);
+	return ORDER(x->index, y->index);
 }
 
 static void numbered_add(struct stack_list *list, const struct stack *stack)
@@ -127,20 +127,15 @@ static void row_add(struct stack_list *list, const struct trace_row *row, unsign
  * or -ENOMEM. */
 static int stacks_find(struct stack_list *list, const struct trace_list *traces)
 {
-	size_t left = 0;
-
 	list->numbered = calloc(2 * traces->n + 1, sizeof(*list->numbered));
 	if (!list->numbered)
 		return -ENOMEM;
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
 		for (size_t i = 0; i < traces->n; i++)
 			row_add(list, &traces->rows[i], kind);
-	qsort(list->numbered, list->n, sizeof(*list->numbered), numbered_by_address);
-	for (size_t i = 0; i < list->n; i++)
-		if (!left || list->numbered[left - 1].stack != list->numbered[i].stack)
-			list->numbered[left++] = list->numbered[i];
-	list->n = left;
-	qsort(list->numbered, list->n, sizeof(*list->numbered), numbered_by_index);
+	ARRAY_SORT(list->numbered, list->n, numbered_by_address);
+	list->n = ARRAY_UNIQUE(list->numbered, list->n, numbered_compare);
+	ARRAY_SORT(list->numbered, list->n, numbered_by_index);
 	for (size_t i = 0; i < list->n; i++)
 		list->numbered[i].index = i;
 	return 0;
@@ -399,7 +394,7 @@ static void traces_write(struct json_writer *writer, const struct json_scope *sc
 	writer_object(writer, field->key);
 	json_fields_write(writer, &inner, list_fields, traces);
 	stacks_write(writer, &inner, &list);
-	qsort(list.numbered, list.n, sizeof(*list.numbered), numbered_compare);
+	ARRAY_SORT(list.numbered, list.n, numbered_compare);
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
 		rows_write(writer, &inner, (enum trace_kind)kind);
 	writer_object_end(writer);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "summary.h"
@@ -349,13 +350,10 @@ static double effect_of(const struct difference *difference)
 static int difference_compare(const void *a, const void *b)
 {
 	const struct difference *x = a, *y = b;
-	int order = strncmp(x->subject->name, y->subject->name, SERIES_NAME);
 
-	if (class_of(x) != class_of(y))
-		return class_of(x) < class_of(y) ? -1 : 1;
-	if (effect_of(x) != effect_of(y))
-		return effect_of(x) < effect_of(y) ? 1 : -1;
-	return order ? order : (x->measure > y->measure) - (x->measure < y->measure);
+	return ORDER(class_of(x), class_of(y)) ?: ORDER(effect_of(y), effect_of(x))
+		       ?: strncmp(x->subject->name, y->subject->name, SERIES_NAME)
+		       ?: ORDER(x->measure, y->measure);
 }
 
 /* Drops differences that chance may explain. */
@@ -378,8 +376,7 @@ static void limit_apply(struct comparison *comparison, double least)
 		    is_apart(&comparison->all[i], deviations))
 			comparison->all[kept++] = comparison->all[i];
 	comparison->n = kept;
-	if (kept)
-		qsort(comparison->all, kept, sizeof(*comparison->all), difference_compare);
+	ARRAY_SORT(comparison->all, kept, difference_compare);
 }
 
 static int subjects_compare(const struct comparing *comparing)
@@ -452,7 +449,7 @@ static int by_value(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	return (x->value > y->value) - (x->value < y->value);
+	return ORDER(x->value, y->value);
 }
 
 /* Ranks sorted values. Returns the sum of t^3 - t over groups of t ties. */
@@ -516,7 +513,7 @@ double rank_test(const double *a, size_t n, const double *b, size_t m)
 		return -1;
 	for (size_t i = 0; i < n + m; i++)
 		all[i] = (struct ranked){ .value = i < n ? a[i] : b[i - n], .first = i < n };
-	qsort(all, n + m, sizeof(*all), by_value);
+	ARRAY_SORT(all, n + m, by_value);
 	ties = ranks_set(all, n + m);
 	for (size_t i = 0; i < n + m; i++)
 		sum += all[i].first ? all[i].rank : 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "cli/base/arith.h"
 
 /* include/linux/sched/prio.h */
@@ -68,27 +69,16 @@ static bool is_named(const struct culprit *culprit)
 static int by_time(const void *a, const void *b)
 {
 	const struct culprit *x = a, *y = b;
-	uint64_t x_ns = culprit_ns(x), y_ns = culprit_ns(y);
 
-	if (is_named(x) != is_named(y))
-		return is_named(y) - is_named(x);
-	if (x_ns != y_ns)
-		return x_ns < y_ns ? 1 : -1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->priority != y->priority)
-		return x->priority < y->priority ? -1 : 1;
-	return strncmp(x->group, y->group, sizeof(x->group));
+	return ORDER(is_named(y), is_named(x)) ?: ORDER(culprit_ns(y), culprit_ns(x))
+		       ?: ORDER(x->kind, y->kind) ?: ORDER(x->pid, y->pid)
+		       ?: ORDER(x->tid, y->tid) ?: ORDER(x->priority, y->priority)
+		       ?: strncmp(x->group, y->group, sizeof(x->group));
 }
 
 void culprits_sort(struct culprit *rows, size_t n)
 {
-	if (n)
-		qsort(rows, n, sizeof(*rows), by_time);
+	ARRAY_SORT(rows, n, by_time);
 }
 
 /* Returns false without a matching row. */

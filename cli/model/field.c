@@ -148,7 +148,7 @@ int fields_merge(const struct field *fields, void *into, const void *from)
                                                                                                    \
 		memcpy(&x, (const char *)a + field->at, sizeof(x));                                \
 		memcpy(&y, (const char *)b + field->at, sizeof(y));                                \
-		(x > y) - (x < y);                                                                 \
+		ORDER(x, y);                                                                       \
 	})
 
 int field_compare(const struct field *field, const void *a, const void *b)

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+
 /* --- Processes --- */
 
 /* Sorts ended processes first, by name; within a name, those begun in the window last. */
@@ -13,13 +16,11 @@ static int process_by_name(const void *a, const void *b)
 {
 	const struct process_row *x = *(const struct process_row *const *)a;
 	const struct process_row *y = *(const struct process_row *const *)b;
-	int order = y->ended - x->ended;
 
-	if (!order)
-		order = strncmp(x->name, y->name, sizeof(x->name));
-	if (!order)
-		order = x->began - y->began;
-	return order ? order : process_row_compare(x, y);
+	return (y->ended - x->ended)
+		       ?: strncmp(x->name, y->name, sizeof(x->name))
+		       ?: (x->began - y->began)
+		       ?: process_row_compare(x, y);
 }
 
 /* Clears a text unless both are equal. */
@@ -100,7 +101,7 @@ static int processes_fold(struct sample *sample)
 		order[i] = &rows[i];
 		into[i] = i;
 	}
-	qsort(order, n, sizeof(*order), process_by_name);
+	ARRAY_SORT(order, n, process_by_name);
 	for (size_t i = 0; i < n && order[i]->ended; i += length) {
 		length = processes_alike(&order[i], n - i, &members);
 		if (members > SAMPLE_FOLD)
@@ -141,7 +142,7 @@ static int names_limit(struct sample *sample)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &sample->processes[i];
-	qsort(order, n, sizeof(*order), process_by_members);
+	ARRAY_SORT(order, n, process_by_members);
 	for (size_t i = PROCESS_ROWS; i < n; i++)
 		memcpy(order[i]->name, PROCESS_OTHERS, sizeof(PROCESS_OTHERS));
 	free(order);
@@ -177,23 +178,20 @@ struct candidate {
 static int row_by_name(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
-	int order = process_compare(x, y);
 
-	if (!order)
-		order = strncmp(x->name, y->name, sizeof(x->name));
-	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+	return process_compare(x, y)
+		       ?: strncmp(x->name, y->name, sizeof(x->name))
+		       ?: ORDER(x->tid, y->tid);
 }
 
 static int candidate_by_name(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int order = process_compare(x->row, y->row);
 
-	if (!order)
-		order = strncmp(x->row->name, y->row->name, sizeof(x->row->name));
-	if (!order)
-		order = (x->class > y->class) - (x->class < y->class);
-	return order ? order : row_by_name(x->row, y->row);
+	return process_compare(x->row, y->row)
+		       ?: strncmp(x->row->name, y->row->name, sizeof(x->row->name))
+		       ?: ORDER(x->class, y->class)
+		       ?: row_by_name(x->row, y->row);
 }
 
 static unsigned int fold_class(const struct thread_row *thread)
@@ -245,7 +243,7 @@ static int threads_fold(struct sample *sample)
 			row->members = 1;
 		candidates[i] = (struct candidate){ .row = row, .class = fold_class(row) };
 	}
-	qsort(candidates, sample->n_threads, sizeof(*candidates), candidate_by_name);
+	ARRAY_SORT(candidates, sample->n_threads, candidate_by_name);
 	for (size_t i = 0; i < sample->n_threads && !err; i += length) {
 		length = run_length(&candidates[i], sample->n_threads - i);
 		err = run_fold(&candidates[i], length);
@@ -273,6 +271,6 @@ int sample_finish(struct sample *sample)
 		thread_sort(&sample->threads[i]);
 		thread_times_sum(&sample->threads[i]);
 	}
-	qsort(sample->threads, sample->n_threads, sizeof(*sample->threads), row_by_name);
+	ARRAY_SORT(sample->threads, sample->n_threads, row_by_name);
 	return 0;
 }

@@ -70,8 +70,6 @@ void recording_clear(struct recording *recording)
 
 /* --- CPU runs --- */
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-
 /* Source of a run. Where two overlap, the lower one wins. */
 enum run_source {
 	RUN_OF_TARGET, /* states of target threads, */
@@ -191,8 +189,7 @@ int cpu_runs_make(struct spans *runs, const struct recording *recording, uint64_
 
 	if (err)
 		return err;
-	if (runs->n)
-		qsort(runs->all, runs->n, sizeof(*runs->all), run_compare);
+	ARRAY_SORT(runs->all, runs->n, run_compare);
 	ends_cut(runs);
 	starts_cut(runs);
 	return 0;

@@ -195,7 +195,7 @@ static int hit_compare(const void *a, const void *b)
 {
 	const struct span *left = a, *right = b;
 
-	return (left->start > right->start) - (left->start < right->start);
+	return ORDER(left->start, right->start);
 }
 
 /* Two consecutive events say what had a CPU. Without the second one, it is unknown. */
@@ -228,8 +228,7 @@ static int cpus_make(struct recording *recording, const struct recording_source 
 			break;
 		}
 	}
-	if (hits->n)
-		qsort(hits->all, hits->n, sizeof(*hits->all), hit_compare);
+	ARRAY_SORT(hits->all, hits->n, hit_compare);
 	return error;
 }
 

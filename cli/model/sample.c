@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "cli/base/parse.h"
 
 bool sample_is_triggered(const struct sample *sample)
@@ -19,9 +21,8 @@ bool sample_is_triggered(const struct sample *sample)
 
 static int by_identity(pid_t pid, uint64_t start, pid_t other, uint64_t other_start)
 {
-	int order = (pid > other) - (pid < other);
 
-	return order ? order : (start > other_start) - (start < other_start);
+	return ORDER(pid, other) ?: ORDER(start, other_start);
 }
 
 int process_row_compare(const void *a, const void *b)
@@ -38,9 +39,7 @@ int process_compare(const struct thread_row *a, const struct thread_row *b)
 
 void processes_sort_rows(struct sample *sample)
 {
-	if (sample->n_processes)
-		qsort(sample->processes, sample->n_processes, sizeof(*sample->processes),
-		      process_row_compare);
+	ARRAY_SORT(sample->processes, sample->n_processes, process_row_compare);
 }
 
 const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 
@@ -476,7 +477,7 @@ static int measure_compare(const void *a, const void *b, void *context)
 		if (left != right)
 			return left < right ? 1 : -1;
 	}
-	return (*x > *y) - (*x < *y);
+	return ORDER(*x, *y);
 }
 
 size_t summary_rank_measures(const struct summary *summary, const struct summary_thread *thread,
@@ -520,7 +521,7 @@ static int thread_compare(const void *a, const void *b)
 		if (left != right)
 			return left < right ? 1 : -1;
 		if (index == MEASURE_BUSY)
-			return (*x > *y) - (*x < *y); /* in order of appearance */
+			return ORDER(*x, *y); /* in order of appearance */
 	}
 }
 
@@ -528,7 +529,7 @@ void summary_rank_threads(const struct summary *summary, const struct summary_th
 {
 	for (size_t i = 0; i < summary->n; i++)
 		order[i] = &summary->threads[i];
-	qsort(order, summary->n, sizeof(struct summary_thread *), thread_compare);
+	ARRAY_SORT(order, summary->n, thread_compare);
 }
 
 /* --- Statistic of one figure --- */

@@ -343,24 +343,18 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 
 /* --- Merging --- */
 
-static int three_way(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int call_by_number(const void *a, const void *b)
 {
 	const struct call_row *x = a, *y = b;
 
-	return three_way(x->number, y->number);
+	return ORDER(x->number, y->number);
 }
 
 static int call_by_total(const void *a, const void *b)
 {
 	const struct call_row *x = a, *y = b;
-	int order = three_way(y->total, x->total);
 
-	return order ? order : call_by_number(a, b);
+	return ORDER(y->total, x->total) ?: call_by_number(a, b);
 }
 
 static void calls_order_by_number(struct thread_row *thread)
@@ -368,7 +362,7 @@ static void calls_order_by_number(struct thread_row *thread)
 	for (size_t i = 1; i < thread->n_calls; i++) {
 		if (thread->calls[i - 1].number <= thread->calls[i].number)
 			continue;
-		qsort(thread->calls, thread->n_calls, sizeof(*thread->calls), call_by_number);
+		ARRAY_SORT(thread->calls, thread->n_calls, call_by_number);
 		return;
 	}
 }
@@ -481,13 +475,11 @@ static int culprits_merge(struct thread_row *into, const struct thread_row *from
 static int open_by_inside(const void *a, const void *b)
 {
 	const struct open_item *x = a, *y = b;
-	int order = (x->kind > y->kind) - (x->kind < y->kind);
 
-	if (!order)
-		order = three_way(y->inside, x->inside);
-	if (!order)
-		order = (x->number > y->number) - (x->number < y->number);
-	return order ? order : y->at_start - x->at_start;
+	return ORDER(x->kind, y->kind)
+		       ?: ORDER(y->inside, x->inside)
+		       ?: ORDER(x->number, y->number)
+		       ?: (y->at_start - x->at_start);
 }
 
 /* A row without members is the neutral element: it takes over the identity. */
@@ -547,12 +539,11 @@ void thread_times_sum(struct thread_row *thread)
 
 void thread_sort(struct thread_row *row)
 {
-	if (row->n_calls)
-		qsort(row->calls, row->n_calls, sizeof(*row->calls), call_by_total);
+	ARRAY_SORT(row->calls, row->n_calls, call_by_total);
 	culprits_sort(row->culprits, row->n_culprits);
 	row_lists_sort(thread_fields, row);
 	if (row->members > 1 && row->n_open)
-		qsort(row->open, row->n_open, sizeof(*row->open), open_by_inside);
+		ARRAY_SORT(row->open, row->n_open, open_by_inside);
 }
 
 void thread_clear(struct thread_row *thread)

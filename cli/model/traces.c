@@ -14,11 +14,6 @@
 
 /* --- Rows with stacks --- */
 
-static int three_way(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 int traces_add(struct trace_list *list, const struct trace_row *row)
 {
 	if (ARRAY_GROW(list->rows, list->n, list->capacity))
@@ -36,28 +31,23 @@ int traces_add(struct trace_list *list, const struct trace_row *row)
 static int row_by_end(const void *a, const void *b)
 {
 	const struct trace_row *x = a, *y = b;
-	int order = three_way(x->kind, y->kind);
 
-	if (!order)
-		order = three_way(!x->end, !y->end);
-	if (!order)
-		order = three_way(x->end, y->end);
-	if (!order)
-		order = three_way(x->start, y->start);
-	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+	return ORDER(x->kind, y->kind)
+		       ?: ORDER(!x->end, !y->end)
+		       ?: ORDER(x->end, y->end)
+		       ?: ORDER(x->start, y->start)
+		       ?: ORDER(x->tid, y->tid);
 }
 
 static int by_thread(const struct trace_row *x, const struct trace_row *y)
 {
-	int order = strncmp(x->name, y->name, sizeof(x->name));
 
-	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+	return strncmp(x->name, y->name, sizeof(x->name)) ?: ORDER(x->tid, y->tid);
 }
 
 void traces_finish(struct trace_list *list)
 {
-	if (list->n)
-		qsort(list->rows, list->n, sizeof(*list->rows), row_by_end);
+	ARRAY_SORT(list->rows, list->n, row_by_end);
 }
 
 void traces_clear(struct trace_list *list)
@@ -99,15 +89,9 @@ static int by_text(const char *a, const char *b)
 /* Frames of the same function are equal at any offset. */
 static int by_function(const struct frame *a, const struct frame *b)
 {
-	int order = by_text(a->object, b->object);
-
-	if (!order)
-		order = three_way(a->file, b->file);
-	if (!order)
-		order = by_text(a->function, b->function);
-	if (!order && !a->function)
-		order = three_way(a->offset, b->offset);
-	return order;
+	return by_text(a->object, b->object) ?: ORDER(a->file, b->file)
+		       ?: by_text(a->function, b->function)
+		       ?: a->function ? 0 : ORDER(a->offset, b->offset);
 }
 
 static int by_stack(bool lines, const struct stack *a, const struct stack *b)
@@ -115,14 +99,11 @@ static int by_stack(bool lines, const struct stack *a, const struct stack *b)
 	int order = 0;
 
 	if (a == b || !a || !b || lines)
-		return three_way((uintptr_t)a, (uintptr_t)b);
+		return ORDER((uintptr_t)a, (uintptr_t)b);
 	for (size_t i = 0; !order && i < a->n && i < b->n; i++)
 		order = by_function(&a->frames[i], &b->frames[i]);
-	if (!order)
-		order = three_way(a->n, b->n);
-	if (!order)
-		order = three_way(a->by_frame_pointers, b->by_frame_pointers);
-	return order ? order : by_text(a->stop, b->stop);
+	return order ?: ORDER(a->n, b->n) ?: ORDER(a->by_frame_pointers, b->by_frame_pointers)
+		       ?: by_text(a->stop, b->stop);
 }
 
 /* True if the stack means the same in any process; addresses outside files do not. */
@@ -152,25 +133,18 @@ static int by_likeness(const struct traces_merging *merging, const struct trace_
 		       const struct trace_row *y)
 {
 	bool lines = merging->lines;
-	int order = by_threads(merging, x, y);
+	int order = by_threads(merging, x, y), processes = ORDER(x->pid, y->pid);
 
-	if (!order && merging->processes)
-		order = (x->pid > y->pid) - (x->pid < y->pid);
-	if (!order)
-		order = (x->call > y->call) - (x->call < y->call);
-	if (!order)
-		order = three_way(x->state, y->state);
-	if (!order)
-		order = three_way(x->awaited, y->awaited);
-	if (!order)
-		order = by_stack(lines, x->kernel, y->kernel);
-	if (!order)
-		order = by_stack(lines, x->user, y->user);
-	if (!order && !x->user) /* their reasons may differ */
-		order = three_way(x->limited, y->limited);
-	if (!order && x->pid != y->pid && x->user && !stack_is_common(x->user))
-		order = (x->pid > y->pid) - (x->pid < y->pid);
-	return order;
+	if (merging->processes)
+		order = order ?: processes;
+	order = order ?: ORDER(x->call, y->call) ?: ORDER(x->state, y->state)
+		       ?: ORDER(x->awaited, y->awaited) ?: by_stack(lines, x->kernel, y->kernel)
+		       ?: by_stack(lines, x->user, y->user);
+	if (order)
+		return order;
+	if (!x->user) /* their reasons may differ */
+		return ORDER(x->limited, y->limited);
+	return processes && !stack_is_common(x->user) ? processes : 0;
 }
 
 /* Sorts similar rows by thread and list order. Stack addresses vary between runs, but only
@@ -178,23 +152,20 @@ static int by_likeness(const struct traces_merging *merging, const struct trace_
 static int row_by_likeness(const void *a, const void *b, void *merging)
 {
 	const struct trace_row *const *x = a, *const *y = b;
-	int order = by_likeness(merging, *x, *y);
 
-	if (!order)
-		order = ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
-	if (!order)
-		order = ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
-	return order ? order : (*x > *y) - (*x < *y);
+	return by_likeness(merging, *x, *y)
+		       ?: ORDER((*x)->pid, (*y)->pid)
+		       ?: ORDER((*x)->tid, (*y)->tid)
+		       ?: ORDER(*x, *y);
 }
 
 static int sum_by_total(const void *a, const void *b)
 {
 	const struct trace_sum *x = a, *y = b;
-	int order = three_way(y->total, x->total);
 
-	if (!order)
-		order = by_thread(x->longest, y->longest);
-	return order ? order : (x->longest > y->longest) - (x->longest < y->longest);
+	return ORDER(y->total, x->total)
+		       ?: by_thread(x->longest, y->longest)
+		       ?: ORDER(x->longest, y->longest);
 }
 
 size_t trace_wakers(const struct trace_row *row)
@@ -353,7 +324,7 @@ int traces_merge(const struct trace_list *list, enum trace_kind kind, uint64_t w
 			trace_duration(list, rows[i], window_end));
 	}
 	threads_count(&merging, *sums, *n);
-	qsort(*sums, *n, sizeof(**sums), sum_by_total);
+	ARRAY_SORT(*sums, *n, sum_by_total);
 out:
 	free(rows);
 	return 0;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 
@@ -39,13 +41,12 @@ static int by_start(const void *a, const void *b)
 {
 	const struct nested_pair *left = a, *right = b;
 
-	return (left->start > right->start) - (left->start < right->start);
+	return ORDER(left->start, right->start);
 }
 
 void trigger_stats_finish(struct trigger_stats *stats)
 {
-	if (stats->n_nested)
-		qsort(stats->nested, stats->n_nested, sizeof(*stats->nested), by_start);
+	ARRAY_SORT(stats->nested, stats->n_nested, by_start);
 }
 
 unsigned int trigger_stats_seen(const struct trigger_stats *stats)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "cli/base/arith.h"
 
 /* Further culprits of a cause are merged into an unnamed one: a screen shows few. */
@@ -299,13 +300,8 @@ static int row_order(const void *a, const void *b)
 {
 	const struct verdict_row *x = a, *y = b;
 
-	if (x->blamed != y->blamed)
-		return y->blamed - x->blamed;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->cause != y->cause)
-		return x->cause > y->cause ? 1 : -1;
-	return (x->who.tid > y->who.tid) - (x->who.tid < y->who.tid);
+	return ORDER(y->blamed, x->blamed) ?: ORDER(y->ns, x->ns)
+		       ?: ORDER(x->cause, y->cause) ?: ORDER(x->who.tid, y->who.tid);
 }
 
 bool verdict_is_unexplained(const struct verdict *verdict)
@@ -409,8 +405,7 @@ int verdict_find(struct verdict *verdict, struct sample *sample)
 					  !is_little(&verdict->rows[i], verdict, sample);
 		verdict->n_blamed += verdict->rows[i].blamed;
 	}
-	if (verdict->n_rows)
-		qsort(verdict->rows, verdict->n_rows, sizeof(*verdict->rows), row_order);
+	ARRAY_SORT(verdict->rows, verdict->n_rows, row_order);
 	verdict->largest = largest_of(verdict);
 	return finding.failed ? -ENOMEM : 0;
 }
@@ -473,11 +468,10 @@ static void sum_add(struct process_sum *sum, const struct verdict_thread *thread
 static int sum_by_kept(const void *a, const void *b)
 {
 	const struct process_sum *x = a, *y = b;
-	int order = (x->kept < y->kept) - (x->kept > y->kept);
 
-	if (!order)
-		order = (x->running < y->running) - (x->running > y->running);
-	return order ? order : process_row_compare(x->process, y->process);
+	return ORDER(y->kept, x->kept)
+		       ?: ORDER(y->running, x->running)
+		       ?: process_row_compare(x->process, y->process);
 }
 
 int processes_sum(const struct sample *sample, struct process_sum **sums)
@@ -495,6 +489,6 @@ int processes_sum(const struct sample *sample, struct process_sum **sums)
 		if (row)
 			sum_add(&(*sums)[row - sample->processes], &verdict->threads[i]);
 	}
-	qsort(*sums, sample->n_processes, sizeof(**sums), sum_by_kept);
+	ARRAY_SORT(*sums, sample->n_processes, sum_by_kept);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "perfetto_fields.h"
 
@@ -40,7 +41,7 @@ static const struct frame incomplete = { .function = "[incomplete]" };
 
 static int pointers_compare(const void *a, const void *b)
 {
-	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+	return ORDER((uintptr_t)a, (uintptr_t)b);
 }
 
 static int pair_compare(const void *a, const void *b)
@@ -67,11 +68,10 @@ static bool is_named(const struct frame *frame)
 static int file_compare(const struct location *x, const struct location *y)
 {
 	bool named = is_named(x->frame);
-	int order = (x->kernel > y->kernel) - (x->kernel < y->kernel);
 
-	order = order ?: texts_compare(x->frame->object, y->frame->object);
-	order = order ?: named - is_named(y->frame);
-	return order ?: named ? order : texts_compare(x->frame->build_id, y->frame->build_id);
+	return ORDER(x->kernel, y->kernel) ?: texts_compare(x->frame->object, y->frame->object)
+		       ?: (named - is_named(y->frame))
+		       ?: named ? 0 : texts_compare(x->frame->build_id, y->frame->build_id);
 }
 
 static int location_compare(const void *a, const void *b)
@@ -83,7 +83,7 @@ static int location_compare(const void *a, const void *b)
 		return order;
 	if (is_named(x->frame))
 		return texts_compare(x->frame->function, y->frame->function);
-	return (x->frame->offset > y->frame->offset) - (x->frame->offset < y->frame->offset);
+	return ORDER(x->frame->offset, y->frame->offset);
 }
 
 static int location_add(struct callstacks *callstacks, const struct frame *frame, bool kernel)
@@ -105,20 +105,6 @@ static int locations_add(struct callstacks *callstacks, const struct stack *stac
 	return err;
 }
 
-/* Removes duplicates; returns how many are left. */
-static size_t unique(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
-{
-	char *at = array;
-	size_t left = 0;
-
-	if (n)
-		qsort(array, n, size, compare);
-	for (size_t i = 0; i < n; i++)
-		if (!left || compare(at + (left - 1) * size, at + i * size))
-			memmove(at + left++ * size, at + i * size, size);
-	return left;
-}
-
 static int pairs_find(struct callstacks *callstacks, const struct trace_list *traces)
 {
 	for (size_t i = 0; i < traces->n; i++) {
@@ -132,8 +118,8 @@ static int pairs_find(struct callstacks *callstacks, const struct trace_list *tr
 			return -ENOMEM;
 		callstacks->pairs[callstacks->n_pairs++] = pair;
 	}
-	callstacks->n_pairs = unique(callstacks->pairs, callstacks->n_pairs,
-				     sizeof(*callstacks->pairs), pair_compare);
+	ARRAY_SORT(callstacks->pairs, callstacks->n_pairs, pair_compare);
+	callstacks->n_pairs = ARRAY_UNIQUE(callstacks->pairs, callstacks->n_pairs, pair_compare);
 	return 0;
 }
 
@@ -158,7 +144,8 @@ static int half_find(struct callstacks *callstacks, bool kernel)
 		if (stack)
 			stacks[n++] = stack;
 	}
-	n = unique(stacks, n, sizeof(struct stack *), stack_compare);
+	ARRAY_SORT(stacks, n, stack_compare);
+	n = ARRAY_UNIQUE(stacks, n, stack_compare);
 	for (size_t i = 0; i < n && !err; i++)
 		err = locations_add(callstacks, stacks[i], kernel);
 	free(stacks);
@@ -175,8 +162,9 @@ static int locations_find(struct callstacks *callstacks)
 
 	if (err)
 		return err;
-	callstacks->n_locations = unique(callstacks->locations, callstacks->n_locations,
-					 sizeof(*callstacks->locations), location_compare);
+	ARRAY_SORT(callstacks->locations, callstacks->n_locations, location_compare);
+	callstacks->n_locations = ARRAY_UNIQUE(callstacks->locations, callstacks->n_locations,
+					       location_compare);
 	for (size_t i = 0; i < callstacks->n_locations; i++) {
 		struct location *location = &callstacks->locations[i];
 

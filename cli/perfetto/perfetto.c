@@ -20,8 +20,6 @@
 
 /* Target threads are complete; others are recorded while target threads waited. */
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int irq_compare(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -283,7 +281,7 @@ static int pid_compare(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
-	return (x > y) - (x < y);
+	return ORDER(x, y);
 }
 
 /* Title of a process, from its first thread. "": unknown. */
@@ -322,8 +320,7 @@ static int processes_write(struct pftrace *trace, const struct timeline *timelin
 		return -ENOMEM;
 	for (size_t i = 0; i < timeline->n_threads; i++)
 		pids[n++] = timeline->threads[i].pid;
-	if (n)
-		qsort(pids, n, sizeof(*pids), pid_compare);
+	ARRAY_SORT(pids, n, pid_compare);
 	for (size_t i = 0; i < n; i++)
 		if (!i || pids[i] != pids[i - 1])
 			process_write(trace, timeline, pids[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "perfetto_fields.h"
 
@@ -141,8 +142,6 @@ void tracks_write_cpu(struct pftrace *trace, uint32_t cpu)
 
 /* --- Timed data of a sample by thread, to write events track by track --- */
 
-#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
-
 static uint64_t end_of(const struct trace_row *row)
 {
 	return row->end ?: UINT64_MAX;
@@ -200,12 +199,6 @@ static int other_compare(const void *a, const void *b)
 	return ORDER(x->tid, y->tid);
 }
 
-static void sort(void *array, size_t n, size_t size, int (*compare)(const void *, const void *))
-{
-	if (n)
-		qsort(array, n, size, compare);
-}
-
 /* --- Threads --- */
 
 static int rows_sort(struct timeline *timeline, const struct sample *sample)
@@ -219,9 +212,8 @@ static int rows_sort(struct timeline *timeline, const struct sample *sample)
 		timeline->rows[i] = &sample->traces.rows[i];
 	for (size_t i = 0; i < sample->n_interruptions; i++)
 		timeline->interruptions[i] = &sample->interruptions[i];
-	sort(timeline->rows, sample->traces.n, sizeof(*timeline->rows), row_compare);
-	sort(timeline->interruptions, sample->n_interruptions, sizeof(*timeline->interruptions),
-	     interruption_compare);
+	ARRAY_SORT(timeline->rows, sample->traces.n, row_compare);
+	ARRAY_SORT(timeline->interruptions, sample->n_interruptions, interruption_compare);
 	return 0;
 }
 
@@ -316,7 +308,7 @@ static void threads_join(struct timeline *timeline, const struct sample *sample)
 {
 	size_t n = timeline->n_threads;
 
-	sort(timeline->threads, n, sizeof(*timeline->threads), thread_order);
+	ARRAY_SORT(timeline->threads, n, thread_order);
 	timeline->n_threads = 0;
 	/* The array has been reserved: this never fails. */
 	for (size_t i = 0; i < n; i++) {
@@ -356,7 +348,7 @@ int irqs_sort(struct spans *irqs, const struct recording *recording,
 	if (from->n)
 		memcpy(irqs->all, from->all, from->n * sizeof(*irqs->all));
 	irqs->n = from->n;
-	sort(irqs->all, irqs->n, sizeof(*irqs->all), compare);
+	ARRAY_SORT(irqs->all, irqs->n, compare);
 	return 0;
 }
 
@@ -462,19 +454,10 @@ static int recorded_wakeups_add(struct timeline *timeline, const struct recordin
 /* A wakeup appears in each row that it led to. */
 static void wakeups_sort(struct timeline *timeline)
 {
-	size_t left = 0;
-
-	sort(timeline->wakeups, timeline->n_wakeups, sizeof(*timeline->wakeups), wakeup_compare);
-	for (size_t i = 0; i < timeline->n_wakeups; i++)
-		if (!left || wakeup_compare(&timeline->wakeups[left - 1], &timeline->wakeups[i]))
-			timeline->wakeups[left++] = timeline->wakeups[i];
-	timeline->n_wakeups = left;
-	sort(timeline->others, timeline->n_others, sizeof(*timeline->others), other_compare);
-	left = 0;
-	for (size_t i = 0; i < timeline->n_others; i++)
-		if (!left || timeline->others[left - 1].tid != timeline->others[i].tid)
-			timeline->others[left++] = timeline->others[i];
-	timeline->n_others = left;
+	ARRAY_SORT(timeline->wakeups, timeline->n_wakeups, wakeup_compare);
+	timeline->n_wakeups = ARRAY_UNIQUE(timeline->wakeups, timeline->n_wakeups, wakeup_compare);
+	ARRAY_SORT(timeline->others, timeline->n_others, other_compare);
+	timeline->n_others = ARRAY_UNIQUE(timeline->others, timeline->n_others, other_compare);
 }
 
 static int wakeups_find(struct timeline *timeline, const struct sample *sample, uint64_t from)
