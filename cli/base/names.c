@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/arith.h"
-#include "cli/base/array.h"
+#include "arith.h"
 #include "array.h"
 #include "log.h"
 
