@@ -464,13 +464,12 @@ void run_at_tell(const struct run *run, uint64_t start)
 {
 	const struct timespec when = clock_timespec(run->at.wall);
 	uint64_t late = u64_sub(start, run->at.monotonic);
-	char text[TIMESTAMP_LEN], length[NUMBER_LEN];
+	char text[TIMESTAMP_LEN];
 
 	if (late < LATE_NS)
 		return;
 	timestamp_format(text, &when);
-	number_time(length, late);
-	log_warn("the sample begins %s after %s: this program was held up", length, text);
+	log_warn("the sample begins %s after %s: this program was held up", AS_TIME(late), text);
 }
 
 /* --- --record-on --- */

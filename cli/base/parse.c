@@ -47,7 +47,7 @@ size_t number_grouped(char text[static NUMBER_LEN], uint64_t number)
 	return format(text, number, true);
 }
 
-size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
+const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
 {
 	unsigned __int128 hundredths = 0;
 	uint64_t shown;
@@ -61,7 +61,7 @@ size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whol
 	text[length++] = (char)('0' + shown / 10 % 10);
 	text[length++] = (char)('0' + shown % 10);
 	text[length] = '\0';
-	return length;
+	return text;
 }
 
 #define DAY (24 * 3600 * 1000000000ULL)
@@ -95,7 +95,7 @@ static bool three_digits(char text[static NUMBER_LEN], uint64_t number, uint64_t
 	return shown >= 1000 && !decimals;
 }
 
-size_t number_time(char text[static NUMBER_LEN], uint64_t ns)
+const char *number_time(char text[static NUMBER_LEN], uint64_t ns)
 {
 	static const struct {
 		uint64_t ns;
@@ -106,23 +106,23 @@ size_t number_time(char text[static NUMBER_LEN], uint64_t ns)
 	if (ns >= DAYS_FROM) {
 		three_digits(text, ns, DAY, &length);
 		strcpy(text + length, " d");
-		return length + 2;
+		return text;
 	}
 	while (i < 3 && (ns >= 1000 * units[i].ns || three_digits(text, ns, units[i].ns, &length)))
 		i++;
 	three_digits(text, ns, units[i].ns, &length);
 	strcpy(text + length, units[i].name);
-	return length + strlen(units[i].name);
+	return text;
 }
 
-size_t number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
+const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
 {
 	unsigned __int128 tenths = whole ? ((unsigned __int128)part * 1000 + whole / 2) / whole : 0;
 	unsigned int shown = tenths > 9990 ? 9990 : (unsigned int)tenths;
 	size_t length = 0;
 
 	if (part && whole && !shown)
-		return (size_t)(stpcpy(text, "<0.1 %") - text);
+		return strcpy(text, "<0.1 %");
 	if (shown >= 100 || !shown)
 		length = number_plain(text, (shown + 5) / 10);
 	else {
@@ -131,17 +131,17 @@ size_t number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
 		text[length++] = (char)('0' + shown % 10);
 	}
 	strcpy(text + length, " %");
-	return length + 2;
+	return text;
 }
 
-size_t number_limit(char text[static NUMBER_LEN], uint64_t ns)
+const char *number_limit(char text[static NUMBER_LEN], uint64_t ns)
 {
 	const bool whole = ns % NSEC_PER_MSEC == 0;
 	size_t length = number_grouped(text, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC));
 
 	/* Divided by 1000 or more, so the unit fits. */
 	memcpy(text + length, whole ? " ms" : " us", 4);
-	return length + 3;
+	return text;
 }
 
 /* --- Strict number parsers: the entire text counts; no white space, no sign --- */

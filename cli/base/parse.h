@@ -26,17 +26,22 @@ size_t number_plain(char text[static NUMBER_LEN], uint64_t number);
 size_t number_grouped(char text[static NUMBER_LEN], uint64_t number);
 
 /* Writes part as a percentage of whole with two decimals, rounded to nearest; 0.00 if whole is
- * 0. Returns the length. */
-size_t number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
+ * 0. Returns text, as the others below do. */
+const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
 
 /* For people: a time with unit in three digits, 1.04 s, 12.7 ms, 380 us, in days above 100,000
  * s; and part as a percentage of whole: 12 %, 1.2 %, <0.1 %; 0 % if whole is 0, 999 % at most.
- * Both have at most 8 characters. Return the length. */
-size_t number_time(char text[static NUMBER_LEN], uint64_t ns);
-size_t number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
+ * Both have at most 8 characters. */
+const char *number_time(char text[static NUMBER_LEN], uint64_t ns);
+const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
 
-/* A time as users type it, in whole milliseconds or else microseconds: 20 ms. Returns the
- * length. */
-size_t number_limit(char text[static NUMBER_LEN], uint64_t ns);
+/* A time as users type it, in whole milliseconds or else microseconds: 20 ms. */
+const char *number_limit(char text[static NUMBER_LEN], uint64_t ns);
+
+/* The same as expressions; the text lives in the enclosing block. */
+#define AS_PERCENT(part, whole) number_percent((char[NUMBER_LEN]){ 0 }, part, whole)
+#define AS_TIME(ns) number_time((char[NUMBER_LEN]){ 0 }, ns)
+#define AS_SHARE(part, whole) number_share((char[NUMBER_LEN]){ 0 }, part, whole)
+#define AS_LIMIT(ns) number_limit((char[NUMBER_LEN]){ 0 }, ns)
 
 #endif

@@ -173,8 +173,7 @@ static void title(struct layout *layout)
 	};
 	const struct view *view = layout->view;
 	const struct shown *shown = layout->shown;
-	char filter[ESCAPE_SIZE(VIEW_INPUT)], text[sizeof(filter) + 256], when[32] = "",
-									  length[NUMBER_LEN];
+	char filter[ESCAPE_SIZE(VIEW_INPUT)], text[sizeof(filter) + 256], when[32] = "";
 	struct tm local;
 
 	if (!shown->known) {
@@ -183,11 +182,11 @@ static void title(struct layout *layout)
 	}
 	if (localtime_r(&shown->sample.wall_start.tv_sec, &local))
 		strftime(when, sizeof(when), " from %H:%M:%S", &local);
-	number_time(length, shown->sample.end - shown->sample.start);
 	escape_text(filter, sizeof(filter), view->filter, sizeof(view->filter));
 	snprintf(text, sizeof(text), " kernel_delay: %swindow %llu%s, %s; by %s%s%s",
 		 view->frozen ? "FROZEN, " : "", (unsigned long long)shown->history.windows, when,
-		 length, sorts[view->sort], *filter ? "; only " : "", filter);
+		 AS_TIME(shown->sample.end - shown->sample.start), sorts[view->sort],
+		 *filter ? "; only " : "", filter);
 	bar_put(layout, text);
 }
 

@@ -243,12 +243,11 @@ const struct row_list counter_list = {
 /* "all below 20 us", for a row of short waits. */
 static size_t shorter_write(struct columns *columns, uint64_t ns)
 {
-	char limit[NUMBER_LEN];
-	size_t length = ns % NSEC_PER_USEC ? number_time(limit, ns) : number_limit(limit, ns);
+	const char *limit = ns % NSEC_PER_USEC ? AS_TIME(ns) : AS_LIMIT(ns);
 
 	columns_add(columns, "all below ");
 	columns_add(columns, limit);
-	return strlen("all below ") + length;
+	return strlen("all below ") + strlen(limit);
 }
 
 /* Waits that have ended. */

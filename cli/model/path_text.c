@@ -182,7 +182,6 @@ static size_t state_largest(const struct path_row *row, const bool written[stati
 static void states_put(struct phrase *phrase, const struct path_row *row, bool foreign)
 {
 	bool written[PATH_STATES] = { false };
-	char share[NUMBER_LEN];
 	uint64_t total = 0, least;
 
 	for (size_t i = 0; i < PATH_STATES; i++)
@@ -194,9 +193,9 @@ static void states_put(struct phrase *phrase, const struct path_row *row, bool f
 		if (state == PATH_STATES || (n && row->states[state] < least))
 			return;
 		written[state] = true;
-		number_share(share, row->states[state], total);
 		if (n || row->states[state] < total - least)
-			phrase_add(phrase, "%s%s ", n ? "; " : "", share);
+			phrase_add(phrase, "%s%s ", n ? "; " : "",
+				   AS_SHARE(row->states[state], total));
 		state_put(phrase, row, state, foreign);
 	}
 }

@@ -29,11 +29,8 @@ static exit_status refuse_windows(const char *whose)
 
 static exit_status refuse_times(const struct series *before, const struct series *now)
 {
-	char was[NUMBER_LEN], is[NUMBER_LEN];
-
-	number_time(was, series_sample_time(before));
-	number_time(is, series_sample_time(now));
-	log_error("option --compare: the samples before are of %s, those now of %s", was, is);
+	log_error("option --compare: the samples before are of %s, those now of %s",
+		  AS_TIME(series_sample_time(before)), AS_TIME(series_sample_time(now)));
 	log_hint("take both with the same --sample-time");
 	return EX_DATAERR;
 }

@@ -508,12 +508,11 @@ static void culprits_note(struct pftrace *trace, const struct thread_row *row)
 	size_t shown = culprits_shown(row->culprits, row->n_culprits), used = 0;
 
 	for (size_t i = 0; i < shown && used < sizeof(text); i++) {
-		char label[CULPRIT_LABEL_LEN], time[NUMBER_LEN];
+		char label[CULPRIT_LABEL_LEN];
 
-		number_time(time, culprit_ns(&row->culprits[i]));
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s",
 					 used ? ", " : "", culprit_label(&row->culprits[i], label),
-					 time);
+					 AS_TIME(culprit_ns(&row->culprits[i])));
 	}
 	note_text(trace, NOTE_READY_BY, text, sizeof(text));
 }

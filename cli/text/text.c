@@ -99,12 +99,10 @@ static int full(struct text *text, const struct report_options *options)
 static void thread_line(struct text *text, const struct verdict_thread *thread)
 {
 	struct columns *columns = &text->columns;
-	char kept[NUMBER_LEN];
 
 	text_thread_id(text, thread->row);
 	columns_add(columns, " ");
-	number_time(kept, thread->kept);
-	columns_right(columns, kept, 9);
+	columns_right(columns, AS_TIME(thread->kept), 9);
 	columns_add(columns, "  ");
 	text_thread_states(columns, &thread->row->ledger);
 	columns_add(columns, thread->row->ended ? ", ended" : "");
@@ -297,7 +295,6 @@ static int text_interruption_list(struct columns *columns, const struct sample *
 				  const struct report_options *options)
 {
 	const struct interruption **list;
-	char length[NUMBER_LEN];
 	uint64_t others_ns;
 	size_t n, all;
 
@@ -306,14 +303,13 @@ static int text_interruption_list(struct columns *columns, const struct sample *
 	list = chosen(sample, options->threads, &n, &all, &others_ns);
 	if (!list)
 		return -ENOMEM;
-	number_time(length, sample->interruptions_from);
 	columns_print(columns,
 		      "\n# INTERRUPTIONS of at least %s%s:\n"
 		      "             START (ns)        LENGTH ns   CPU        TID COMM             "
 		      "CAUSE       BY, AND WHAT ELSE (ns)\n"
 		      "  ------------------- ---------------- ----- ---------- ---------------- "
 		      "----------- ----------------------\n",
-		      length, n < all ? ", the longest" : "");
+		      AS_TIME(sample->interruptions_from), n < all ? ", the longest" : "");
 	for (size_t i = 0; i < n; i++)
 		interruption_row(columns, sample, list[i]);
 	if (n < all)

@@ -24,14 +24,11 @@ static void line_add(struct line *line, const struct culprit *culprit)
 
 static void figures(struct columns *columns, const struct line *line, uint64_t whole)
 {
-	char percent[NUMBER_LEN];
-
 	columns_gap_ns(columns, line->woken, 16);
 	columns_gap_ns(columns, line->preempted, 16);
 	columns_gap_ns(columns, line->longest, 16);
-	number_percent(percent, u64_add(line->woken, line->preempted), whole);
 	columns_add(columns, "  ");
-	columns_right(columns, percent, 7);
+	columns_right(columns, AS_PERCENT(u64_add(line->woken, line->preempted), whole), 7);
 }
 
 /* "FIFO 50", "nice 19". */
@@ -61,21 +58,15 @@ static void number_column(struct columns *columns, int32_t number)
 
 static void limit(struct columns *columns, const struct culprit *culprit)
 {
-	char time[NUMBER_LEN];
-
 	if (culprit->kind == CULPRIT_THROTTLED && (*culprit->group || culprit->period_ns)) {
 		columns_add(columns, "  ");
 		columns_foreign(columns, culprit->group,
 				strnlen(culprit->group, sizeof(culprit->group)), 256);
 	}
-	if (!culprit->period_ns)
-		return;
-	columns_add(columns, culprit->kind == CULPRIT_THROTTLED ? " may have " : "  it may have ");
-	number_limit(time, culprit->quota_ns);
-	columns_add(columns, time);
-	columns_add(columns, " per ");
-	number_limit(time, culprit->period_ns);
-	columns_add(columns, time);
+	if (culprit->period_ns)
+		columns_print(columns, "%s may have %s per %s",
+			      culprit->kind == CULPRIT_THROTTLED ? "" : "  it",
+			      AS_LIMIT(culprit->quota_ns), AS_LIMIT(culprit->period_ns));
 }
 
 static void remarks(struct columns *columns, const struct culprit *culprit)

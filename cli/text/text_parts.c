@@ -410,7 +410,6 @@ const struct verdict_thread **text_threads_order(const struct sample *sample,
 
 void text_thread_states(struct columns *columns, const struct ledger *ledger)
 {
-	char share[NUMBER_LEN];
 	bool written[LEDGER_STATES] = { false };
 	uint64_t rest = ledger_sum(ledger);
 	size_t left = 0;
@@ -427,13 +426,11 @@ void text_thread_states(struct columns *columns, const struct ledger *ledger)
 		written[most] = true;
 		rest = u64_sub(rest, ledger->ns[most]);
 		left--;
-		number_share(share, ledger->ns[most], ledger->life);
 		columns_add(columns, i ? ", " : "");
 		columns_add(columns, ledger_words[most].title);
 		columns_add(columns, " ");
-		columns_add(columns, share);
+		columns_add(columns, AS_SHARE(ledger->ns[most], ledger->life));
 	}
-	number_share(share, rest, ledger->life);
 	if (left)
-		columns_print(columns, ", %zu others %s", left, share);
+		columns_print(columns, ", %zu others %s", left, AS_SHARE(rest, ledger->life));
 }

@@ -87,25 +87,16 @@ static void name_escaped(char *text, size_t size, const struct path_thread *thre
 	snprintf(text, size, "%s[%d]", *name ? name : "thread", (int)thread->tid);
 }
 
-static void time_cell(struct columns *columns, uint64_t ns)
-{
-	char text[NUMBER_LEN];
-
-	number_time(text, ns);
-	columns_right(columns, text, 10);
-}
-
 static void columns_of_row(struct text *text, const struct path_row *row, uint64_t ns,
 			   const char *at, const char *thread)
 {
 	const struct critical_path *path = &text->sample->path;
-	char what[PATH_TEXT_LEN], escaped[ESCAPE_SIZE(PATH_TEXT_LEN)], share[NUMBER_LEN];
+	char what[PATH_TEXT_LEN], escaped[ESCAPE_SIZE(PATH_TEXT_LEN)];
 	struct columns *columns = &text->columns;
 
 	columns_right(columns, at, 10);
-	time_cell(columns, ns);
-	number_share(share, ns, u64_sub(path->end, path->start));
-	columns_right(columns, share, 9);
+	columns_right(columns, AS_TIME(ns), 10);
+	columns_right(columns, AS_SHARE(ns, u64_sub(path->end, path->start)), 9);
 	columns_add(columns, "  ");
 	columns_add(columns, thread);
 	columns_pad(columns, escape_width(thread), THREAD_WIDTH);
@@ -118,11 +109,11 @@ static void columns_of_row(struct text *text, const struct path_row *row, uint64
 
 static void row_line(struct text *text, const struct path_row *row)
 {
-	char thread[48], at[NUMBER_LEN];
+	char thread[48];
 
 	name_escaped(thread, sizeof(thread), &row->thread);
-	number_time(at, u64_sub(row->start, text->sample->path.start));
-	columns_of_row(text, row, length(row), at, thread);
+	columns_of_row(text, row, length(row),
+		       AS_TIME(u64_sub(row->start, text->sample->path.start)), thread);
 }
 
 static void others_line(struct text *text, const struct path_row *const *rows, size_t n)
@@ -161,23 +152,19 @@ static void header(struct text *text)
 static void recorded(struct text *text)
 {
 	const struct recording_facts *facts = &text->sample->recorded;
-	char held[NUMBER_LEN], line[160];
 
 	if (!facts->memory)
 		return;
-	number_time(held, facts->held);
-	if (facts->cut)
-		snprintf(line, sizeof(line), "only the end of the sample: %s events fill %llu KB",
-			 GROUPED(facts->events), (unsigned long long)(facts->memory >> 10));
-	else
-		snprintf(line, sizeof(line), "%s%s before it%s (%s events)",
-			 facts->overwritten ? "only " : "", held,
-			 facts->overwritten ? ": its memory was full" : ", too",
-			 GROUPED(facts->events));
 	text_bold(text, "RECORDED");
-	columns_add(&text->columns, " ");
-	columns_add(&text->columns, line);
-	columns_add(&text->columns, "\n");
+	if (facts->cut)
+		columns_print(&text->columns,
+			      " only the end of the sample: %s events fill %llu KB\n",
+			      GROUPED(facts->events), (unsigned long long)(facts->memory >> 10));
+	else
+		columns_print(&text->columns, " %s%s before it%s (%s events)\n",
+			      facts->overwritten ? "only " : "", AS_TIME(facts->held),
+			      facts->overwritten ? ": its memory was full" : ", too",
+			      GROUPED(facts->events));
 	if (facts->overwritten)
 		columns_add(&text->columns,
 			    "         give --record more memory (memory=SIZE), or less time\n");

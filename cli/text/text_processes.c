@@ -85,18 +85,12 @@ void text_target_labels(struct columns *columns, const struct capture *capture)
 
 static void cell_time(struct columns *columns, uint64_t ns, size_t width)
 {
-	char text[NUMBER_LEN];
-
-	number_time(text, ns);
-	columns_right(columns, text, width);
+	columns_right(columns, AS_TIME(ns), width);
 }
 
 static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
 {
-	char text[NUMBER_LEN];
-
-	number_share(text, part, whole);
-	columns_right(columns, text, 8);
+	columns_right(columns, AS_SHARE(part, whole), 8);
 }
 
 /* --- Processes without a line --- */
@@ -201,12 +195,8 @@ void text_processes_name(char name[static PROCESSES_LEN], const struct sample *s
 /* ", frozen 20.0 ms": rare times that have no column. */
 static void sum_note(struct columns *columns, const char *what, uint64_t ns)
 {
-	char text[NUMBER_LEN];
-
-	if (!ns)
-		return;
-	number_time(text, ns);
-	columns_print(columns, ", %s %s", what, text);
+	if (ns)
+		columns_print(columns, ", %s %s", what, AS_TIME(ns));
 }
 
 static void sum_notes(struct columns *columns, const struct process_sum *sum)

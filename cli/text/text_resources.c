@@ -89,12 +89,10 @@ static void usage_line(struct text *text, const struct usage_row *usage, size_t 
 {
 	const struct sample *sample = text->sample;
 	struct columns *columns = &text->columns;
-	char percent[NUMBER_LEN];
 
 	usage_whose(columns, usage, others);
-	number_percent(percent, usage->cpu_ns, sample->end - sample->start);
 	columns_add(columns, "  ");
-	columns_right(columns, percent, 7);
+	columns_right(columns, AS_PERCENT(usage->cpu_ns, sample->end - sample->start), 7);
 	memory_column(columns, usage->memory.start);
 	memory_column(columns, usage->memory.end);
 	memory_column(columns, usage->memory.peak);
@@ -177,7 +175,7 @@ void text_usages(struct text *text, size_t most)
 /* Adds the share of the time it was counted, if below 100 %. */
 static void counter_line(struct columns *columns, const struct counter_row *row)
 {
-	char percent[NUMBER_LEN], cpu[24] = "";
+	char cpu[24] = "";
 	size_t used;
 
 	columns_add(columns, TEXT_INDENT);
@@ -188,9 +186,8 @@ static void counter_line(struct columns *columns, const struct counter_row *row)
 	columns_pad(columns, used + strlen(cpu), EVENT_WIDTH);
 	columns_gap_ns(columns, row->value, 20);
 	if (row->scaled) {
-		number_percent(percent, row->running_ns, row->enabled_ns);
 		columns_add(columns, "  ");
-		columns_right(columns, percent, 7);
+		columns_right(columns, AS_PERCENT(row->running_ns, row->enabled_ns), 7);
 	}
 	columns_add(columns, "\n");
 }

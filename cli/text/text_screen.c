@@ -31,18 +31,12 @@ static void cell_left(struct columns *columns, const char *escaped, size_t width
 
 static void cell_time(struct columns *columns, uint64_t ns)
 {
-	char text[NUMBER_LEN];
-
-	number_time(text, ns);
-	columns_right(columns, text, 9);
+	columns_right(columns, AS_TIME(ns), 9);
 }
 
 static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
 {
-	char text[NUMBER_LEN];
-
-	number_share(text, part, whole);
-	columns_right(columns, text, 8);
+	columns_right(columns, AS_SHARE(part, whole), 8);
 }
 
 /* " 4711 worker", " 12x worker" in 7 + 1 + 15 columns; the name in width. */
@@ -69,8 +63,7 @@ static void screen_window(struct text *text)
 {
 	const struct sample *sample = text->sample;
 	uint64_t cpus[KD_CPU_WORDS] = { 0 }, threads = 0, lost = sample_lost(sample);
-	char name[PROCESSES_LEN] = "", length[NUMBER_LEN], list[17], what[32] = "nothing",
-	     rest[160], target[48];
+	char name[PROCESSES_LEN] = "", list[17], what[32] = "nothing", rest[160], target[48];
 	bool beyond = false;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
@@ -90,12 +83,12 @@ static void screen_window(struct text *text)
 			 (unsigned long long)processes_count(sample));
 	else
 		snprintf(target, sizeof(target), "[%d]", (int)sample->pid);
-	number_time(length, sample->end - sample->start);
 	text_cpus(list, sizeof(list), cpus, beyond);
 	if (lost)
 		snprintf(what, sizeof(what), "%llu", (unsigned long long)lost);
-	snprintf(rest, sizeof(rest), "%s: %s, %llu thread%s, CPU %s, %s lost", target, length,
-		 (unsigned long long)threads, threads == 1 ? "" : "s", list, what);
+	snprintf(rest, sizeof(rest), "%s: %s, %llu thread%s, CPU %s, %s lost", target,
+		 AS_TIME(sample->end - sample->start), (unsigned long long)threads,
+		 threads == 1 ? "" : "s", list, what);
 	rest[SCREEN_WIDTH - escape_width(name)] = '\0';
 	text_bold(text, name);
 	columns_add(&text->columns, rest);

@@ -30,34 +30,33 @@ struct section {
 	struct columns columns;
 };
 
+#define VALUE_LEN 64
+
+static void value_text(char text[static VALUE_LEN], double value)
+{
+	snprintf(text, VALUE_LEN, value < 100 ? "%.1f" : value < 1e9 ? "%.0f" : "%.3g", value);
+}
+
 static void cell_add(struct section *section, const struct measure *measure, double value)
 {
-	char text[64];
+	char text[VALUE_LEN];
 
 	if (measure->is_time)
 		number_time(text, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
 	else
-		snprintf(text, sizeof(text),
-			 value < 100   ? "%.1f"
-			 : value < 1e9 ? "%.0f"
-				       : "%.3g",
-			 value);
+		value_text(text, value);
 	columns_right(&section->columns, text, CELL);
 }
 
 /* Adds a value per second; times become shares, in percent. */
 static void rate_add(struct section *section, const struct measure *measure, double value)
 {
-	char text[64];
+	char text[VALUE_LEN];
 
 	if (measure->is_time)
-		snprintf(text, sizeof(text), "%.2f %%", value / 1e7);
+		snprintf(text, VALUE_LEN, "%.2f %%", value / 1e7);
 	else
-		snprintf(text, sizeof(text),
-			 value < 100   ? "%.1f"
-			 : value < 1e9 ? "%.0f"
-				       : "%.3g",
-			 value);
+		value_text(text, value);
 	columns_right(&section->columns, text, CELL + 1);
 }
 
@@ -217,11 +216,9 @@ static void header_add(struct section *section)
 {
 	const struct summary *summary = section->summary;
 	struct columns *columns = &section->columns;
-	char length[NUMBER_LEN];
 
-	number_time(length, summary->ns);
 	columns_print(columns, "# Summary of %llu samples, %s",
-		      (unsigned long long)summary->samples, length);
+		      (unsigned long long)summary->samples, AS_TIME(summary->ns));
 	if (summary->came || summary->went)
 		columns_print(columns, "; %llu threads came, %llu went",
 			      (unsigned long long)summary->came, (unsigned long long)summary->went);
@@ -302,15 +299,14 @@ static void difference_cell_add(struct columns *columns, const struct difference
 				double value)
 {
 	const struct measure *measure = difference->measure;
-	char text[64];
-	size_t length;
+	char text[VALUE_LEN];
 
 	if (!measure || measure->is_time)
-		length = number_time(text, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
+		number_time(text, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
 	else
-		length = (size_t)snprintf(text, sizeof(text), value < 100 ? "%.1f" : "%.3g", value);
+		snprintf(text, VALUE_LEN, value < 100 ? "%.1f" : "%.3g", value);
 	if (!measure || measure->merge == MERGE_SUM)
-		strcpy(text + length, "/s");
+		strcat(text, "/s");
 	columns_right(columns, text, DIFFERENCE_CELL);
 }
 

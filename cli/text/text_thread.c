@@ -223,11 +223,8 @@ static void blocked(struct text *text, const struct thread_row *thread)
 
 static void percent_column(struct columns *columns, uint64_t part, uint64_t whole)
 {
-	char percent[NUMBER_LEN];
-
-	number_percent(percent, part, whole);
 	columns_add(columns, "  ");
-	columns_right(columns, percent, 7);
+	columns_right(columns, AS_PERCENT(part, whole), 7);
 }
 
 static void ledger_line(struct columns *columns, const char *label, uint64_t ns, uint64_t life)
@@ -440,11 +437,8 @@ static void in_flight(struct text *text, const struct thread_row *thread)
 
 static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
 {
-	char percent[NUMBER_LEN];
-
-	number_percent(percent, part, whole);
 	columns_add(columns, what);
-	columns_add(columns, percent);
+	columns_add(columns, AS_PERCENT(part, whole));
 	columns_add(columns, " %");
 }
 
@@ -587,15 +581,14 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 {
 	struct columns *columns = &text->columns;
 	const struct ledger *ledger = &thread->ledger;
-	char buffer[TEXT_CALL], percent[NUMBER_LEN];
+	char buffer[TEXT_CALL];
 
 	columns_add(columns, " [THREAD TIME] ");
 	columns_add(columns, ledger_words[state].title);
 	columns_add(columns, " ");
 	columns_ns(columns, ledger->ns[state], 0);
 	columns_add(columns, " ns ");
-	number_percent(percent, ledger->ns[state], ledger->life);
-	columns_add(columns, percent);
+	columns_add(columns, AS_PERCENT(ledger->ns[state], ledger->life));
 	columns_add(columns, " %, no event in the window");
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *call = &thread->open[i];

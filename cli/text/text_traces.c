@@ -443,12 +443,11 @@ static void wait_sum(struct columns *columns, const struct sample *sample,
 static void sample_sum(struct columns *columns, const struct sample *sample,
 		       const struct trace_sum *sum)
 {
-	char percent[NUMBER_LEN], buffer[TEXT_CALL];
+	char buffer[TEXT_CALL];
 
-	number_percent(percent, sum->count, sum->of_thread);
 	columns_gap_count(columns, sum->count, 8);
 	columns_add(columns, " ");
-	columns_right(columns, percent, 7);
+	columns_right(columns, AS_PERCENT(sum->count, sum->of_thread), 7);
 	columns_add(columns, " ");
 	who_columns(columns, sample, sum->longest);
 	columns_left(columns, sum->longest->state == KD_USER ? "user" : "kernel", 6);

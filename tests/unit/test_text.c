@@ -583,10 +583,8 @@ TEST(numbers)
 		is_u64(length, strlen(text), "and its length");
 	}
 	for (size_t i = 0; i < COUNT(percents); i++) {
-		size_t length = number_percent(text, percents[i].part, percents[i].whole);
-
-		is_str(text, percents[i].percent, "%s %%", percents[i].percent);
-		is_u64(length, strlen(text), "and its length");
+		is_str(AS_PERCENT(percents[i].part, percents[i].whole), percents[i].percent,
+		       "%s %%", percents[i].percent);
 	}
 }
 
