@@ -22,7 +22,8 @@
 
 static int irq_compare(const void *a, const void *b)
 {
-	const struct span *x = a, *y = b;
+	const struct span *x = *(const struct span *const *)a;
+	const struct span *y = *(const struct span *const *)b;
 
 	return ORDER(x->cpu, y->cpu) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
 }
@@ -69,18 +70,19 @@ static bool cpu_has_run(const struct spans *runs, uint32_t cpu)
 
 static int irqs_write(struct pftrace *trace, const struct spans *runs)
 {
-	struct spans irqs = { 0 };
+	const struct recording *recording = trace->sample->recording;
+	const struct span **irqs = irqs_sort(recording, irq_compare);
 
-	if (irqs_sort(&irqs, trace->sample->recording, irq_compare))
+	if (!irqs)
 		return -ENOMEM;
-	for (size_t i = 0; i < irqs.n; i++) {
-		const struct span *irq = &irqs.all[i];
+	for (size_t i = 0; i < recording->spans[SPAN_IRQS].n; i++) {
+		uint32_t cpu = irqs[i]->cpu;
 
-		if ((!i || irq[-1].cpu != irq->cpu) && !cpu_has_run(runs, irq->cpu))
-			tracks_write_cpu(trace, irq->cpu);
-		irq_write(trace, irq, track_uuid(TRACK_CPU_IRQS, (pid_t)irq->cpu));
+		if ((!i || irqs[i - 1]->cpu != cpu) && !cpu_has_run(runs, cpu))
+			tracks_write_cpu(trace, cpu);
+		irq_write(trace, irqs[i], track_uuid(TRACK_CPU_IRQS, (pid_t)cpu));
 	}
-	free(irqs.all);
+	free(irqs);
 	return 0;
 }
 

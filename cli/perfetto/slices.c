@@ -395,7 +395,7 @@ static void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
 	calls_write(trace, thread);
 	stolen_write(trace, thread);
 	for (size_t i = 0; i < thread->n_irqs; i++)
-		irq_write(trace, &thread->irqs[i], track_uuid(TRACK_IRQS, thread->tid));
+		irq_write(trace, thread->irqs[i], track_uuid(TRACK_IRQS, thread->tid));
 }
 
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)

@@ -180,7 +180,8 @@ static int thread_order(const void *a, const void *b)
 
 static int irq_compare(const void *a, const void *b)
 {
-	const struct span *x = a, *y = b;
+	const struct span *x = *(const struct span *const *)a;
+	const struct span *y = *(const struct span *const *)b;
 
 	return ORDER(x->tid, y->tid) ?: ORDER(x->start, y->start) ?: ORDER(y->end, x->end);
 }
@@ -338,24 +339,25 @@ uint64_t hit_track(const struct timeline *timeline, pid_t tid)
 
 /* --- Recorded data --- */
 
-int irqs_sort(struct spans *irqs, const struct recording *recording,
-	      int (*compare)(const void *, const void *))
+const struct span **irqs_sort(const struct recording *recording,
+			      int (*compare)(const void *, const void *))
 {
-	const struct spans *from = &recording->spans[SPAN_IRQS];
+	const struct spans *spans = &recording->spans[SPAN_IRQS];
+	const struct span **irqs = calloc(spans->n + 1, sizeof(*irqs));
 
-	if (array_reserve(&irqs->all, from->n, &irqs->capacity, sizeof(*irqs->all)))
-		return -ENOMEM;
-	if (from->n)
-		memcpy(irqs->all, from->all, from->n * sizeof(*irqs->all));
-	irqs->n = from->n;
-	ARRAY_SORT(irqs->all, irqs->n, compare);
-	return 0;
+	for (size_t i = 0; irqs && i < spans->n; i++)
+		irqs[i] = &spans->all[i];
+	if (irqs)
+		ARRAY_SORT(irqs, spans->n, compare);
+	return irqs;
 }
 
 /* Assigns recorded data to threads: all lists are by TID. */
 static void recorded_join(struct timeline *timeline, const struct recording *recording)
 {
 	const struct spans *spans = recording->spans;
+	const struct span *const *irqs = timeline->irqs;
+	size_t n = spans[SPAN_IRQS].n;
 
 	for (size_t i = 0; i < timeline->n_threads; i++) {
 		struct timeline_thread *thread = &timeline->threads[i];
@@ -363,7 +365,9 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 
 		thread->states = spans_of_thread(&spans[SPAN_STATES], tid, &thread->n_states);
 		thread->calls = spans_of_thread(&spans[SPAN_CALLS], tid, &thread->n_calls);
-		thread->irqs = spans_of_thread(&timeline->irqs, tid, &thread->n_irqs);
+		thread->irqs = irqs + ARRAY_SPLIT(n, j, irqs[j]->tid < tid);
+		thread->n_irqs = ARRAY_SPLIT(n, j, irqs[j]->tid <= tid) -
+				 (size_t)(thread->irqs - irqs);
 		thread->stolen = spans_of_thread(&spans[SPAN_STOLEN], tid, &thread->n_stolen);
 	}
 	for (size_t i = 0; i < timeline->n_others; i++)
@@ -479,9 +483,10 @@ int timeline_make(struct timeline *timeline, const struct sample *sample, uint64
 	const struct recording *recording = sample->recording;
 	int err = rows_sort(timeline, sample) ?: threads_add(timeline, sample);
 
-	if (!err && recording)
-		err = recorded_threads_add(timeline, recording)
-			      ?: irqs_sort(&timeline->irqs, recording, irq_compare);
+	if (!err && recording) {
+		timeline->irqs = irqs_sort(recording, irq_compare);
+		err = timeline->irqs ? recorded_threads_add(timeline, recording) : -ENOMEM;
+	}
 	if (err)
 		return err;
 	threads_join(timeline, sample);
@@ -498,6 +503,6 @@ void timeline_clear(struct timeline *timeline)
 	free(timeline->others);
 	free(timeline->rows);
 	free(timeline->interruptions);
-	free(timeline->irqs.all);
+	free(timeline->irqs);
 	*timeline = (struct timeline){ 0 };
 }

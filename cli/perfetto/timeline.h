@@ -22,8 +22,8 @@ struct timeline_thread {
 	size_t n_interruptions;
 	bool foreign; /* outside the target: only recorded data is known */
 	/* Recorded states, calls, and interrupts by start and descending end. */
-	const struct span *states, *calls, *irqs, *stolen;
-	size_t n_states, n_calls, n_irqs, n_stolen;
+	const struct span *states, *calls, *stolen, *const *irqs;
+	size_t n_states, n_calls, n_stolen, n_irqs;
 };
 
 /* A wakeup of one thread by another. */
@@ -51,7 +51,7 @@ struct timeline {
 	size_t n_others, capacity_others;
 	const struct trace_row **rows;             /* by TID, start and descending end */
 	const struct interruption **interruptions; /* by TID and start */
-	struct spans irqs;                         /* by TID, start and descending end */
+	const struct span **irqs;                  /* by TID, start and descending end */
 };
 
 /* Fills a zeroed timeline from a time to the window's end. Returns 0 or -ENOMEM; the caller
@@ -148,10 +148,9 @@ void wakeups_write(struct pftrace *trace, const struct timeline *timeline);
 /* Writes recorded trigger hits on the tracks of their threads. */
 void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline);
 
-/* Copies the interrupts of a recording in another order. The caller frees all. Returns 0 or
- * -ENOMEM. */
-int irqs_sort(struct spans *irqs, const struct recording *recording,
-	      int (*compare)(const void *, const void *));
+/* The interrupts of a recording in another order, which the caller frees. NULL: no memory. */
+const struct span **irqs_sort(const struct recording *recording,
+			      int (*compare)(const void *, const void *));
 
 /* Writes the slice of an interrupt. */
 void irq_write(struct pftrace *trace, const struct span *irq, uint64_t track);
