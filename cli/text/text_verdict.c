@@ -74,17 +74,33 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
-/* Culprit, escaped: "backup-agent[812]"; "" if unknown. */
-static const char *text_who(char who[static WHO_LEN], const struct verdict_who *is)
+__attribute__((format(printf, 2, 3))) static void add(char sentence[static SENTENCE_LEN],
+						      const char *format, ...)
+{
+	size_t used = strlen(sentence);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence + used, SENTENCE_LEN - used, format, args);
+	va_end(args);
+}
+
+/* Name, escaped: "backup-agent[812]"; without a TID that of another culprit, "" if unknown. */
+static const char *text_who(char who[static WHO_LEN], const char *comm, size_t size, pid_t tid)
 {
 	char name[NAME_SIZE];
 
-	escape_text(name, sizeof(name), is->comm, sizeof(is->comm));
-	if (is->tid)
-		snprintf(who, WHO_LEN, "%s[%d]", *name ? name : "thread", (int)is->tid);
+	escape_text(name, sizeof(name), comm, size);
+	if (tid)
+		snprintf(who, WHO_LEN, "%s[%d]", *name ? name : "thread", (int)tid);
 	else
 		snprintf(who, WHO_LEN, "%s", name);
 	return who;
+}
+
+static const char *thread_who(char who[static WHO_LEN], const struct thread_row *thread)
+{
+	return text_who(who, thread->name, KD_COMM_LEN, thread->tid);
 }
 
 const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row)
@@ -98,7 +114,7 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 	char name[NAME_SIZE];
 
 	if (row->culprits <= 1 || row->who.tid || !nouns[row->cause])
-		return text_who(who, &row->who);
+		return text_who(who, row->who.comm, sizeof(row->who.comm), row->who.tid);
 	escape_text(name, sizeof(name), row->who.comm, sizeof(row->who.comm));
 	snprintf(who, WHO_LEN, "%u%s %s%s%s%s", row->culprits, row->and_others ? " or more" : "",
 		 nouns[row->cause], *name ? " (" : "", name, *name ? ")" : "");
@@ -136,15 +152,12 @@ static bool is_of_one(const struct verdict_row *row)
 /* Adds "main[4711] ", or the number of threads. */
 static void subject_add(char *sentence, const struct verdict_row *row)
 {
-	size_t used = strlen(sentence);
-	char name[NAME_SIZE];
+	char who[WHO_LEN];
 
-	escape_text(name, sizeof(name), row->worst->name, KD_COMM_LEN);
 	if (is_of_one(row))
-		snprintf(sentence + used, SENTENCE_LEN - used, "%s[%d] ", *name ? name : "thread",
-			 (int)row->worst->tid);
+		add(sentence, "%s ", thread_who(who, row->worst));
 	else
-		snprintf(sentence + used, SENTENCE_LEN - used, "%u threads ", row->threads);
+		add(sentence, "%u threads ", row->threads);
 }
 
 /* "CPU 3" if the thread that lost most ran only there; else "a CPU". */
@@ -175,32 +188,36 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-#define LIMIT_WIDTH 44 /* columns of a cgroup path; a longer one keeps its end */
+#define TAIL_WIDTH 44 /* columns of a path; a longer one keeps its end */
+
+static const char *tail_of(const char *escaped)
+{
+	while (escape_width(escaped) > TAIL_WIDTH)
+		for (escaped++; (*escaped & 0xc0) == 0x80;) /* not inside a character */
+			escaped++;
+	return escaped;
+}
 
 /* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
 static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
 {
-	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], quota[NUMBER_LEN], period[NUMBER_LEN];
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
 	bool of_group = row->cause == CAUSE_THROTTLED;
-	const char *tail = escaped;
+	const char *tail;
 
 	escape_text(escaped, sizeof(escaped), row->who.comm, sizeof(row->who.comm));
-	while (escape_width(tail) > LIMIT_WIDTH)
-		for (tail++; (*tail & 0xc0) == 0x80;)
-			tail++;
-	number_limit(quota, row->who.quota_ns);
-	number_limit(period, row->who.period_ns);
+	tail = tail_of(escaped);
 	snprintf(who, WHO_LEN + CLASS_LEN, "%s%.120s", tail > escaped ? "..." : "", tail);
 	if (row->who.period_ns && (*escaped || !of_group))
 		snprintf(who + strlen(who), WHO_LEN + CLASS_LEN - strlen(who),
-			 of_group ? " (%s per %s)" : " of %s per %s", quota, period);
+			 of_group ? " (%s per %s)" : " of %s per %s", AS_LIMIT(row->who.quota_ns),
+			 AS_LIMIT(row->who.period_ns));
 	return who;
 }
 
 static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
-	size_t used = strlen(sentence), capacity = SENTENCE_LEN - used;
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
 		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
 	bool named;
@@ -214,84 +231,67 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
 	format = format_of(row, named, multiple);
 	cpu_of(cpu, row->worst);
-	/* All formats are in the tables above. */
+	/* All formats are in the tables above; they need not use all arguments. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#pragma GCC diagnostic ignored "-Wformat-security"
-	if (waits && named)
-		snprintf(sentence + used, capacity, format, cpu, who);
-	else if (waits || named)
-		snprintf(sentence + used, capacity, format, waits ? cpu : who);
-	else
-		snprintf(sentence + used, capacity, "%s", format);
+	add(sentence, format, waits ? cpu : who, who);
 #pragma GCC diagnostic pop
 }
-
-#define AT_WIDTH 44 /* columns; a longer text keeps its end */
 
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
 {
 	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
-	const char *tail = escaped;
-	size_t used = strlen(sentence);
+	const char *tail;
 
 	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
 		return;
 	escape_text(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text));
-	while (escape_width(tail) > AT_WIDTH)
-		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside a character */
-			tail++;
-	snprintf(sentence + used, SENTENCE_LEN - used, " (%sfd %d%s%s%.400s)",
-		 row->at_ns < row->ns - row->ns / 10 ? "mostly " : "", (int)row->at->fd,
-		 *tail ? ", " : "", tail > escaped ? "..." : "", tail);
+	tail = tail_of(escaped);
+	add(sentence, " (%sfd %d%s%s%.400s)", row->at_ns < row->ns - row->ns / 10 ? "mostly " : "",
+	    (int)row->at->fd, *tail ? ", " : "", tail > escaped ? "..." : "", tail);
 }
 
 /* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
 static void requests_add(char *sentence, const struct kd_count *requests)
 {
-	size_t used = strlen(sentence), capacity = SENTENCE_LEN - used;
-	char count[NUMBER_LEN], mean[NUMBER_LEN], most[NUMBER_LEN];
-
-	if (!requests->count)
-		return;
-	number_grouped(count, requests->count);
-	number_time(mean, requests->total / requests->count);
-	number_time(most, requests->max);
 	if (requests->count == 1)
-		snprintf(sentence + used, capacity, "; its request took %s", most);
-	else
-		snprintf(sentence + used, capacity, "; %s requests took %s on average, %s at most",
-			 count, mean, most);
+		add(sentence, "; its request took %s", AS_TIME(requests->max));
+	else if (requests->count)
+		add(sentence, "; %s requests took %s on average, %s at most",
+		    GROUPED(requests->count), AS_TIME(requests->total / requests->count),
+		    AS_TIME(requests->max));
+}
+
+/* "84 % (840 ms of 1.00 s" */
+static void share_add(char *sentence, const struct verdict *verdict, uint64_t part)
+{
+	add(sentence, "%s (%s of %s", AS_SHARE(part, verdict->busy), AS_TIME(part),
+	    AS_TIME(verdict->busy));
 }
 
 /* "64 % (637 ms of 1.00 s, longest 12.7 ms): main[4711] waited for CPU 0, on which ... ran." */
-static void sentence_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
+static void sentence_make(char *sentence, const struct verdict *verdict,
 			  const struct verdict_row *row, bool multiple)
 {
-	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN], longest[NUMBER_LEN];
-
-	number_share(share, row->ns, verdict->busy);
-	number_time(ns, row->ns);
-	number_time(busy, verdict->busy);
-	number_time(longest, row->longest);
-	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s%s%s%s): ", share, ns, busy,
-		 row->longest ? ", longest " : "", row->longest ? longest : "",
-		 row->longest && row->longest == row->so_far ? " so far" : "");
+	share_add(sentence, verdict, row->ns);
+	if (row->longest)
+		add(sentence, ", longest %s%s", AS_TIME(row->longest),
+		    row->longest == row->so_far ? " so far" : "");
+	add(sentence, "): ");
 	subject_add(sentence, row);
 	what_add(sentence, row, multiple);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);
-	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+	add(sentence, ".");
 }
 
 /* Adds "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
 static void whose_add(char *sentence, const struct verdict *verdict, bool ran, uint64_t sum)
 {
 	const struct verdict_thread *most = NULL;
-	size_t used = strlen(sentence);
 	uint64_t most_ns = 0, threads = 0;
-	char name[NAME_SIZE];
+	char who[WHO_LEN];
 
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
@@ -303,26 +303,10 @@ static void whose_add(char *sentence, const struct verdict *verdict, bool ran, u
 			most_ns = ns;
 		}
 	}
-	if (!most || most->row->members > 1 || most_ns < sum - sum / 10) {
-		snprintf(sentence + used, SENTENCE_LEN - used, "%llu threads",
-			 (unsigned long long)threads);
-		return;
-	}
-	escape_text(name, sizeof(name), most->row->name, KD_COMM_LEN);
-	snprintf(sentence + used, SENTENCE_LEN - used, "%s[%d]", *name ? name : "thread",
-		 (int)most->row->tid);
-}
-
-/* "84 % (840 ms of 1.00 s)" */
-static void share_begin(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			uint64_t part)
-{
-	char share[NUMBER_LEN], ns[NUMBER_LEN], busy[NUMBER_LEN];
-
-	number_share(share, part, verdict->busy);
-	number_time(ns, part);
-	number_time(busy, verdict->busy);
-	snprintf(sentence, SENTENCE_LEN, "%s (%s of %s)", share, ns, busy);
+	if (!most || most->row->members > 1 || most_ns < sum - sum / 10)
+		add(sentence, "%llu threads", (unsigned long long)threads);
+	else
+		add(sentence, "%s", thread_who(who, most->row));
 }
 
 /* Thread that slept longest in the kernel outside of system calls, if that is most of the
@@ -346,42 +330,35 @@ static const struct thread_row *kernel_sleeper(const struct verdict *verdict)
 }
 
 /* A condition variable has no holder, but a thread wakes the waiters. */
-static void unexplained_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict)
+static void unexplained_make(char *sentence, const struct verdict *verdict)
 {
 	char who[WHO_LEN];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
 	const struct thread_row *sleeper = kernel_sleeper(verdict);
 	char function[ESCAPE_SIZE(KERNEL_FUNCTION_LEN)] = "";
-	size_t used;
 
 	if (sleeper)
 		escape_text(function, sizeof(function), sleeper->kernel_function,
 			    sizeof(sleeper->kernel_function));
-	share_begin(sentence, verdict, verdict->unexplained);
-	strncat(sentence, " unexplained: ", SENTENCE_LEN - strlen(sentence) - 1);
+	share_add(sentence, verdict, verdict->unexplained);
+	add(sentence, ") unexplained: ");
 	whose_add(sentence, verdict, false, verdict->unexplained);
-	used = strlen(sentence);
 	if (woken)
-		snprintf(sentence + used, SENTENCE_LEN - used, " waited in futex until %s woke it.",
-			 text_who(who, &verdict->waker));
+		add(sentence, " waited in futex until %s woke it.",
+		    text_who(who, verdict->waker.comm, sizeof(verdict->waker.comm),
+			     verdict->waker.tid));
 	else if (sleeper)
-		snprintf(sentence + used, SENTENCE_LEN - used,
-			 " slept in the kernel, outside system calls%s%s.",
-			 *function ? ", in " : "", function);
+		add(sentence, " slept in the kernel, outside system calls%s%s.",
+		    *function ? ", in " : "", function);
 	else
-		snprintf(sentence + used, SENTENCE_LEN - used,
-			 " did not run, and the reason is unknown.");
+		add(sentence, " did not run, and the reason is unknown.");
 }
 
 /* "user 43 %, kernel 53 %", of busy time */
 static void modes_add(char *sentence, const struct verdict *verdict)
 {
-	char user[NUMBER_LEN], kernel[NUMBER_LEN];
-	size_t used = strlen(sentence);
-
-	number_share(user, verdict->user, verdict->busy);
-	number_share(kernel, verdict->kernel, verdict->busy);
-	snprintf(sentence + used, SENTENCE_LEN - used, "user %s, kernel %s", user, kernel);
+	add(sentence, "user %s, kernel %s", AS_SHARE(verdict->user, verdict->busy),
+	    AS_SHARE(verdict->kernel, verdict->busy));
 }
 
 static uint64_t ran_ns(const struct verdict *verdict)
@@ -390,44 +367,37 @@ static uint64_t ran_ns(const struct verdict *verdict)
 }
 
 /* It ran most of the time, or there is nothing else to say. */
-static void ran_make(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-		     bool multiple)
+static void ran_make(char *sentence, const struct verdict *verdict, bool multiple)
 {
 	bool nothing = !verdict->n_blamed && !verdict_is_unexplained(verdict) &&
 		       u64_times(verdict->kept, 100) <
 			       u64_times(verdict->life, VERDICT_WINDOW_LEAST);
-	const char *it = multiple ? "they" : "it";
-	char ns[NUMBER_LEN], whole[NUMBER_LEN];
 
 	if (!verdict->life) {
-		snprintf(sentence, SENTENCE_LEN, "There was no thread to look at.");
+		add(sentence, "There was no thread to look at.");
 		return;
 	}
 	if (!nothing) {
-		share_begin(sentence, verdict, ran_ns(verdict));
-		strncat(sentence, ": ", SENTENCE_LEN - strlen(sentence) - 1);
+		share_add(sentence, verdict, ran_ns(verdict));
+		add(sentence, "): ");
 		whose_add(sentence, verdict, true, ran_ns(verdict));
-		strncat(sentence, " ran: ", SENTENCE_LEN - strlen(sentence) - 1);
+		add(sentence, " ran: ");
 		modes_add(sentence, verdict);
-		strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+		add(sentence, ".");
 		return;
 	}
-	number_time(ns, ran_ns(verdict));
-	number_time(whole, verdict->work ? verdict->work : verdict->life);
-	snprintf(sentence, SENTENCE_LEN, "Nothing kept %s from running: %s ran for %s%s%s",
-		 multiple ? "them" : "it", it, ns, verdict->work ? "" : " of ",
-		 verdict->work ? "" : whole);
+	add(sentence, "Nothing kept %s ran for %s",
+	    multiple ? "them from running: they" : "it from running: it", AS_TIME(ran_ns(verdict)));
+	if (!verdict->work)
+		add(sentence, " of %s", AS_TIME(verdict->life));
 	if (verdict->busy) {
-		strncat(sentence, " (", SENTENCE_LEN - strlen(sentence) - 1);
+		add(sentence, " (");
 		modes_add(sentence, verdict);
-		strncat(sentence, ")", SENTENCE_LEN - strlen(sentence) - 1);
+		add(sentence, ")");
 	}
-	if (verdict->work) {
-		strncat(sentence, ", and waited for work for ",
-			SENTENCE_LEN - strlen(sentence) - 1);
-		strncat(sentence, whole, SENTENCE_LEN - strlen(sentence) - 1);
-	}
-	strncat(sentence, ".", SENTENCE_LEN - strlen(sentence) - 1);
+	if (verdict->work)
+		add(sentence, ", and waited for work for %s", AS_TIME(verdict->work));
+	add(sentence, ".");
 }
 
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
@@ -438,6 +408,7 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdi
 	bool unexplained = verdict_is_unexplained(verdict);
 	size_t before = 0;
 
+	*sentence = '\0';
 	if (verdict->largest == VERDICT_RAN) {
 		if (!i) {
 			ran_make(sentence, verdict, multiple);
