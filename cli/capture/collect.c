@@ -37,9 +37,8 @@ struct collector {
 	struct lock_callers *callers;
 	struct kernel_symbols *symbols;
 	uint64_t torn;
-	uint64_t walked;          /* generation of the window for which the maps were last walked */
-	uint64_t fault_ns;        /* last mean time of a timed page fault */
-	struct session_view view; /* the window being read */
+	uint64_t walked;   /* generation of the window for which the maps were last walked */
+	uint64_t fault_ns; /* last mean time of a timed page fault */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* cgroup last seen frozen, */
 	uint64_t frozen_at;                   /* since the epoch; 0: none */
 	pid_t frozen_pid;                     /* the process in it; 0: none */
@@ -139,35 +138,6 @@ static struct thread_row *row_new(struct collector *collector)
 	return &collector->rows[collector->n_rows++];
 }
 
-static int overflow_found(void *context, const struct kd_overflow_key *key,
-			  const struct kd_count *count)
-{
-	struct collector *collector = context;
-	struct thread_row *row;
-	struct call_row *calls;
-
-	if (key->gen != collector->view.gen)
-		return windows_have(session_windows(collector->session), key->gen) ? 0 : 1;
-	if (key->slot >= collector->view.slots || !collector->row_of[key->slot])
-		return 0;
-	row = &collector->rows[collector->row_of[key->slot] - 1];
-	for (size_t i = 0; i < row->n_calls; i++) {
-		if (row->calls[i].number != key->number)
-			continue;
-		/* The call has a row already, as it crosses an edge of the window. */
-		row->calls[i].count = count->count;
-		row->calls[i].total = count->total;
-		row->calls[i].max = count->max;
-		return 1;
-	}
-	calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
-	if (!calls)
-		return -ENOMEM;
-	calls[row->n_calls++] = collect_call(key->number, count);
-	row->calls = calls;
-	return 1;
-}
-
 /* Adds an ended thread to the row of its name; takes over what the row owns. */
 static int ended_add(struct ended *ended, struct thread_row *row)
 {
@@ -217,7 +187,6 @@ static void kernel_function_name(struct collector *collector, struct thread_row 
  * ended ones. */
 static int slots_read(struct collector *collector, const struct session_view *view, bool all)
 {
-	collector->view = *view;
 	collector->torn = 0;
 	for (uint32_t slot = 1; slot < view->slots; slot++) {
 		bool dead = is_dead(view, slot);
@@ -257,9 +226,8 @@ static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
 	struct entry_cost cost = *session_entry(collector->session);
-	int result = session_overflow(collector->session, overflow_found, collector)
-			     ?: session_hashes(collector->session, view, collector->rows,
-					       collector->row_of, collector->callers);
+	int result = session_hashes(collector->session, view, collector->rows, collector->row_of,
+				    collector->callers);
 
 	cost.fault_mean_ns = fault_mean(collector, cost.fault_ns);
 	/* All calls and lists are complete now. */

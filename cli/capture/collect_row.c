@@ -127,16 +127,6 @@ void disk_limits_take(struct disk_limits *limits, const struct session_view *vie
 
 #define READ_TRIES 8
 
-struct call_row collect_call(uint32_t number, const struct kd_count *count)
-{
-	return (struct call_row){
-		.number = number,
-		.count = count->count,
-		.total = count->total,
-		.max = count->max,
-	};
-}
-
 static int calls_read(struct session *session, const struct session_view *view, uint32_t slot,
 		      const struct kd_thread *thread, const struct kd_record *record,
 		      struct thread_row *row)
@@ -157,7 +147,12 @@ static int calls_read(struct session *session, const struct session_view *view, 
 
 		if (!calls[i].count || !thread->call_keys[i])
 			continue;
-		*call = collect_call(thread->call_keys[i] - 1, &calls[i]);
+		*call = (struct call_row){
+			.number = thread->call_keys[i] - 1,
+			.count = calls[i].count,
+			.total = calls[i].total,
+			.max = calls[i].max,
+		};
 		row->n_calls++;
 		error = session_histogram(session, view, slot, i, &call->times);
 	}

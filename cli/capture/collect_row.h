@@ -29,9 +29,6 @@ void collect_hardirq_name(struct session *session, int index, const struct kd_th
 /* Names a softirq by its vector. */
 void collect_softirq_name(uint32_t vector, struct irq_row *row);
 
-/* Returns a system call's row. */
-struct call_row collect_call(uint32_t number, const struct kd_count *count);
-
 /* --- Whether cgroup I/O limits kept the target's threads waiting --- */
 
 #define DISK_LIMITS 32 /* cgroup and disk pairs to look at */

@@ -184,6 +184,7 @@ static const struct session_part *const all_parts[] = {
 	&target_part,
 	&steal_part,
 	/* Reads the threads found. */
+	&overflow_part,
 	&locks_part,
 	&stops_part,
 	&movers_part,

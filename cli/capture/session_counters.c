@@ -222,17 +222,16 @@ static int nothing_counted(const struct counter_set *set, struct thread_row *row
 static int counters_read(struct session *session, struct session_hash hash)
 {
 	struct counters *counters = session->counters;
-	int error = 0;
+	int error;
 
 	if (!counters->link)
 		return 0;
-	hash.map = session->skel->maps.kd_counts;
 	hash.context = &counters->set;
-	if (__atomic_load_n(&session->skel->bss->kd_counts_used, __ATOMIC_RELAXED))
-		error = session_hash_read(&hash, counts_found, NULL);
+	error = session_hash_read(&hash, session->skel->maps.kd_counts,
+				  &session->skel->bss->kd_counts_used, counts_found, NULL);
 	for (uint32_t slot = 1; slot < hash.view->slots && !error; slot++)
 		if (hash.row_of[slot] && !counters->set.per_cpu)
-			error = nothing_counted(&counters->set, &hash.rows[hash.row_of[slot] - 1]);
+			error = nothing_counted(&counters->set, session_hash_row(&hash, slot));
 	return error;
 }
 

@@ -470,22 +470,18 @@ static int caller_found(const struct session_hash *hash, const void *key_, const
 /* Reads waits for locks that were too short to look at. */
 static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 {
-	const struct kd_record *record;
-	struct thread_row *row;
-	struct lock_row lock;
 	int result = 0;
 
 	for (uint32_t slot = 1; slot < hash->view->slots && !result; slot++) {
-		record = &hash->view->records[slot];
-		if (!hash->row_of[slot] || record->gen != hash->view->gen ||
-		    !record->short_locks.count)
-			continue;
-		row = &hash->rows[hash->row_of[slot] - 1];
-		lock = (struct lock_row){ .kind = KD_LOCK_OTHER,
-					  .slept_in = KD_CALL_NONE,
-					  .shorter = detail_ns,
-					  .waits = record->short_locks };
-		result = row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
+		const struct kd_record *record = &hash->view->records[slot];
+		struct thread_row *row = session_hash_row(hash, slot);
+		const struct lock_row lock = { .kind = KD_LOCK_OTHER,
+					       .slept_in = KD_CALL_NONE,
+					       .shorter = detail_ns,
+					       .waits = record->short_locks };
+
+		if (row && record->gen == hash->view->gen && record->short_locks.count)
+			result = row_list_add(&lock_list, &row->locks, &row->n_locks, &lock);
 	}
 	return result;
 }
@@ -493,18 +489,12 @@ static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 static int locks_read(struct session *session, struct session_hash hash)
 {
 	const struct kernel_delay *skel = session->skel;
-	int result = short_locks_read(&hash, skel->rodata->kd_detail_ns);
 
-	if (result)
-		return result;
-	if (!__atomic_load_n(&skel->bss->kd_locks_used, __ATOMIC_RELAXED))
-		return 0;
-	hash.map = skel->maps.kd_locks;
-	result = session_hash_read(&hash, lock_found, NULL);
-	if (result || !__atomic_load_n(&skel->bss->kd_callers_used, __ATOMIC_RELAXED))
-		return result;
-	hash.map = skel->maps.kd_callers;
-	return session_hash_read(&hash, caller_found, NULL);
+	return short_locks_read(&hash, skel->rodata->kd_detail_ns)
+		       ?: session_hash_read(&hash, skel->maps.kd_locks, &skel->bss->kd_locks_used,
+					    lock_found, NULL)
+		       ?: session_hash_read(&hash, skel->maps.kd_callers,
+					    &skel->bss->kd_callers_used, caller_found, NULL);
 }
 
 const struct session_part locks_part = { .select = locks_select, .read = locks_read };

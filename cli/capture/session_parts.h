@@ -33,8 +33,8 @@ struct session_part {
 	exit_status (*select)(struct session *session);
 	/* After the programs are loaded. */
 	exit_status (*attach)(struct session *session);
-	/* Adds a hash's entries of a window to the rows of its threads; sets hash.map and
-	 * hash.context itself. Returns 0 or -ENOMEM. */
+	/* Adds entries of its hashes of a window to the rows of its threads; sets hash.context
+	 * itself. Returns 0 or -ENOMEM. */
 	int (*read)(struct session *session, struct session_hash hash);
 	/* At an edge set by user space, and when a window is read: checks what no event reports. */
 	void (*look)(struct session *session);
@@ -90,8 +90,8 @@ struct session {
 
 extern const struct session_part bare_part, classes_part, counters_part, culprits_part, entry_part,
 	faults_part, files_part, filter_part, histograms_part, interruptions_part, locks_part,
-	movers_part, recorder_part, resources_part, process_set_part, steal_part, stops_part,
-	tracing_part, triggers_part;
+	movers_part, overflow_part, recorder_part, resources_part, process_set_part, steal_part,
+	stops_part, tracing_part, triggers_part;
 
 /* --- Calls to all parts --- */
 

@@ -55,11 +55,6 @@ int stops_read_open(const struct session_view *view, const struct kd_thread *thr
 /* True if a thread slept at a descriptor at the window's end: KD_VISIT_WAITING counts that too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);
 
-/* Calls found() for each (thread, system call) without an entry in its thread's table. found()
- * returns 1 to remove the entry, 0 to keep it, or a negative errno that ends the walk. An entry
- * to remove must be of an ended thread or a closed window. Returns 0 or a negative errno. */
-int session_overflow(struct session *session, session_overflow_fn *found, void *context);
-
 /* Frees the slot of a thread that has ended and been accounted. */
 void session_slot_free(struct session *session, uint32_t slot);
 

@@ -264,11 +264,10 @@ static int block_found(const struct session_hash *hash, const void *key_, const 
 
 static int resources_read(struct session *session, struct session_hash hash)
 {
-	if (!session->resources->on ||
-	    !__atomic_load_n(&session->skel->bss->kd_blocks_used, __ATOMIC_RELAXED))
+	if (!session->resources->on)
 		return 0;
-	hash.map = session->skel->maps.kd_blocks;
-	return session_hash_read(&hash, block_found, NULL);
+	return session_hash_read(&hash, session->skel->maps.kd_blocks,
+				 &session->skel->bss->kd_blocks_used, block_found, NULL);
 }
 
 static int resent_add(struct sample *sample, size_t *capacity, const struct kd_resent *resent,

@@ -19,32 +19,40 @@
 
 /* --- System calls without an entry in their thread's table --- */
 
-int session_overflow(struct session *session, session_overflow_fn *found, void *context)
+/* If the call crosses an edge of the window, it has a row already. */
+static int overflow_found(const struct session_hash *hash, const void *key_, const void *value,
+			  struct thread_row *row)
+{
+	const struct kd_overflow_key *key = key_;
+	const struct kd_count *count = value;
+	struct call_row *calls;
+	size_t i = 0;
+
+	(void)hash;
+	while (i < row->n_calls && row->calls[i].number != key->number)
+		i++;
+	if (i == row->n_calls) {
+		calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
+		if (!calls)
+			return -ENOMEM;
+		row->calls = calls;
+		calls[row->n_calls++] = (struct call_row){ .number = key->number };
+	}
+	row->calls[i].count = count->count;
+	row->calls[i].total = count->total;
+	row->calls[i].max = count->max;
+	return 0;
+}
+
+static int overflow_read(struct session *session, struct session_hash hash)
 {
 	const struct kernel_delay *skel = session->skel;
-	int fd = bpf_map__fd(skel->maps.kd_overflow);
-	uint32_t capacity = bpf_map__max_entries(skel->maps.kd_overflow), n = 0;
-	struct kd_overflow_key *keys;
-	struct kd_count count;
-	int result = 0;
 
-	if (!__atomic_load_n(&skel->bss->kd_overflowed, __ATOMIC_RELAXED))
-		return 0;
-	keys = calloc(capacity, sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	while (n < capacity && !bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]))
-		n++;
-	for (uint32_t i = 0; i < n && result >= 0; i++) {
-		if (bpf_map_lookup_elem(fd, &keys[i], &count))
-			continue;
-		result = found(context, &keys[i], &count);
-		if (result > 0)
-			bpf_map_delete_elem(fd, &keys[i]);
-	}
-	free(keys);
-	return result < 0 ? result : 0;
+	return session_hash_read(&hash, skel->maps.kd_overflow, &skel->bss->kd_overflowed,
+				 overflow_found, NULL);
 }
+
+const struct session_part overflow_part = { .read = overflow_read };
 
 /* --- Moves of threads to other CPUs, as noted by the BPF side --- */
 
@@ -76,10 +84,10 @@ static int mover_found(const struct session_hash *hash, const void *key, const v
 
 static int movers_read(struct session *session, struct session_hash hash)
 {
-	if (!__atomic_load_n(&session->skel->bss->kd_moves_used, __ATOMIC_RELAXED))
-		return 0;
-	hash.map = session->skel->maps.kd_moves;
-	return session_hash_read(&hash, mover_found, NULL);
+	const struct kernel_delay *skel = session->skel;
+
+	return session_hash_read(&hash, skel->maps.kd_moves, &skel->bss->kd_moves_used, mover_found,
+				 NULL);
 }
 
 const struct session_part movers_part = { .select = movers_select, .read = movers_read };
@@ -129,19 +137,14 @@ static int stop_found(const struct session_hash *hash, const void *key, const vo
 static int stops_read(struct session *session, struct session_hash hash)
 {
 	static const struct kd_stopper nobody;
-	int result = 0;
+	const struct kernel_delay *skel = session->skel;
+	int result = session_hash_read(&hash, skel->maps.kd_stops, &skel->bss->kd_stops_used,
+				       stop_found, NULL);
 
-	hash.map = session->skel->maps.kd_stops;
-	if (__atomic_load_n(&session->skel->bss->kd_stops_used, __ATOMIC_RELAXED))
-		result = session_hash_read(&hash, stop_found, NULL);
 	for (uint32_t slot = 1; slot < hash.view->slots && !result; slot++) {
-		struct thread_row *row;
-		uint64_t left;
+		struct thread_row *row = session_hash_row(&hash, slot);
+		uint64_t left = row ? left_of(row) : 0;
 
-		if (!hash.row_of[slot])
-			continue;
-		row = &hash.rows[hash.row_of[slot] - 1];
-		left = left_of(row);
 		if (left)
 			result = stop_add(row, &nobody, (struct kd_count){ 1, left, left });
 	}
@@ -215,30 +218,23 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 }
 
 /* Adds waits too short to be examined. */
-static int short_files_add(uint64_t detail_ns, const struct kd_count *waits, struct thread_row *row)
-{
-	const struct descriptor_row descriptor = {
-		.awaited = KD_AWAITED_OTHER,
-		.is = { .fd = -1 },
-		.shorter = detail_ns,
-		.waits = *waits,
-	};
-
-	return waits->count ? row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors,
-					   &descriptor)
-			    : 0;
-}
-
 static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 {
-	const struct kd_record *record;
 	int result = 0;
 
 	for (uint32_t slot = 1; slot < hash->view->slots && !result; slot++) {
-		record = &hash->view->records[slot];
-		if (hash->row_of[slot] && record->gen == hash->view->gen)
-			result = short_files_add(detail_ns, &record->short_files,
-						 &hash->rows[hash->row_of[slot] - 1]);
+		const struct kd_record *record = &hash->view->records[slot];
+		struct thread_row *row = session_hash_row(hash, slot);
+		const struct descriptor_row descriptor = {
+			.awaited = KD_AWAITED_OTHER,
+			.is = { .fd = -1 },
+			.shorter = detail_ns,
+			.waits = record->short_files,
+		};
+
+		if (row && record->gen == hash->view->gen && record->short_files.count)
+			result = row_list_add(&descriptor_list, &row->descriptors,
+					      &row->n_descriptors, &descriptor);
 	}
 	return result;
 }
@@ -249,11 +245,11 @@ static int files_read(struct session *session, struct session_hash hash)
 	uint32_t removed;
 	int result = short_files_read(&hash, skel->rodata->kd_detail_ns);
 
-	if (result || !__atomic_load_n(&skel->bss->kd_files_used, __ATOMIC_RELAXED))
+	if (result)
 		return result;
-	hash.map = skel->maps.kd_files;
 	hash.context = session->file_names;
-	result = session_hash_read(&hash, file_found, &removed);
+	result = session_hash_read(&hash, skel->maps.kd_files, &skel->bss->kd_files_used,
+				   file_found, &removed);
 	/* The BPF side may add to this number meanwhile. */
 	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
 	return result;

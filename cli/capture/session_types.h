@@ -13,7 +13,6 @@
 #include "cli/options/options.h"
 #include "probes/sites.h"
 
-struct bpf_map;
 struct kernel_delay__data_word;
 struct lock_callers;
 struct processes;
@@ -87,9 +86,8 @@ struct windows {
 	int token;     /* map with the token for setting edges; -1: not needed */
 };
 
-/* A hash of the BPF side, read for a view's window. */
+/* For hashes of the BPF side, read for a view's window. */
 struct session_hash {
-	const struct bpf_map *map;
 	const struct windows *windows;
 	const struct session_view *view; /* the window being read */
 	struct lock_callers *callers;    /* completed later, see session_hashes() */
@@ -97,11 +95,5 @@ struct session_hash {
 	struct thread_row *rows;
 	const uint32_t *row_of; /* by slot: a thread's row is rows[row_of[slot] - 1]; 0: none */
 };
-
-/* Gets a system call without an entry in its thread's table. Returns 1 to remove it, 0 to keep
- * it, or a negative errno that ends the walk. To be removed, its thread must have ended, or its
- * window be closed. */
-typedef int session_overflow_fn(void *context, const struct kd_overflow_key *key,
-				const struct kd_count *count);
 
 #endif

@@ -556,19 +556,25 @@ static bool entry_take(const struct session_hash *hash, const void *key, const v
 		return !windows_have(hash->windows, of->gen);
 	if (of->slot >= hash->view->slots || !hash->row_of[of->slot])
 		return false;
-	*result = found(hash, key, value, &hash->rows[hash->row_of[of->slot] - 1]);
+	*result = found(hash, key, value, session_hash_row(hash, of->slot));
 	return true;
 }
 
-int session_hash_read(const struct session_hash *hash, session_found_fn *found, uint32_t *removed)
+int session_hash_read(const struct session_hash *hash, const struct bpf_map *map, const __u32 *used,
+		      session_found_fn *found, uint32_t *removed)
 {
 	struct hash_entries entries = {
-		.key = bpf_map__key_size(hash->map),
-		.value = bpf_map__value_size(hash->map),
+		.key = bpf_map__key_size(map),
+		.value = bpf_map__value_size(map),
 	};
-	int fd = bpf_map__fd(hash->map), result = entries_read(&entries, fd);
+	int fd = bpf_map__fd(map), result;
 	uint32_t taken = 0;
 
+	if (removed)
+		*removed = 0;
+	if (!__atomic_load_n(used, __ATOMIC_RELAXED))
+		return 0;
+	result = entries_read(&entries, fd);
 	for (uint32_t i = 0; i < entries.n && !result; i++) {
 		const char *key = entries.keys + i * entries.key;
 

@@ -11,6 +11,7 @@
 #include "cli/model/sample.h"
 #include "session_types.h"
 
+struct bpf_map;
 struct session;
 struct windows;
 
@@ -88,9 +89,16 @@ void windows_keep(struct windows *windows, uint64_t ns);
 typedef int session_found_fn(const struct session_hash *hash, const void *key, const void *value,
 			     struct thread_row *row);
 
-/* Reads the entries of the window and these rows, and removes them from the map, together with
- * entries of no window. *removed: how many it removed; NULL is allowed. Returns 0, -ENOMEM, or
- * the result of found(). */
-int session_hash_read(const struct session_hash *hash, session_found_fn *found, uint32_t *removed);
+/* Reads the entries of the window and these rows from a map, and removes them, together with
+ * entries of no window; if *used is 0, there are none. *removed: how many it removed; NULL is
+ * allowed. Returns 0, -ENOMEM, or the result of found(). */
+int session_hash_read(const struct session_hash *hash, const struct bpf_map *map, const __u32 *used,
+		      session_found_fn *found, uint32_t *removed);
+
+/* Returns the row of a slot's thread; NULL: none. */
+static inline struct thread_row *session_hash_row(const struct session_hash *hash, uint32_t slot)
+{
+	return hash->row_of[slot] ? &hash->rows[hash->row_of[slot] - 1] : NULL;
+}
 
 #endif
