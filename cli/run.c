@@ -276,9 +276,6 @@ static void config_fill(struct session_config *config, const struct run *run)
 	*config = (struct session_config){
 		.options = run->options,
 		.tgid = run->target->pid,
-		.filter = { .names = run->options->outputs.settings.report.threads,
-			    .tids = run->options->tids,
-			    .n_tids = n_tids },
 		.processes = run->processes,
 		.threads = threads,
 		.banks = !trigger_set_is_empty(set) ? run->options->window_banks

@@ -24,28 +24,23 @@
 
 /* Threads that are not followed get no slot, so cost only a lookup. */
 
-/* True if not all threads are followed. */
-static bool filter_is_on(const struct thread_filter *filter)
-{
-	return filter->names || filter->n_tids;
-}
-
 static exit_status filter_select(struct session *session)
 {
-	const struct thread_filter *filter = &session->config->filter;
+	const struct options *options = session->config->options;
+	const char *wanted = options->outputs.settings.report.threads;
 	struct kernel_delay *skel = session->skel;
 	struct kd_names names;
 
-	bpf_program__set_autoload(skel->progs.kd_task_rename, filter->names != NULL);
-	if (!filter_is_on(filter))
+	bpf_program__set_autoload(skel->progs.kd_task_rename, wanted != NULL);
+	if (!wanted && !*options->tids) /* all threads are followed */
 		return 0;
 	bpf_program__set_autoload(skel->progs.kd_process_exit, true); /* leader_exit() */
 	skel->rodata->kd_by_thread = 1;
-	skel->rodata->kd_filter = filter->names ? KD_FILTER_NAMES : KD_FILTER_TIDS;
-	if (!filter->names)
+	skel->rodata->kd_filter = wanted ? KD_FILTER_NAMES : KD_FILTER_TIDS;
+	if (!wanted)
 		return 0;
-	if (!names_compile(&names, filter->names)) {
-		log_error("the pattern of names is too long: %s", filter->names);
+	if (!names_compile(&names, wanted)) {
+		log_error("the pattern of names is too long: %s", wanted);
 		log_hint("names of threads have at most %d bytes", KD_COMM_LEN - 1);
 		return EX_USAGE;
 	}
@@ -56,12 +51,12 @@ static exit_status filter_select(struct session *session)
 /* Makes the iterator give slots to threads chosen by TID, if they belong to the target. */
 static exit_status filter_attach(struct session *session)
 {
-	const struct thread_filter *filter = &session->config->filter;
+	const pid_t *tids = session->config->options->tids;
 	int error = 0;
 
 	/* Marks them as refused: the iterator gives such threads a slot when it finds them. */
-	for (size_t i = 0; i < filter->n_tids && !error; i++)
-		error = tid_set(session->skel, filter->tids[i], KD_SLOT_REFUSED);
+	for (size_t i = 0; i < PIDS_MAX && tids[i] && !error; i++)
+		error = tid_set(session->skel, tids[i], KD_SLOT_REFUSED);
 	if (error)
 		log_error("cannot name threads to the kernel side: %s", strerror(-error));
 	return error ? EX_OSERR : 0;

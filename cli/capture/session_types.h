@@ -37,18 +37,10 @@ struct tracing_config {
 	uint64_t record_bytes; /* for the flight recorder, even without traces; 0: none */
 };
 
-/* Threads to follow: all, or by name, or by TID. */
-struct thread_filter {
-	const char *names; /* a pattern; NULL: any */
-	const pid_t *tids;
-	size_t n_tids; /* 0: any */
-};
-
 struct session_config {
 	const struct options *options; /* those that nothing else decides */
 	pid_t tgid;                    /* of the target, or its first process */
 	const struct processes *processes;
-	struct thread_filter filter;
 	unsigned int threads; /* of the target, now or later */
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
 	bool upcalls;         /* count those of openvswitch, if the kernel can */
