@@ -419,7 +419,7 @@ static exit_status run_attach(struct run *run)
 	if (!status && !processes_is_one(run->processes))
 		loop_outlive_process(run->loop);
 	if (!status)
-		loop_watch(run->loop, tracing_fd(session_tracing(run->session)));
+		loop_watch(run->loop, session_ring_fd(run->session, RING_TRACES));
 	if (!status)
 		status = run_begins(run);
 	if (!status && run->command)

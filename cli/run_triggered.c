@@ -163,11 +163,13 @@ static void exec_found(struct triggered *state, const struct kd_event *event, ui
 		}
 }
 
-static int event_found(void *context, const struct kd_event *event)
+static int event_found(void *context, void *data, size_t size)
 {
 	struct triggered *state = context;
+	const struct kd_event *event = data;
 	uint64_t epoch = session_window_now(state->run->session).epoch;
 
+	(void)size;
 	switch (event->type) {
 	case KD_EVENT_CLOSED:
 		state->status = windows_take(state, event->start, LOOP_DEADLINE);
@@ -194,7 +196,7 @@ static void events_take(struct triggered *state)
 	int error;
 
 	state->events_to = clock_monotonic() - view.epoch + KD_LEAD_NS;
-	error = triggers_events(session_triggers(state->run->session), event_found, state);
+	error = session_ring_read(state->run->session, RING_EVENTS, event_found, state);
 	if (error && error != -ECANCELED && !state->status)
 		state->status = run_capture_failed(error);
 }
@@ -509,7 +511,7 @@ static int triggered_begin(struct triggered *state)
 	if (status)
 		return status;
 	state->hidden = collector_hidden(run->collector, threads);
-	loop_watch(run->loop, triggers_events_fd(session_triggers(run->session)));
+	loop_watch(run->loop, session_ring_fd(run->session, RING_EVENTS));
 	state->open_at = state->has_start ? NEVER : 0;
 	state->stats.from = clock_monotonic();
 	windows_arm(session_windows(run->session), count ? count : UINT64_MAX / 2);

@@ -91,7 +91,7 @@ struct tracer *tracer_new(struct session *session, const struct tracer_config *c
 /* NULL is allowed. */
 void tracer_free(struct tracer *tracer);
 
-/* Reads the ring; call it every few tens of milliseconds, and when tracing_fd() is readable.
+/* Reads the ring; call it every few tens of milliseconds, and when RING_TRACES is readable.
  * Returns 0 or a negative errno. */
 int tracer_drain(struct tracer *tracer);
 

@@ -253,13 +253,15 @@ static int piece_open(const struct drain *drain, const struct kd_interruption *p
 	return error;
 }
 
-static int piece_found(void *context, const struct kd_interruption *piece)
+static int piece_found(void *context, void *data, size_t size)
 {
 	const struct drain *drain = context;
+	const struct kd_interruption *piece = data;
 	struct interruptions *interruptions = drain->interruptions;
 	struct gap *gap = &interruptions->gaps[piece->slot];
 	int error = 0;
 
+	(void)size;
 	if (piece->slot >= session_window_now(interruptions->session).slots)
 		return 0;
 	if (piece->by == KD_BY_HYPERVISOR)
@@ -305,7 +307,7 @@ static int ring_read(struct interruptions *interruptions, const struct session_v
 {
 	struct drain drain = { interruptions, view, session_entry(interruptions->session)->irq_ns };
 
-	return session_interruptions(interruptions->session, piece_found, &drain);
+	return session_ring_read(interruptions->session, RING_INTERRUPTIONS, piece_found, &drain);
 }
 
 int interruptions_drain(struct interruptions *interruptions)

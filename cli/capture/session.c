@@ -263,6 +263,7 @@ void session_close(struct session *session)
 	parts_close(session);
 	file_names_free(session->file_names);
 	online_cpus_close(&session->online);
+	session_rings_close(session);
 	session_unmap(session);
 	kernel_delay__destroy(session->skel);
 	btf_close(&session->btf);

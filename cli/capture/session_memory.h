@@ -4,10 +4,12 @@
 #ifndef SESSION_MEMORY_H
 #define SESSION_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "session_reads.h"
 
 struct bpf_map;
 struct bpf_object;
@@ -34,6 +36,14 @@ void session_memory_tell(const struct session *session);
 /* Return 0, or -1 with errno: ENOENT if empty, E2BIG if full. */
 int queue_put(int fd, uint32_t number);
 int queue_take(int fd, uint32_t *number);
+
+/* --- Rings of records --- */
+
+/* Opens a loaded map's ring. least: bytes of a record; shorter ones are skipped. Returns 0, or
+ * EX_OSERR after printing what failed. */
+exit_status session_ring_open(struct session *session, enum session_ring which,
+			      const struct bpf_map *map, size_t least);
+void session_rings_close(struct session *session);
 
 /* --- From TIDs to slots, see bpf/target.bpf.h --- */
 

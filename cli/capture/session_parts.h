@@ -13,6 +13,7 @@
 #include "cpus.h"
 #include "session_btf.h"
 #include "session_programs.h"
+#include "session_reads.h"
 #include "session_types.h"
 
 #define SESSION_MAPS 16 /* maps whose memory is in use */
@@ -21,6 +22,7 @@ struct bpf_link;
 struct bpf_map;
 struct file_names;
 struct kernel_delay;
+struct ring_buffer;
 struct session;
 
 /* Hooks are NULL if there is nothing to do. Hooks with an exit status have printed what failed. */
@@ -75,12 +77,17 @@ struct session {
 	struct entry_cost entry;
 	bool triggered;                                /* triggers open or close its windows */
 	uint64_t losses[KD_LOSSES], skipped, resynced; /* already reported */
+	struct record_ring {
+		struct ring_buffer *ring; /* NULL: not open */
+		size_t least;             /* bytes of a record */
+		record_found_fn *found;   /* for session_ring_read() */
+		void *context;
+	} rings[SESSION_RINGS];
 
 	struct counters *counters;
 	struct culprits *culprits;
 	struct faults *faults;
 	struct histograms *histograms;
-	struct interruption_ring *interruption_ring;
 	struct recorder *recorder;
 	struct resources *resources;
 	struct process_set *process_set;

@@ -41,13 +41,6 @@ int session_histogram(const struct session *session, const struct session_view *
 int session_histogram_add(const struct session *session, struct distribution *distribution,
 			  uint64_t ns);
 
-/* Gets a record of an interruption. Returns 0, or a negative errno that ends the walk. */
-typedef int interruption_fn(void *context, const struct kd_interruption *part);
-
-/* Calls found() for each record since the last call; times are relative to the epoch. Returns 0
- * or a negative errno, which may be from found(). */
-int session_interruptions(struct session *session, interruption_fn *found, void *context);
-
 /* Adds the stop that a thread was in at the window's end, if any. Returns 0 or -ENOMEM. */
 int stops_read_open(const struct session_view *view, const struct kd_thread *thread,
 		    struct thread_row *row);
@@ -57,6 +50,27 @@ bool session_files_pending(const struct session *session, const struct session_v
 
 /* Frees the slot of a thread that has ended and been accounted. */
 void session_slot_free(struct session *session, uint32_t slot);
+
+/* --- Rings of records, whose times are relative to the epoch --- */
+
+enum session_ring {
+	RING_TRACES,        /* struct kd_trace, whose size says where it ends */
+	RING_INTERRUPTIONS, /* struct kd_interruption */
+	RING_EVENTS, /* struct kd_event: a trigger has opened a window that no trigger closes,
+		      * or has closed one, or the like */
+	SESSION_RINGS,
+};
+
+/* Returns a descriptor that is readable when the ring should be read at once. -1: no ring. */
+int session_ring_fd(const struct session *session, enum session_ring which);
+
+/* Gets a record. Returns 0, or a negative errno that ends the walk. */
+typedef int record_found_fn(void *context, void *data, size_t size);
+
+/* Calls found() for each record since the last call. Returns 0 or a negative errno, which may be
+ * from found(). */
+int session_ring_read(struct session *session, enum session_ring which, record_found_fn *found,
+		      void *context);
 
 /* --- Tasks that had the CPU while threads waited --- */
 
@@ -83,17 +97,6 @@ size_t culprits_running(const struct culprits *culprits, const struct session_vi
 			struct span *rows);
 
 /* --- Traces --- */
-
-/* Gets a record; size says where it ends, see struct kd_trace. Returns 0, or a negative errno
- * that ends the walk. */
-typedef int trace_fn(void *context, const struct kd_trace *trace, size_t size);
-
-/* Returns a descriptor that is readable when traces should be read at once. -1: no traces. */
-int tracing_fd(const struct tracing *tracing);
-
-/* Calls found() for each record since the last call; times are relative to the epoch. Returns 0
- * or a negative errno, which may be from found(). */
-int tracing_read(struct tracing *tracing, trace_fn *found, void *context);
 
 /* Records traces of system calls in progress. Returns 0 or a negative errno. */
 int tracing_visit(struct tracing *tracing);

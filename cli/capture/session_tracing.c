@@ -24,15 +24,12 @@
 struct tracing {
 	struct kernel_delay *skel;
 	struct bpf_link *wakers[WAKERS_PROGRAMS];
-	struct ring_buffer *ring;
 	struct bpf_link *open_calls; /* iterator */
 	struct bpf_link **samplers;  /* by CPU; NULL: offline */
 	int n_samplers;              /* possible CPUs */
 	unsigned int hz;
 	bool on;
 	uint64_t maps_lost; /* already reported */
-	trace_fn *found;    /* for tracing_read() */
-	void *context;
 };
 
 /* --- Properties of system calls --- */
@@ -366,15 +363,6 @@ static exit_status tracing_select(struct session *session)
 		       ?: session_map_resize(skel->maps.kd_traces, wanted->ring_bytes);
 }
 
-static int trace_found(void *context, void *data, size_t size)
-{
-	struct tracing *tracing = context;
-
-	if (size < offsetof(struct kd_trace, kernel))
-		return 0;
-	return tracing->found(tracing->context, data, size);
-}
-
 static exit_status sampler_failed(int error, unsigned int hz)
 {
 	log_error("cannot sample running code at %u Hz: %s", hz, strerror(error));
@@ -443,12 +431,10 @@ static exit_status tracing_attach(struct session *session)
 
 	if (status || !tracing->on)
 		return status;
-	tracing->ring = ring_buffer__new(bpf_map__fd(tracing->skel->maps.kd_traces), trace_found,
-					 tracing, NULL);
-	if (!tracing->ring) {
-		log_error("cannot read the BPF ring buffer: %s", strerror(errno));
-		return EX_OSERR;
-	}
+	status = session_ring_open(session, RING_TRACES, tracing->skel->maps.kd_traces,
+				   offsetof(struct kd_trace, kernel));
+	if (status)
+		return status;
 	if (wanted->call_ns != KD_UNWANTED) {
 		tracing->open_calls = iterator_attach(tracing->skel->progs.kd_open_calls_iter,
 						      session_visited(session));
@@ -457,23 +443,6 @@ static exit_status tracing_attach(struct session *session)
 	}
 	tracing->skel->data->kd_traces_from = clock_monotonic() - session->epoch;
 	return wanted->profile_hz ? samplers_attach(tracing, wanted->profile_hz) : 0;
-}
-
-int tracing_fd(const struct tracing *tracing)
-{
-	return tracing->ring ? ring_buffer__epoll_fd(tracing->ring) : -1;
-}
-
-int tracing_read(struct tracing *tracing, trace_fn *found, void *context)
-{
-	int result;
-
-	if (!tracing->ring)
-		return 0;
-	tracing->found = found;
-	tracing->context = context;
-	result = ring_buffer__consume(tracing->ring);
-	return result < 0 ? result : 0;
 }
 
 int tracing_visit(struct tracing *tracing)
@@ -533,7 +502,6 @@ static void tracing_close(struct session *session)
 	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
 		bpf_link__destroy(tracing->wakers[i]);
 	bpf_link__destroy(tracing->open_calls);
-	ring_buffer__free(tracing->ring);
 }
 
 const struct session_part tracing_part = {

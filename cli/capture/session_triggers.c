@@ -19,6 +19,7 @@
 #include "probes/attach_cost.h"
 #include "probes/condition.h"
 #include "probes/kernel.h"
+#include "session_memory.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 
@@ -96,10 +97,7 @@ struct triggers {
 	pthread_t detacher;
 	bool detaching, detached; /* detached is atomic */
 	uint64_t dropped;         /* hits of probes that have been detached */
-	struct ring_buffer *ring;
 	bool on, token;
-	trigger_event_fn *found; /* for triggers_events() */
-	void *context;
 };
 
 /* True if BPF programs may compare and swap (5.12): loads one that does. */
@@ -281,36 +279,6 @@ int triggers_token(const struct triggers *triggers)
 	return triggers->token ? bpf_map__fd(triggers->skel->maps.kd_edge_token) : -1;
 }
 
-static exit_status ring_failed(void)
-{
-	log_error("cannot read the BPF ring buffer: %s", strerror(errno));
-	return EX_OSERR;
-}
-
-static int event_found(void *context, void *data, size_t size)
-{
-	struct triggers *triggers = context;
-
-	return size >= sizeof(struct kd_event) ? triggers->found(triggers->context, data) : 0;
-}
-
-int triggers_events_fd(const struct triggers *triggers)
-{
-	return triggers->ring ? ring_buffer__epoll_fd(triggers->ring) : -1;
-}
-
-int triggers_events(struct triggers *triggers, trigger_event_fn *found, void *context)
-{
-	int result;
-
-	if (!triggers->ring)
-		return 0;
-	triggers->found = found;
-	triggers->context = context;
-	result = ring_buffer__consume(triggers->ring);
-	return result < 0 ? result : 0;
-}
-
 static exit_status program_attach(struct bpf_program *program, struct bpf_link **link)
 {
 	if (!bpf_program__autoload(program))
@@ -395,14 +363,16 @@ static exit_status triggers_attach(struct session *session)
 
 	if (!triggers->on)
 		return 0;
-	if (triggers->token && bpf_map_update_elem(triggers_token(triggers), NULL, &token, BPF_ANY))
-		return ring_failed();
-	triggers->ring = ring_buffer__new(bpf_map__fd(triggers->skel->maps.kd_ring), event_found,
-					  triggers, NULL);
-	status = triggers->ring ? values_deltas(triggers->skel, &triggers->deltas)
-					  ?: ends_attach(triggers)
-					  ?: probes_attach(triggers)
-				: ring_failed();
+	if (triggers->token &&
+	    bpf_map_update_elem(triggers_token(triggers), NULL, &token, BPF_ANY)) {
+		log_error("cannot put the token for edges: %s", strerror(errno));
+		return EX_OSERR;
+	}
+	status = session_ring_open(session, RING_EVENTS, triggers->skel->maps.kd_ring,
+				  sizeof(struct kd_event))
+			 ?: values_deltas(triggers->skel, &triggers->deltas)
+			 ?: ends_attach(triggers)
+			 ?: probes_attach(triggers);
 	if (!status)
 		silence_note(triggers, &session->programs);
 	return status;
@@ -558,7 +528,6 @@ static void triggers_close(struct session *session)
 	detacher_await(triggers);
 	triggers_detach(triggers);
 	attach_costs_free(triggers->costs);
-	ring_buffer__free(triggers->ring);
 }
 
 const struct session_part triggers_part = {

@@ -9,17 +9,6 @@
 
 struct triggers;
 
-/* Gets an event of the BPF side. Returns 0, or a negative errno that ends the walk. */
-typedef int trigger_event_fn(void *context, const struct kd_event *event);
-
-/* Returns a descriptor that is readable when a trigger has opened a window that no trigger closes,
- * or has closed one. -1 without triggers. */
-int triggers_events_fd(const struct triggers *triggers);
-
-/* Calls found() for each event since the last call. Returns 0 or a negative errno, which may be
- * from found(). */
-int triggers_events(struct triggers *triggers, trigger_event_fn *found, void *context);
-
 /* Sums what the triggers have done so far, including the histogram of durations. Returns 0 or a
  * negative errno. */
 int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);

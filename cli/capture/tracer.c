@@ -291,9 +291,10 @@ static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size
 	return file_add(tracer, pending, trace);
 }
 
-static int trace_found(void *context, const struct kd_trace *trace, size_t size)
+static int trace_found(void *context, void *data, size_t size)
 {
 	struct tracer *tracer = context;
+	const struct kd_trace *trace = data;
 	int error = 0;
 
 	if (trace->type == KD_TRACE_MAPS)
@@ -312,7 +313,7 @@ static int ring_read(struct tracer *tracer)
 	int error;
 
 	tracer->left = tracer->config.wanted->ring_bytes;
-	error = tracing_read(session_tracing(tracer->session), trace_found, tracer);
+	error = session_ring_read(tracer->session, RING_TRACES, trace_found, tracer);
 	if (tracer->config.stacks)
 		maps_read_due(tracer);
 	return error == ENOUGH ? 0 : error;
