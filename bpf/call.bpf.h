@@ -13,20 +13,10 @@
  * end of the call. Taken for the longest wait for each lock in a window, and not for short ones;
  * user space unwinds it. */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_CALLERS);
-	__type(key, struct kd_caller_key);
-	__type(value, struct kd_caller);
-} kd_callers SEC(".maps");
+HASH_MAP(kd_callers, KD_CALLERS, struct kd_caller_key, struct kd_caller);
 
 /* Template of new entries, which do not fit the program's stack. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_caller);
-} kd_no_caller SEC(".maps");
+ARRAY_MAP(kd_no_caller, 1, struct kd_caller);
 
 static __always_inline struct kd_caller *caller_of(const struct kd_caller_key *key)
 {

@@ -23,27 +23,12 @@ struct {
 	__uint(value_size, sizeof(u32));
 } kd_events SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_counter_cpu);
-} kd_counter_cpus SEC(".maps");
+PERCPU_MAP(kd_counter_cpus, struct kd_counter_cpu);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* see session_counters.c */
-	__type(key, struct kd_counts_key);
-	__type(value, struct kd_counts);
-} kd_counts SEC(".maps");
+HASH_MAP(kd_counts, 1, struct kd_counts_key, struct kd_counts); /* see session_counters.c */
 
 /* With triggers: each bank has all slots, as in kd_records. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* see session_counters.c */
-	__type(key, u32);
-	__type(value, struct kd_counter_marks);
-} kd_counter_marks SEC(".maps");
+ARRAY_MAP(kd_counter_marks, 1, struct kd_counter_marks); /* see session_counters.c */
 
 static const struct kd_counts no_counts = {};
 

@@ -15,12 +15,7 @@
  * name is only read for windows not shorter than the smallest delta. */
 
 /* The first match counts. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KD_NAMED_DELTAS);
-	__type(key, u32);
-	__type(value, struct kd_delta);
-} kd_deltas SEC(".maps");
+ARRAY_MAP(kd_deltas, KD_NAMED_DELTAS, struct kd_delta);
 
 /* True if a delta matches a thread name, given in two words. */
 static __noinline bool delta_is_of(const struct kd_delta *delta, u64 first, u64 second)

@@ -166,28 +166,29 @@ __u32 kd_frozen_seen = 0;                         /* a thread was frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bpf.h; ~0: unknown */
 
-/* See target.bpf.h. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* 2 * kd_slots + KD_TID_MARKS */
-	__type(key, u32);
-	__type(value, u32);
-} kd_tids SEC(".maps");
+/* --- Maps; entries is 1 where user space sets the number --- */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* kd_tid_fronts_size */
-	__type(key, u32);
-	__type(value, struct kd_tid_front);
-} kd_tid_fronts SEC(".maps");
+#define MAP(name, kind, entries, key_type, value_type, ...)                                        \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_##kind);                                                 \
+		__VA_ARGS__                                                                        \
+		__uint(max_entries, entries);                                                      \
+		__type(key, key_type);                                                             \
+		__type(value, value_type);                                                         \
+	} name SEC(".maps")
+#define HASH_MAP(name, entries, key, value) MAP(name, HASH, entries, key, value, )
+#define ARRAY_MAP(name, entries, value) MAP(name, ARRAY, entries, u32, value, )
+#define PERCPU_MAP(name, value) MAP(name, PERCPU_ARRAY, 1, u32, value, )
+/* Mapped by user space. */
+#define SHARED_ARRAY(name, entries, value)                                                         \
+	MAP(name, ARRAY, entries, u32, value, __uint(map_flags, BPF_F_MMAPABLE);)
+
+/* See target.bpf.h. */
+HASH_MAP(kd_tids, 1, u32, u32);                   /* 2 * kd_slots + KD_TID_MARKS */
+ARRAY_MAP(kd_tid_fronts, 1, struct kd_tid_front); /* kd_tid_fronts_size */
 
 /* Several processes, by TGID. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* KD_PROCESSES */
-	__type(key, u32);
-	__type(value, struct kd_process);
-} kd_processes SEC(".maps");
+HASH_MAP(kd_processes, 1, u32, struct kd_process); /* KD_PROCESSES */
 
 /* Entries of kd_processes whose TGID was reused. */
 struct {
@@ -197,38 +198,12 @@ struct {
 	__uint(value_size, sizeof(struct kd_process));
 } kd_replaced SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_slots */
-	__type(key, u32);
-	__type(value, struct kd_thread);
-} kd_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_banks * kd_slots */
-	__type(key, u32);
-	__type(value, struct kd_record);
-} kd_records SEC(".maps");
+SHARED_ARRAY(kd_threads, 1, struct kd_thread); /* kd_slots */
+SHARED_ARRAY(kd_records, 1, struct kd_record); /* kd_banks * kd_slots */
 
 /* --histogram: by slot; banks have kd_histograms_max entries each, one after the other. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_slots */
-	__type(key, u32);
-	__type(value, struct kd_histogram_set);
-} kd_histogram_sets SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_banks * kd_histograms_max */
-	__type(key, u32);
-	__type(value, struct kd_histogram);
-} kd_histograms SEC(".maps");
+SHARED_ARRAY(kd_histogram_sets, 1, struct kd_histogram_set); /* kd_slots */
+SHARED_ARRAY(kd_histograms, 1, struct kd_histogram);         /* kd_banks * kd_histograms_max */
 
 /* Free histograms, from 1 on; filled by user space. */
 struct {
@@ -238,78 +213,23 @@ struct {
 } kd_free_histograms SEC(".maps");
 
 /* What had the CPU: by CPU, by slot and bank like kd_records, and the culprits. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_cpus */
-	__type(key, u32);
-	__type(value, struct kd_runqueue);
-} kd_runqueues SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_banks * kd_slots */
-	__type(key, u32);
-	__type(value, struct kd_blame);
-} kd_blames SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, KD_CULPRITS);
-	__type(key, u32);
-	__type(value, struct kd_culprit);
-} kd_culprits SEC(".maps");
+SHARED_ARRAY(kd_runqueues, 1, struct kd_runqueue); /* kd_cpus */
+SHARED_ARRAY(kd_blames, 1, struct kd_blame);       /* kd_banks * kd_slots */
+SHARED_ARRAY(kd_culprits, KD_CULPRITS, struct kd_culprit);
 
 /* --record: the rings, their state per CPU, and followed tasks. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* rings of all CPUs */
-	__type(key, u32);
-	__type(value, struct kd_recorded);
-} kd_recorded SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_cpus */
-	__type(key, u32);
-	__type(value, struct kd_recorder);
-} kd_recorders SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* KD_FOLLOWED */
-	__type(key, u32);
-	__type(value, struct kd_followed);
-} kd_followed SEC(".maps");
+SHARED_ARRAY(kd_recorded, 1, struct kd_recorded);  /* rings of all CPUs */
+SHARED_ARRAY(kd_recorders, 1, struct kd_recorder); /* kd_cpus */
+SHARED_ARRAY(kd_followed, 1, struct kd_followed);  /* KD_FOLLOWED */
 
 /* Traces: notes on waits, by slot. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_wait);
-} kd_waits SEC(".maps");
+ARRAY_MAP(kd_waits, 1, struct kd_wait);
 
 /* Traces: wakers of threads, by slot; then those of other tasks, if followed. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_wakers);
-} kd_wakers SEC(".maps");
+ARRAY_MAP(kd_wakers, 1, struct kd_wakers);
 
 /* Only kd_sched_waking. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} kd_wakeups SEC(".maps");
+MAP(kd_wakeups, PROG_ARRAY, 1, u32, u32, );
 
 /* Free slots; filled by user space. */
 struct {
@@ -320,62 +240,17 @@ struct {
 } kd_free_slots SEC(".maps");
 
 /* System calls without an entry in their thread's own table. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct kd_overflow_key);
-	__type(value, struct kd_count);
-} kd_overflow SEC(".maps");
+HASH_MAP(kd_overflow, 8192, struct kd_overflow_key, struct kd_count);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_LOCKS);
-	__type(key, struct kd_lock_key);
-	__type(value, struct kd_lock_waits);
-} kd_locks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_STOPS);
-	__type(key, struct kd_stop_key);
-	__type(value, struct kd_stop_times);
-} kd_stops SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_MOVERS);
-	__type(key, struct kd_moves_key);
-	__type(value, struct kd_moves);
-} kd_moves SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* including those of each slot */
-	__type(key, struct kd_file_key);
-	__type(value, struct kd_file_waits);
-} kd_files SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_completion);
-} kd_completions SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, u64);
-	__type(value, struct kd_irq_name);
-} kd_irq_names SEC(".maps");
+HASH_MAP(kd_locks, KD_LOCKS, struct kd_lock_key, struct kd_lock_waits);
+HASH_MAP(kd_stops, KD_STOPS, struct kd_stop_key, struct kd_stop_times);
+HASH_MAP(kd_moves, KD_MOVERS, struct kd_moves_key, struct kd_moves);
+HASH_MAP(kd_files, 1, struct kd_file_key, struct kd_file_waits); /* including those of each slot */
+PERCPU_MAP(kd_completions, struct kd_completion);
+HASH_MAP(kd_irq_names, 1024, u64, struct kd_irq_name);
 
 /* Triggers only; the first one and the ring only exist with triggers. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct kd_tally);
-} kd_tallies SEC(".maps");
+PERCPU_MAP(kd_tallies, struct kd_tally);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -389,12 +264,7 @@ struct {
 } kd_interruptions SEC(".maps");
 
 /* Starts on threads of other processes, by TID (and CPU, for idle threads). */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, u64);
-	__type(value, u64);
-} kd_pairs SEC(".maps");
+HASH_MAP(kd_pairs, 8192, u64, u64);
 
 /* One token: its holder may set edges, on kernels without compare-and-swap. */
 struct {
@@ -404,27 +274,9 @@ struct {
 	__uint(value_size, sizeof(u32));
 } kd_edge_token SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_cpus */
-	__type(key, u32);
-	__type(value, struct kd_fault_cpu);
-} kd_fault_cpus SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* kd_cpus */
-	__type(key, u32);
-	__type(value, struct kd_steal_cpu);
-} kd_steals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* kd_banks * kd_cpus */
-	__type(key, u32);
-	__type(value, struct kd_upcalls);
-} kd_upcalls SEC(".maps");
+SHARED_ARRAY(kd_fault_cpus, 1, struct kd_fault_cpu); /* kd_cpus */
+ARRAY_MAP(kd_steals, 1, struct kd_steal_cpu);        /* kd_cpus */
+ARRAY_MAP(kd_upcalls, 1, struct kd_upcalls);         /* kd_banks * kd_cpus */
 
 /* True if contexts of wakeups are wanted. */
 static __always_inline bool contexts_are_wanted(void)

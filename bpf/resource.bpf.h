@@ -16,35 +16,14 @@ const volatile __u8 kd_compat_call_io[KD_CLASSES] = {};
 __u32 kd_blocks_used = 0; /* kd_blocks has been used */
 __u32 kd_resent_used = 0; /* kd_resent has been used */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* kd_banks * kd_slots */
-	__type(key, u32);
-	__type(value, struct kd_io_record);
-} kd_io_records SEC(".maps");
+SHARED_ARRAY(kd_io_records, 1, struct kd_io_record); /* kd_banks * kd_slots */
 
 /* In flight, by address. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_REQUESTS);
-	__type(key, u64);
-	__type(value, struct kd_request);
-} kd_requests SEC(".maps");
+HASH_MAP(kd_requests, KD_REQUESTS, u64, struct kd_request);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_BLOCKS);
-	__type(key, struct kd_block_key);
-	__type(value, struct kd_block);
-} kd_blocks SEC(".maps");
+HASH_MAP(kd_blocks, KD_BLOCKS, struct kd_block_key, struct kd_block);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KD_RESENT);
-	__type(key, struct kd_resent_key);
-	__type(value, struct kd_resent);
-} kd_resent SEC(".maps");
+HASH_MAP(kd_resent, KD_RESENT, struct kd_resent_key, struct kd_resent);
 
 #define MESSAGES 32 /* of sendmmsg and recvmmsg, per chunk */
 

@@ -40,12 +40,7 @@ struct kd_scratch {
 	u32 purpose;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* CPUs * SCRATCHES, plus the iterator's */
-	__type(key, u32);
-	__type(value, struct kd_scratch);
-} kd_scratches SEC(".maps");
+ARRAY_MAP(kd_scratches, 1, struct kd_scratch); /* CPUs * SCRATCHES, plus the iterator's */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -397,19 +392,9 @@ static __always_inline void user_stack_take(struct kd_trace *trace, u32 key)
  * stack. */
 
 /* User space writes both maps at any time: what was read is right if the hash matches. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* KD_SHAPES */
-	__type(key, u32);
-	__type(value, struct kd_shape);
-} kd_shapes SEC(".maps");
+ARRAY_MAP(kd_shapes, 1, struct kd_shape); /* KD_SHAPES */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* KD_CACHED */
-	__type(key, u32);
-	__type(value, struct kd_cached_stack);
-} kd_cached SEC(".maps");
+ARRAY_MAP(kd_cached, 1, struct kd_cached_stack); /* KD_CACHED */
 
 #define HASH_CHUNK 8
 

@@ -23,12 +23,7 @@
  * exists in runs with a condition; otherwise the code is dead. */
 
 /* Conditions of the start, then of the stop. A site's cookie is the index. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KD_ROLES *KD_CONDITIONS);
-	__type(key, u32);
-	__type(value, struct kd_condition);
-} kd_conditions SEC(".maps");
+ARRAY_MAP(kd_conditions, KD_ROLES *KD_CONDITIONS, struct kd_condition);
 
 enum condition { CONDITION_FALSE, CONDITION_TRUE, CONDITION_UNREAD };
 _Static_assert(CONDITION_TRUE == 1 && CONDITION_UNREAD == 2, "bits");
