@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "protocol.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,240 +17,129 @@
 /* --- Deduplication of stacks --- */
 
 #define MOST_MEMORY (256UL << 20)
-#define CHUNK (64UL << 10)
-#define FIRST_SLOTS 256
-
-/* Memory that is freed as a unit. */
-struct chunk {
-	struct chunk *next;
-	size_t used, capacity;
-	_Alignas(16) char bytes[];
-};
-
-/* A hash table of texts or stacks. */
-struct slot {
-	uint64_t hash;
-	const void *item; /* NULL: free */
-};
-
-struct index {
-	struct slot *slots;
-	size_t n, mask;
-};
+#define NODE_SIZE 64 /* bytes that an entry takes in its tree, with what malloc(3) adds */
 
 struct stack_table {
-	size_t capacity;
+	size_t capacity, n;
 	size_t memory;
-	struct chunk *chunks;
-	struct index texts;
-	struct index stacks;
+	void *texts, *stacks; /* tsearch(3) trees */
 };
 
-static int index_init(struct index *index)
+static int by_text(const void *a, const void *b)
 {
-	index->slots = calloc(FIRST_SLOTS, sizeof(*index->slots));
-	index->mask = FIRST_SLOTS - 1;
-	return index->slots ? 0 : -1;
+	return strcmp(a, b);
 }
 
-static void index_put(struct slot *slots, size_t mask, uint64_t hash, const void *item)
+static int texts_compare(const char *a, const char *b)
 {
-	size_t at = hash & mask;
-
-	while (slots[at].item)
-		at = (at + 1) & mask;
-	slots[at] = (struct slot){ hash, item };
+	return a && b ? strcmp(a, b) : !!a - !!b;
 }
 
-/* Makes space for another item. */
-static int index_reserve(struct index *index)
+static int numbers_compare(uint64_t a, uint64_t b)
 {
-	size_t mask = index->mask * 2 + 1;
-	struct slot *slots;
+	return (a > b) - (a < b);
+}
 
-	if (index->n < index->mask / 2)
-		return 0;
-	slots = calloc(mask + 1, sizeof(*slots));
-	if (!slots)
-		return -1;
-	for (size_t i = 0; i <= index->mask; i++) {
-		if (index->slots[i].item)
-			index_put(slots, mask, index->slots[i].hash, index->slots[i].item);
+static int by_frames(const void *left, const void *right)
+{
+	const struct stack *a = left, *b = right;
+	int order = numbers_compare(a->n, b->n)
+			    ?: numbers_compare(a->by_frame_pointers, b->by_frame_pointers)
+			    ?: texts_compare(a->stop, b->stop);
+
+	for (size_t i = 0; !order && i < a->n; i++) {
+		const struct frame *x = &a->frames[i], *y = &b->frames[i];
+
+		order = numbers_compare(x->offset, y->offset)
+				?: numbers_compare(x->file, y->file)
+				?: texts_compare(x->function, y->function)
+				?: texts_compare(x->object, y->object)
+				?: texts_compare(x->build_id, y->build_id);
 	}
-	free(index->slots);
-	index->slots = slots;
-	index->mask = mask;
-	return 0;
-}
-
-static uint64_t hash_add(uint64_t hash, const void *data, size_t size)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3;
-	return hash ^ hash >> 29;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	return text ? hash_add(hash, text, strlen(text) + 1) : hash_add(hash, "\1", 1);
-}
-
-static uint64_t stack_hash(const struct frame *frames, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < n; i++) {
-		hash = hash_add(hash, &frames[i].offset, sizeof(frames[i].offset));
-		hash = hash_text(hash, frames[i].function);
-		hash = hash_text(hash, frames[i].object);
-		hash = hash_text(hash, frames[i].build_id);
-		hash = hash_add(hash, &frames[i].file, sizeof(frames[i].file));
-	}
-	return hash;
-}
-
-static bool is_same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
-static bool stacks_same(const struct stack *stack, const struct stack *like)
-{
-	const struct frame *frames = like->frames;
-
-	if (stack->n != like->n || !is_same_text(stack->stop, like->stop) ||
-	    stack->by_frame_pointers != like->by_frame_pointers)
-		return false;
-	for (size_t i = 0; i < like->n; i++) {
-		if (stack->frames[i].offset != frames[i].offset ||
-		    stack->frames[i].file != frames[i].file ||
-		    !is_same_text(stack->frames[i].function, frames[i].function) ||
-		    !is_same_text(stack->frames[i].object, frames[i].object) ||
-		    !is_same_text(stack->frames[i].build_id, frames[i].build_id))
-			return false;
-	}
-	return true;
+	return order;
 }
 
 static void *table_allocate(struct stack_table *table, size_t size)
 {
-	size_t capacity = size > CHUNK ? size : CHUNK;
-	struct chunk *chunk = table->chunks;
-	void *memory;
-
-	size = (size + 15) / 16 * 16;
-	if (!chunk || size > chunk->capacity - chunk->used) {
-		capacity = (capacity + 15) / 16 * 16;
-		if (capacity > MOST_MEMORY - table->memory)
-			return NULL;
-		chunk = malloc(sizeof(*chunk) + capacity);
-		if (!chunk)
-			return NULL;
-		chunk->next = table->chunks;
-		chunk->used = 0;
-		chunk->capacity = capacity;
-		table->chunks = chunk;
-		table->memory += capacity;
-	}
-	memory = chunk->bytes + chunk->used;
-	chunk->used += size;
-	return memory;
+	if (size + NODE_SIZE > MOST_MEMORY - table->memory)
+		return NULL;
+	table->memory += size + NODE_SIZE;
+	return malloc(size);
 }
 
-/* Replaces a text by its stored copy. */
-static int table_keep_text(struct stack_table *table, const char **text)
+/* Adds an item from table_allocate() to a tree; frees it if that fails. */
+static void *table_put(void *item, void **tree, int (*compare)(const void *, const void *))
 {
-	struct index *texts = &table->texts;
-	uint64_t hash;
-	char *copy;
+	if (tsearch(item, tree, compare))
+		return item;
+	free(item);
+	return NULL;
+}
 
-	if (!*text)
-		return 0;
-	hash = hash_text(0, *text);
-	for (size_t at = hash & texts->mask; texts->slots[at].item; at = (at + 1) & texts->mask) {
-		if (texts->slots[at].hash == hash && !strcmp(texts->slots[at].item, *text)) {
-			*text = texts->slots[at].item;
-			return 0;
+/* Replaces a text by its stored copy. Returns false if it does not fit. */
+static bool table_keep_text(struct stack_table *table, const char **text)
+{
+	size_t size = *text ? strlen(*text) + 1 : 0;
+	char **found = *text ? tfind(*text, &table->texts, by_text) : NULL, *copy;
+
+	if (found)
+		*text = *found;
+	if (found || !*text)
+		return true;
+	copy = table_allocate(table, size);
+	if (copy)
+		*text = table_put(memcpy(copy, *text, size), &table->texts, by_text);
+	return copy && *text;
+}
+
+static const struct stack *table_add(struct stack_table *table, const struct stack *like)
+{
+	struct stack *stack = NULL;
+	struct frame *frames;
+
+	if (table->n < table->capacity)
+		stack = table_allocate(table, sizeof(*stack) + like->n * sizeof(*frames));
+	if (!stack)
+		return NULL;
+	frames = (struct frame *)(stack + 1);
+	*stack = *like;
+	stack->frames = frames;
+	for (size_t i = 0; i < like->n; i++) {
+		frames[i] = like->frames[i];
+		if (!table_keep_text(table, &frames[i].function) ||
+		    !table_keep_text(table, &frames[i].object) ||
+		    !table_keep_text(table, &frames[i].build_id)) {
+			free(stack);
+			return NULL;
 		}
 	}
-	copy = index_reserve(texts) ? NULL : table_allocate(table, strlen(*text) + 1);
-	if (!copy)
-		return -1;
-	strcpy(copy, *text);
-	index_put(texts->slots, texts->mask, hash, copy);
-	texts->n++;
-	*text = copy;
-	return 0;
-}
-
-static const struct stack *table_add(struct stack_table *table, uint64_t hash,
-				     const struct stack *like)
-{
-	struct index *stacks = &table->stacks;
-	size_t n = like->n;
-	struct frame *copy;
-	struct stack *stack;
-
-	if (stacks->n == table->capacity || index_reserve(stacks))
-		return NULL;
-	stack = table_allocate(table, sizeof(*stack));
-	copy = stack ? table_allocate(table, n * sizeof(*copy)) : NULL;
-	if (!copy)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = like->frames[i];
-		if (table_keep_text(table, &copy[i].function) ||
-		    table_keep_text(table, &copy[i].object) ||
-		    table_keep_text(table, &copy[i].build_id))
-			return NULL;
-	}
-	*stack = *like;
-	stack->frames = copy;
-	index_put(stacks->slots, stacks->mask, hash, stack);
-	stacks->n++;
+	stack = table_put(stack, &table->stacks, by_frames);
+	table->n += !!stack;
 	return stack;
 }
 
 const struct stack *stack_table_get(struct stack_table *table, const struct stack *like)
 {
-	const struct index *stacks = &table->stacks;
-	uint64_t hash = stack_hash(like->frames, like->n);
+	const struct stack **found = tfind(like, &table->stacks, by_frames);
 
-	for (size_t at = hash & stacks->mask; stacks->slots[at].item;
-	     at = (at + 1) & stacks->mask) {
-		if (stacks->slots[at].hash == hash && stacks_same(stacks->slots[at].item, like))
-			return stacks->slots[at].item;
-	}
-	return table_add(table, hash, like);
+	return found ? *found : table_add(table, like);
 }
 
 struct stack_table *stack_table_new(size_t capacity)
 {
 	struct stack_table *table = calloc(1, sizeof(*table));
 
-	if (!table)
-		return NULL;
-	table->capacity = capacity;
-	if (!index_init(&table->texts) && !index_init(&table->stacks))
-		return table;
-	stack_table_free(table);
-	return NULL;
+	if (table)
+		table->capacity = capacity;
+	return table;
 }
 
 void stack_table_free(struct stack_table *table)
 {
-	struct chunk *chunk, *next;
-
 	if (!table)
 		return;
-	for (chunk = table->chunks; chunk; chunk = next) {
-		next = chunk->next;
-		free(chunk);
-	}
-	free(table->texts.slots);
-	free(table->stacks.slots);
+	tdestroy(table->stacks, free);
+	tdestroy(table->texts, free);
 	free(table);
 }
 
