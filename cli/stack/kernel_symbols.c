@@ -16,7 +16,6 @@
 #define MAX_LINE 1024 /* KSYM_NAME_LEN is 512 */
 #define MAX_SYMBOLS (4U << 20)
 #define MAX_NAMES (256U << 20)
-#define MAX_MODULES 65535
 
 /* Longest function, for the last one of a module or the kernel: the file has no sizes. */
 #define MAX_FUNCTION (1U << 20)
@@ -27,14 +26,14 @@
 struct kernel_symbol {
 	uint64_t address;
 	uint32_t name;   /* offset in the names */
-	uint32_t module; /* number of its name, from 1; 0: vmlinux */
+	uint32_t module; /* offset of its name + 1; 0: vmlinux */
 };
 
 struct cached {
 	struct cached *next;
 	uint64_t hash;
 	struct stack stack;
-	uint64_t *ips;
+	uint64_t *ips; /* behind the frames */
 	struct frame frames[];
 };
 
@@ -45,9 +44,9 @@ struct kernel_symbols {
 	int error;
 	struct kernel_symbol *symbols; /* by address */
 	char *names;                   /* of functions and modules */
-	uint32_t *modules;             /* offsets in the names */
-	uint32_t n, names_size, n_modules;
-	size_t symbols_capacity, names_capacity, modules_capacity;
+	uint32_t n, names_size;
+	uint32_t last_module; /* as in struct kernel_symbol */
+	size_t symbols_capacity, names_capacity;
 	bool hidden;
 	uint64_t sched_start, sched_end; /* functions left out of stacks */
 	struct own_code {
@@ -74,27 +73,24 @@ static int name_add(struct kernel_symbols *symbols, const char *text, size_t len
 	return 0;
 }
 
-/* Number of a module. Symbols of a module are adjacent, so only the last one is compared. */
-static int module_add(struct kernel_symbols *symbols, const char *name, size_t length,
-		      uint32_t *number)
+static bool is_text(const char *text, size_t length, const char *other)
 {
-	const char *last = NULL;
-	int err;
+	return length == strlen(other) && !memcmp(text, other, length);
+}
 
-	if (symbols->n_modules)
-		last = symbols->names + symbols->modules[symbols->n_modules - 1];
-	if (!last || strlen(last) != length || memcmp(last, name, length) != 0) {
-		if (symbols->n_modules == MAX_MODULES)
-			return -E2BIG;
-		if (ARRAY_GROW(symbols->modules, symbols->n_modules, symbols->modules_capacity))
-			return -ENOMEM;
-		err = name_add(symbols, name, length, &symbols->modules[symbols->n_modules]);
-		if (err)
-			return err;
-		symbols->n_modules++;
+/* Symbols of a module are adjacent, so only the last one is compared. */
+static int module_add(struct kernel_symbols *symbols, const char *name, size_t length,
+		      uint32_t *module)
+{
+	int err = 0;
+
+	if (!symbols->last_module ||
+	    !is_text(name, length, symbols->names + symbols->last_module - 1)) {
+		err = name_add(symbols, name, length, &symbols->last_module);
+		symbols->last_module += !err;
 	}
-	*number = symbols->n_modules;
-	return 0;
+	*module = symbols->last_module;
+	return err;
 }
 
 static int symbol_add(struct kernel_symbols *symbols, const struct kernel_symbol *symbol)
@@ -123,11 +119,6 @@ static const char *address_read(const char *line, const char *end, uint64_t *add
 		*address = *address << 4 | digit;
 	}
 	return line;
-}
-
-static bool is_text(const char *text, size_t length, const char *other)
-{
-	return length == strlen(other) && !memcmp(text, other, length);
 }
 
 /* Section boundaries are not functions: the first function has the same address. */
@@ -281,13 +272,11 @@ void kernel_symbols_close(struct kernel_symbols *symbols)
 
 		for (cached = symbols->buckets[i]; cached; cached = next) {
 			next = cached->next;
-			free(cached->ips);
 			free(cached);
 		}
 	}
 	free(symbols->symbols);
 	free(symbols->names);
-	free(symbols->modules);
 	free(symbols->own);
 	free(symbols);
 }
@@ -323,7 +312,7 @@ static void frame_fill(const struct kernel_symbols *symbols, uint64_t ip, bool f
 	frame->function = symbols->names + symbol->name;
 	frame->offset = ip - symbol->address;
 	if (symbol->module)
-		frame->object = symbols->names + symbols->modules[symbol->module - 1];
+		frame->object = symbols->names + symbol->module - 1;
 }
 
 /* FNV-1a by words. */
@@ -352,16 +341,13 @@ static struct cached *cached_find(const struct kernel_symbols *symbols, const ui
 static struct cached *cached_new(struct kernel_symbols *symbols, const uint64_t *ips, size_t n,
 				 uint64_t hash)
 {
-	struct cached *cached = calloc(1, sizeof(*cached) + n * sizeof(*cached->frames));
+	struct cached *cached =
+		calloc(1, sizeof(*cached) + n * (sizeof(*cached->frames) + sizeof(*ips)));
 	struct cached **bucket = &symbols->buckets[hash % BUCKETS];
 
 	if (!cached)
 		return NULL;
-	cached->ips = malloc(n * sizeof(*ips) + 1);
-	if (!cached->ips) {
-		free(cached);
-		return NULL;
-	}
+	cached->ips = (uint64_t *)(cached->frames + n);
 	for (size_t i = 0; i < n; i++) {
 		cached->ips[i] = ips[i];
 		frame_fill(symbols, ips[i], i == 0, &cached->frames[i]);
