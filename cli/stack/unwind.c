@@ -199,19 +199,6 @@ static int dynamic_find(unw_addr_space_t space, unw_word_t *list, void *context)
 	return -UNW_ENOINFO;
 }
 
-static int resume_refuse(unw_addr_space_t space, unw_cursor_t *cursor, void *context)
-{
-	(void)space, (void)cursor, (void)context;
-	return -UNW_EINVAL;
-}
-
-static int name_refuse(unw_addr_space_t space, unw_word_t ip, char *name, size_t size,
-		       unw_word_t *offset, void *context)
-{
-	(void)space, (void)ip, (void)name, (void)size, (void)offset, (void)context;
-	return -UNW_EINVAL;
-}
-
 /* --- Saved registers --- */
 
 struct row_search {
@@ -548,9 +535,6 @@ static enum unwind_stop walk_by_go(struct walk *walk)
 	return WALK_ON;
 }
 
-// SPDX
-#include "unwind.h"
-
 /* --- Frames with call frame information, and full stacks --- */
 
 /* Goes from a frame to its caller. Returns UNWIND_COMPLETE without one. */
@@ -649,6 +633,7 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 
 struct unwinder *unwinder_new(unwind_find *find, void *context)
 {
+	/* resume and get_proc_name are for functions that are not used here. */
 	unw_accessors_t accessors = {
 		.find_proc_info = info_find,
 		.put_unwind_info = info_put,
@@ -656,8 +641,6 @@ struct unwinder *unwinder_new(unwind_find *find, void *context)
 		.access_mem = memory_access,
 		.access_reg = register_access,
 		.access_fpreg = float_access,
-		.resume = resume_refuse,
-		.get_proc_name = name_refuse,
 	};
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
 
