@@ -54,7 +54,7 @@ struct tracer {
 	struct trace_losses losses;
 	uint64_t window_lost;       /* of the window just read */
 	uint64_t cached_incomplete; /* cached stacks, thus not copied, that are incomplete */
-	struct stacks_counts reported;
+	struct stack_counts reported;
 	uint64_t beyond_reported;
 	uint64_t left;                            /* bytes that the current walk may still read */
 	struct maps_change changes[MAPS_CHANGES]; /* new mappings not read yet, in order */
@@ -455,7 +455,7 @@ static void counts_tell(struct tracer *tracer, struct trace_list *list)
 {
 	const struct kernel_symbols *symbols = tracer->config.symbols;
 	uint64_t kernel_beyond = kernel_symbols_beyond(symbols);
-	struct stacks_counts counts = { 0 };
+	struct stack_counts counts = { 0 };
 
 	if (tracer->config.stacks) {
 		counts = stacks_counts(tracer->config.stacks);

@@ -179,7 +179,7 @@ struct client {
 	void *digest_context;
 	struct stack_table *table;
 	struct meaning meanings[PROTOCOL_STACKS];
-	struct client_counts counts;
+	struct stack_counts counts;
 	/* The stack being received. */
 	size_t n_frames;
 	struct frame frames[UNWIND_FRAMES];
@@ -554,7 +554,7 @@ void client_abandon(struct client *client)
 	client->used = 0;
 }
 
-struct client_counts client_counts(const struct client *client)
+struct stack_counts client_counts(const struct client *client)
 {
 	return client->counts;
 }

@@ -35,7 +35,7 @@ static uint8_t *sent_text(uint8_t *at, const char *text, uint16_t length)
 	return at + length;
 }
 
-bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame)
+bool packet_put_frame(struct packet *packet, const struct frame *frame)
 {
 	const struct sent_frame sent = {
 		.offset = frame->offset,
@@ -118,26 +118,17 @@ int packet_get_digest(const struct packet *packet, struct digest *digest)
 
 const char *unwind_stop_text(enum unwind_stop stop)
 {
-	switch (stop) {
-	case UNWIND_NO_OBJECT:
-		return "code that is in no file";
-	case UNWIND_NO_CFI:
-		return "no unwind information";
-	case UNWIND_BAD_CFI:
-		return "unwind information that cannot be used";
-	case UNWIND_NOT_COPIED:
-		return "memory that could not be read";
-	case UNWIND_TRUNCATED:
-		return "beyond what was copied";
-	case UNWIND_LOOP:
-		return "frames that lead nowhere";
-	case UNWIND_TOO_DEEP:
-		return "too many frames";
-	case UNWIND_BUDGET:
-		return "too much work for one stack";
-	case UNWIND_ELSEWHERE:
-		return "on another stack";
-	default:
-		return NULL;
-	}
+	static const char *const texts[UNWIND_STOPS] = {
+		[UNWIND_NO_OBJECT] = "code that is in no file",
+		[UNWIND_NO_CFI] = "no unwind information",
+		[UNWIND_BAD_CFI] = "unwind information that cannot be used",
+		[UNWIND_NOT_COPIED] = "memory that could not be read",
+		[UNWIND_TRUNCATED] = "beyond what was copied",
+		[UNWIND_LOOP] = "frames that lead nowhere",
+		[UNWIND_TOO_DEEP] = "too many frames",
+		[UNWIND_BUDGET] = "too much work for one stack",
+		[UNWIND_ELSEWHERE] = "on another stack",
+	};
+
+	return texts[stop];
 }

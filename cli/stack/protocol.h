@@ -26,8 +26,7 @@
 #define PROTOCOL_BUILD_ID 256
 
 _Static_assert(sizeof(struct mapping) * PROTOCOL_MAPPINGS <= PROTOCOL_SHARED, "they fit");
-_Static_assert(sizeof(struct resolved_frame) + PROTOCOL_FUNCTION + PROTOCOL_PATH +
-			       PROTOCOL_BUILD_ID <
+_Static_assert(sizeof(struct frame) + PROTOCOL_FUNCTION + PROTOCOL_PATH + PROTOCOL_BUILD_ID <
 		       PACKET_PAYLOAD,
 	       "a frame fits");
 
@@ -64,7 +63,7 @@ struct shared_copy {
 
 /* Appends a frame and counts it in n. Long texts are cut and end with "...". Returns false if
  * the packet is full. */
-bool packet_put_frame(struct packet *packet, const struct resolved_frame *frame);
+bool packet_put_frame(struct packet *packet, const struct frame *frame);
 
 /* Sets the payload to what a stack was unwound from. */
 void packet_put_digest(struct packet *packet, const struct digest *digest);
@@ -82,18 +81,9 @@ const char *unwind_stop_text(enum unwind_stop stop);
 
 /* --- The privileged end --- */
 
-/* Submits stacks in batches and checks all replies, since the
- * other process reads hostile files. */
+/* Submits stacks in batches and checks all replies, since the other process reads hostile files. */
 
 struct client;
-
-/* Outcomes of stacks. */
-struct client_counts {
-	uint64_t resolved;   /* got a stack */
-	uint64_t incomplete; /* subset of resolved */
-	uint64_t beyond;     /* no stack for lack of space */
-	uint64_t failed;     /* no stack, because the other process did not answer properly */
-};
 
 /* Called for a debug file of an object. Returns a descriptor, which the client takes over;
  * -ENOENT or another -errno, which are equal to the other process; -EBADMSG: it may not ask
@@ -147,7 +137,7 @@ int client_flush(struct client *client);
 /* Gives up on submitted stacks, which count as failed. */
 void client_abandon(struct client *client);
 
-struct client_counts client_counts(const struct client *client);
+struct stack_counts client_counts(const struct client *client);
 
 /* --- Deduplication of stacks --- */
 

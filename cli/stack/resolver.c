@@ -615,14 +615,14 @@ static const char *function_text(struct resolver *resolver, uint32_t object,
 
 /* Names JIT code. Returns false if unknown. */
 static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t before,
-		     struct resolved_frame *frame)
+		     struct frame *frame)
 {
 	const struct jit_map *jit = chosen_jit(resolver);
 	struct jit_code code;
 
 	if (!jit || !jit_map_find(jit, ip - before, &code))
 		return false;
-	*frame = (struct resolved_frame){
+	*frame = (struct frame){
 		.function = code.name,
 		.offset = ip - code.start,
 		.object = JIT_OBJECT,
@@ -631,14 +631,14 @@ static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t befo
 }
 
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
-		   struct resolved_frame *frame)
+		   struct frame *frame)
 {
 	uint64_t before = exact ? 0 : 1; /* distance from the address looked up to ip */
 	const struct function_table *functions;
 	struct table_function function;
 	struct location location;
 
-	*frame = (struct resolved_frame){ .offset = ip };
+	*frame = (struct frame){ .offset = ip };
 	if (!location_find(resolver, t, ip - before, &location)) {
 		jit_name(resolver, ip, before, frame);
 		return;

@@ -34,16 +34,6 @@ struct space;
 
 /* --- From copies to names --- */
 
-/* A frame as displayed. The resolver owns the texts; not escaped. */
-struct resolved_frame {
-	const char *function; /* demangled; NULL: unknown */
-	uint64_t offset;      /* from the function's start; without a function, the address in the
-			       * object */
-	const char *object;   /* path as mapped, or "[vdso]"; NULL: none */
-	const char *build_id; /* hexadecimal, if the function is unknown; NULL: none */
-	uint32_t file;        /* number of the object + 1; 0: none */
-};
-
 struct resolver;
 
 /* Called for a separate debug file of an object. First by build ID, ".build-id/ab/cdef.debug"
@@ -92,10 +82,11 @@ void resolver_unwind(struct resolver *resolver, uint64_t t, const struct stack_c
 
 /* Names a frame. exact as in struct unwound: the function is that of ip, otherwise of the call
  * before it; the offset is always that of ip. Without a function, the offset is the address in
- * the object; without an object, it is ip. An object's symbols are read on first use. Texts are
- * valid until the next call. */
+ * the object; without an object, it is ip. The build ID is only set without a function; the file
+ * is the object's number + 1. An object's symbols are read on first use. Texts are valid until the
+ * next call. */
 void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exact,
-		   struct resolved_frame *frame);
+		   struct frame *frame);
 
 /* --- Functions of an object, by address --- */
 

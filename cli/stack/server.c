@@ -273,7 +273,7 @@ static int server_describe(struct server *server, uint64_t t, uint32_t id)
 {
 	const struct unwound *unwound = &server->unwound;
 	struct packet *reply = &server->reply;
-	struct resolved_frame frame;
+	struct frame frame;
 	int err;
 
 	packet_begin(reply, MESSAGE_FRAMES);

@@ -5,9 +5,6 @@
 
 /* --- Stack as copied by the kernel side --- */
 
-/* A thread's user registers and a copy of the live part of its stack, with holes for pages that
- * were not in memory. */
-
 /* Size of the code in the kernel's page for uprobes (kernel/events/uprobes.c), and of what a
  * call pushes. */
 #if defined(__x86_64__)
@@ -124,12 +121,6 @@ enum stack_copy_found stack_copy_find(const struct stack_copy *copy, uint64_t ad
 	return word_find(&chunk, address, word);
 }
 
-/* Reads a word of user memory. Returns whether it was copied. */
-static bool stack_copy_read(const struct stack_copy *copy, uint64_t address, uint64_t *word)
-{
-	return stack_copy_find(copy, address, word) == STACK_COPY_THERE;
-}
-
 uint64_t stack_copy_behind(const struct kd_return *instance)
 {
 	return instance->stack + RETURN_SIZE;
@@ -151,9 +142,6 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 }
 
 /* --- Data that a stack is unwound from --- */
-
-/* While these registers and stack words are unchanged, so is the stack: the BPF programs check
- * this, and take no new copy. */
 
 /* Value of n: cannot be known. */
 #define REFUSED UINT16_MAX
@@ -214,7 +202,8 @@ bool digest_finish(struct digest *digest, const struct stack_copy *copy)
 	for (unsigned int i = 0; i < shape->n; i++) {
 		uint64_t number = shape->words[i], word;
 
-		if (!stack_copy_read(copy, shape->sp - KD_RED_ZONE + number * sizeof(word), &word))
+		if (stack_copy_find(copy, shape->sp - KD_RED_ZONE + number * sizeof(word), &word) !=
+		    STACK_COPY_THERE)
 			return false;
 		hash = kd_hash_mix(hash, kd_hash_word(number, word));
 	}

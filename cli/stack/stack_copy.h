@@ -76,6 +76,15 @@ struct stack {
 	bool by_frame_pointers;
 };
 
+/* Outcomes of submitted copies in the run: resolved, beyond the limit, or failed. */
+struct stack_counts {
+	uint64_t resolved;   /* got a stack */
+	uint64_t incomplete; /* subset of resolved: stacks with a reason to stop */
+	uint64_t beyond;     /* not stored: too many distinct ones */
+	uint64_t failed;     /* not resolved: the child died or was killed after a timeout, or
+			      * stacks_submit() failed */
+};
+
 /* --- Data that a stack is unwound from --- */
 
 /* While these registers and stack words are unchanged, so is the stack, and it needs no new

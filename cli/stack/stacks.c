@@ -548,16 +548,12 @@ void stacks_flush(struct stacks *stacks)
 		stacks_fail(stacks, err);
 }
 
-struct stacks_counts stacks_counts(const struct stacks *stacks)
+struct stack_counts stacks_counts(const struct stacks *stacks)
 {
-	struct client_counts counts = client_counts(stacks->client);
+	struct stack_counts counts = client_counts(stacks->client);
 
-	return (struct stacks_counts){
-		.resolved = counts.resolved,
-		.incomplete = counts.incomplete,
-		.beyond = counts.beyond,
-		.failed = counts.failed + stacks->failed,
-	};
+	counts.failed += stacks->failed;
+	return counts;
 }
 
 const char *stacks_failure(const struct stacks *stacks)

@@ -17,15 +17,6 @@
 struct stacks;
 struct digest;
 
-/* Outcomes of submitted copies in the run: resolved, beyond the limit, or failed. */
-struct stacks_counts {
-	uint64_t resolved;   /* got a stack */
-	uint64_t incomplete; /* subset of resolved: stacks with a reason to stop */
-	uint64_t beyond;     /* not stored: too many distinct ones */
-	uint64_t failed;     /* not resolved: the child died or was killed after a timeout, or
-			      * stacks_submit() failed */
-};
-
 /* Reason for a missing stack, by the result of stacks_submit(). */
 const char *stacks_excuse(int error);
 
@@ -83,7 +74,7 @@ void stacks_tell_digests(struct stacks *stacks, stacks_digested *tell, void *con
 /* Waits for all submitted copies. */
 void stacks_flush(struct stacks *stacks);
 
-struct stacks_counts stacks_counts(const struct stacks *stacks);
+struct stack_counts stacks_counts(const struct stacks *stacks);
 
 /* Why there are no more user stacks; NULL: the child works. */
 const char *stacks_failure(const struct stacks *stacks);

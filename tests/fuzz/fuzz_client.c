@@ -128,7 +128,7 @@ static int session_batch(struct session *session)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct session session = { .submitted = 0 };
-	struct client_counts counts;
+	struct stack_counts counts;
 	int sockets[2], err;
 
 	MUST(!packet_connect(sockets));

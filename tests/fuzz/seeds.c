@@ -103,11 +103,11 @@ static void put_done(struct seed *seed, unsigned int n)
 
 static void put_stack(struct seed *seed, uint32_t id, int frames, enum unwind_stop stop)
 {
-	const struct resolved_frame frame = { .function = "poll",
-					      .offset = 0x42,
-					      .object = "/usr/lib/libc.so.6",
-					      .build_id = "0123abcd",
-					      .file = 1 };
+	const struct frame frame = { .function = "poll",
+				     .offset = 0x42,
+				     .object = "/usr/lib/libc.so.6",
+				     .build_id = "0123abcd",
+				     .file = 1 };
 	static struct packet packet;
 
 	packet_begin(&packet, MESSAGE_FRAMES);

@@ -73,7 +73,7 @@ static struct resolver *resolver_of_image(const char *path)
 
 static const char *name_of(struct resolver *resolver, uint64_t ip, bool exact, uint64_t *offset)
 {
-	static struct resolved_frame frame;
+	static struct frame frame;
 
 	resolver_name(resolver, SELF_MAPPED_AT, ip, exact, &frame);
 	*offset = frame.offset;
@@ -89,7 +89,7 @@ TEST(self)
 {
 	uint64_t own = (uint64_t)&a_function_of_its_own, offset = 0;
 	struct resolver *resolver = resolver_new(no_open, NULL);
-	struct resolved_frame frame;
+	struct frame frame;
 	char path[512] = "";
 
 	if (!resolver || a_function_of_its_own(1) < 0)
@@ -128,7 +128,7 @@ TEST(against_loader)
 			      dlsym(RTLD_DEFAULT, "fprintf"), dlsym(RTLD_DEFAULT, "abort") };
 	struct resolver *resolver = resolver_new(no_open, NULL);
 	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
-	struct resolved_frame frame;
+	struct frame frame;
 	unsigned int named = 0;
 	bool symbolic = false;
 
@@ -223,7 +223,7 @@ static struct resolver *functions_of_many(uint32_t type)
 
 static const char *name_at(struct resolver *resolver, uint64_t at, uint64_t *offset)
 {
-	static struct resolved_frame frame;
+	static struct frame frame;
 
 	resolver_name(resolver, 0, CODE + at, true, &frame);
 	*offset = frame.offset;
@@ -384,7 +384,7 @@ static void test_against_nm(const char *path)
 	need(nm && !elf_file_open(&file, fd));
 	resolver = resolver_of(no_open, dup(fd), path);
 	while (line_read(nm, &line)) {
-		struct resolved_frame frame;
+		struct frame frame;
 		uint64_t at = 0;
 		char *name;
 
@@ -437,7 +437,7 @@ static void file_is(const char *path, const char *have, const char *function, ui
 		    const char *paths, const char *what)
 {
 	struct resolver *resolver = resolver_of_image(path);
-	struct resolved_frame frame;
+	struct frame frame;
 
 	wanted.have = have;
 	wanted.wanted = 0;
@@ -505,7 +505,7 @@ static void useless_is(int fd, const char *what)
 {
 	const struct mapping mapping = { 0x7000, 0x9000, 0x100, 0 };
 	struct resolver *resolver = resolver_new(no_open, NULL);
-	struct resolved_frame frame;
+	struct frame frame;
 
 	if (!resolver)
 		return;
@@ -556,7 +556,7 @@ static void one_symbol(const char *name)
 TEST(huge)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC);
-	struct resolved_frame frame;
+	struct frame frame;
 	struct resolver *resolver;
 	Elf64_Ehdr *header = (Elf64_Ehdr *)image.bytes;
 	Elf64_Shdr *sections;
@@ -581,7 +581,7 @@ TEST(shrinks)
 	for (size_t size = 0; size < image.size; size += image.size / 5) {
 		int fd = bytes_fd(image.bytes, image.size), other = dup(fd);
 		struct resolver *resolver = resolver_of(no_open, fd, "/shrinks");
-		struct resolved_frame frame;
+		struct frame frame;
 
 		need(!ftruncate(other, (off_t)size));
 		resolver_name(resolver, 0, CODE + 8, true, &frame);
@@ -612,7 +612,7 @@ static struct resolver *two_symbols(int *other, const char *first, const char *s
 TEST(changes)
 {
 	char none[64] = "", endless[4096];
-	struct resolved_frame frame;
+	struct frame frame;
 	struct resolver *resolver;
 	const char *wants[] = { NULL, NULL, endless };
 	int other;

@@ -32,7 +32,7 @@ static struct resolver *resolver_with(uint32_t objects)
 /* The object at an address; -1: none. */
 static int64_t object_at(struct resolver *resolver, uint64_t t, uint64_t address)
 {
-	struct resolved_frame frame;
+	struct frame frame;
 
 	resolver_name(resolver, t, address, true, &frame);
 	return (int64_t)frame.file - 1;

@@ -82,7 +82,7 @@ static void test_chain(void)
 {
 	struct stack_copy copy;
 	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
-	struct stacks_counts counts;
+	struct stack_counts counts;
 	struct stacks *stacks;
 	char self[256] = "";
 	pid_t pid = target_start(NULL);
@@ -121,7 +121,7 @@ static void test_capacity(void)
 {
 	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack[20], *again = NULL;
-	struct stacks_counts counts;
+	struct stack_counts counts;
 	struct stacks *stacks;
 	unsigned int kept = 0;
 	pid_t pid = target_start(NULL);
@@ -158,7 +158,7 @@ static void check_failed(struct stacks *stacks, pid_t child, const char *how)
 	struct stack_copy copy = copy_at(0x1000);
 	const struct stack *stack[3] = { (void *)1, (void *)1, (void *)1 };
 	uint64_t before = clock_monotonic();
-	struct stacks_counts counts;
+	struct stack_counts counts;
 
 	for (int i = 0; i < 2; i++)
 		stacks_submit(stacks, before, &copy, &stack[i]);
