@@ -25,30 +25,8 @@ struct space {
 	struct snapshot snapshots[SPACE_SNAPSHOTS]; /* by time */
 	size_t n;
 	size_t mappings; /* in all snapshots */
-	size_t most;     /* limit of mappings */
 	uint64_t changes;
 };
-
-static struct space *space_new(void)
-{
-	struct space *space = calloc(1, sizeof(*space));
-
-	if (space)
-		space->most = SPACE_MAPPINGS;
-	return space;
-}
-
-/* Sets the limit of mappings, effective with the next space_set(). */
-static void space_limit(struct space *space, size_t most)
-{
-	space->most = most;
-}
-
-/* Number of mappings in all snapshots. */
-static size_t space_size(const struct space *space)
-{
-	return space->mappings;
-}
 
 static size_t space_past(const struct space *space)
 {
@@ -104,15 +82,6 @@ static void snapshot_remove(struct space *space, size_t index)
 		(space->n - index) * sizeof(*space->snapshots));
 }
 
-/* Drops the oldest snapshot, if there are others. */
-static void space_trim(struct space *space)
-{
-	if (space->n < 2)
-		return;
-	snapshot_remove(space, 0);
-	space->changes++;
-}
-
 /* Number of snapshots up to t. */
 static size_t snapshots_until(const struct space *space, uint64_t t)
 {
@@ -122,13 +91,14 @@ static size_t snapshots_until(const struct space *space, uint64_t t)
 /* Makes these n mappings the only valid ones from t until the next snapshot; they are copied.
  * Skips mappings that are empty, out of order, or overlap the previous one. A snapshot equal to
  * the previous one is not stored. Times should rise, but may come in any order: a late one is
- * valid until the next snapshot. Returns 0; -E2BIG above the limit; -ENOMEM with nothing
- * changed. */
-static int space_set(struct space *space, uint64_t t, const struct mapping *mappings, size_t n)
+ * valid until the next snapshot. Returns 0; -E2BIG above the limit, most in all snapshots; -ENOMEM
+ * with nothing changed. */
+static int space_set(struct space *space, size_t most, uint64_t t, const struct mapping *mappings,
+		     size_t n)
 {
 	struct snapshot snapshot;
 	size_t at;
-	int err = n <= space->most ? snapshot_make(&snapshot, t, mappings, n) : -E2BIG;
+	int err = n <= most ? snapshot_make(&snapshot, t, mappings, n) : -E2BIG;
 
 	if (err)
 		return err;
@@ -140,8 +110,7 @@ static int space_set(struct space *space, uint64_t t, const struct mapping *mapp
 	space->changes++;
 	if (at && space->snapshots[at - 1].t == t)
 		snapshot_remove(space, --at);
-	while (space->n &&
-	       (space->n == SPACE_SNAPSHOTS || space->mappings + snapshot.n > space->most)) {
+	while (space->n && (space->n == SPACE_SNAPSHOTS || space->mappings + snapshot.n > most)) {
 		snapshot_remove(space, 0);
 		at -= at > 0;
 	}
@@ -440,13 +409,12 @@ static struct space *space_oldest(const struct resolver *resolver)
 static void space_reserve(struct resolver *resolver, size_t n)
 {
 	struct space *space;
-	size_t before;
 
 	while (n <= SPACE_MOST && resolver->mappings + n > SPACE_MAPPINGS &&
 	       (space = space_oldest(resolver))) {
-		before = space_size(space);
-		space_trim(space);
-		resolver->mappings -= before - space_size(space);
+		resolver->mappings -= space->snapshots[0].n;
+		snapshot_remove(space, 0);
+		space->changes++;
 	}
 }
 
@@ -454,15 +422,15 @@ int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct ma
 			  size_t n)
 {
 	struct space *space = chosen_space(resolver);
-	size_t others;
+	size_t others, most = SPACE_MOST;
 	int err;
 
 	space_reserve(resolver, n);
-	others = resolver->mappings - space_size(space);
-	space_limit(space,
-		    others + SPACE_MOST > SPACE_MAPPINGS ? SPACE_MAPPINGS - others : SPACE_MOST);
-	err = space_set(space, t, mappings, n);
-	resolver->mappings = others + space_size(space);
+	others = resolver->mappings - space->mappings;
+	if (others + most > SPACE_MAPPINGS)
+		most = SPACE_MAPPINGS - others;
+	err = space_set(space, most, t, mappings, n);
+	resolver->mappings = others + space->mappings;
 	return err;
 }
 
@@ -478,11 +446,11 @@ int resolver_choose(struct resolver *resolver, uint32_t number, bool anew)
 		resolver->spaces[resolver->n_spaces++] = (struct numbered_space){ 0 };
 	numbered = &resolver->spaces[number];
 	if (!numbered->space || anew) {
-		space = space_new();
+		space = calloc(1, sizeof(*space));
 		if (!space)
 			return -ENOMEM;
 		if (numbered->space)
-			resolver->mappings -= space_size(numbered->space);
+			resolver->mappings -= numbered->space->mappings;
 		space_free(numbered->space);
 		jit_map_free(numbered->jit);
 		*numbered = (struct numbered_space){ .space = space, .serial = ++resolver->begun };
