@@ -154,7 +154,7 @@ static const char *basename_of(const char *path)
 static bool map_is_of(const struct map *map, const struct site *site)
 {
 	return !strcmp(map->path, site->object) ||
-	       (map->inode == site->file.inode &&
+	       (map->key.inode == site->file.inode &&
 		!strcmp(basename_of(map->path), basename_of(site->object)));
 }
 

@@ -23,9 +23,8 @@
 
 /* The kernel's name of a file. */
 struct name {
+	struct inode_key key;
 	char *path; /* in its file system */
-	unsigned int major, minor;
-	uint64_t inode;
 	uint32_t object;
 };
 
@@ -118,10 +117,8 @@ static int file_add(struct mapped_files *files, pid_t pid, const struct object *
  * independently. */
 static bool file_is_of(const struct file_entry *file, const struct map *map, const char *path)
 {
-	const struct object *object = &file->object;
-
-	return !file->image && object->inode == map->inode && object->major == map->major &&
-	       object->minor == map->minor && !strcmp(object->path, path);
+	return !file->image && inode_key_is(&file->object.key, &map->key) &&
+	       !strcmp(file->object.path, path);
 }
 
 /* True if an unreadable file may be readable in this process: the earlier one may have ended. */
@@ -144,9 +141,7 @@ static int file_find(struct mapped_files *files, pid_t pid, const struct map *ma
 		.deleted = deleted,
 		.start = map->start,
 		.end = map->end,
-		.major = map->major,
-		.minor = map->minor,
-		.inode = map->inode,
+		.key = map->key,
 	};
 	size_t number = files->n;
 
@@ -273,25 +268,19 @@ static int mapped_files_tell(struct mapped_files *files, mapped_found *found, vo
 
 /* --- Lookup by kernel names --- */
 
-static bool is_named(const struct name *name, const struct mounted_file *file)
-{
-	return name->inode == file->inode && name->major == file->major &&
-	       name->minor == file->minor && !strcmp(name->path, file->path);
-}
-
 /* Finds an open object by its kernel name: no other file has its inode. Returns its number
  * or -ENOENT. File systems without a major number may reuse inodes: there the path must match. */
-static int mapped_files_lookup(const struct mapped_files *files, const struct mounted_file *file)
+static int mapped_files_lookup(const struct mapped_files *files, const struct object *file)
 {
 	for (size_t i = 0; i < files->n_names; i++) {
-		if (is_named(&files->names[i], file))
+		if (inode_key_is(&files->names[i].key, &file->key) &&
+		    !strcmp(files->names[i].path, file->path))
 			return (int)files->names[i].object;
 	}
-	for (size_t i = 0; file->major && i < files->n; i++) {
+	for (size_t i = 0; file->key.major && i < files->n; i++) {
 		const struct object *object = &files->all[i].object;
 
-		if (files->all[i].is_open && object->inode == file->inode &&
-		    object->major == file->major && object->minor == file->minor &&
+		if (files->all[i].is_open && inode_key_is(&object->key, &file->key) &&
 		    !strcmp(basename(object->path), basename(file->path)))
 			return (int)i;
 	}
@@ -299,12 +288,10 @@ static int mapped_files_lookup(const struct mapped_files *files, const struct mo
 }
 
 /* Stores the kernel name of an object; failures do not matter. */
-static void mapped_files_name(struct mapped_files *files, const struct mounted_file *file,
+static void mapped_files_name(struct mapped_files *files, const struct object *file,
 			      uint32_t number)
 {
-	struct name name = {
-		.major = file->major, .minor = file->minor, .inode = file->inode, .object = number
-	};
+	struct name name = { .key = file->key, .object = number };
 
 	if (!*file->path || !files->all[number].is_open || files->n_names == PROTOCOL_OBJECTS ||
 	    ARRAY_GROW(files->names, files->n_names, files->names_capacity))
@@ -316,24 +303,22 @@ static void mapped_files_name(struct mapped_files *files, const struct mounted_f
 
 /* True if an object can be this file. Overlay file systems show another device, that of a layer. */
 static bool mapped_files_can_be(const struct mapped_files *files, uint32_t number,
-				const struct mounted_file *file)
+				const struct object *file)
 {
 	const struct object *object = &files->all[number].object;
 
-	return object->inode == file->inode &&
-	       ((object->major == file->major && object->minor == file->minor) ||
-		(!file->major && !strcmp(basename(object->path), basename(file->path))));
+	return inode_key_is(&object->key, &file->key) ||
+	       (object->key.inode == file->key.inode && !file->key.major &&
+		!strcmp(basename(object->path), basename(file->path)));
 }
 
 /* Adds a file that a process no longer maps, by its path, and reports it. Returns its number;
  * -ENOENT: not found; another -errno. */
-static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct mounted_file *file,
+static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct object *file,
 			     mapped_found *found, void *context)
 {
 	char path[PATH_MAX];
-	const struct object object = {
-		.path = path, .major = file->major, .minor = file->minor, .inode = file->inode
-	};
+	const struct object object = { .path = path, .key = file->key };
 	int fd = *file->path ? opener_gone(files->opener, pid, file, path) : -ENOENT;
 	int number, err;
 
@@ -607,8 +592,8 @@ static void change_path(const struct kd_mapped *change, char path[PATH_MAX])
 _Static_assert(KD_PATH_NAMES *(KD_PATH_NAME + 1) < PATH_MAX, "a path of names fits");
 
 /* Object in the latest snapshot where the file is mapped, if it is that file. */
-static int file_in_snapshot(const struct mapped *mapped, const struct mounted_file *file,
-			    uint64_t start, uint64_t offset)
+static int file_in_snapshot(const struct mapped *mapped, const struct object *file, uint64_t start,
+			    uint64_t offset)
 {
 	for (size_t i = 0; i < mapped->snapshot.n; i++) {
 		const struct mapping *mapping = &mapped->snapshot.mappings[i];
@@ -628,10 +613,10 @@ static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapp
 			 mapped_found *found, void *context)
 {
 	char path[PATH_MAX];
-	const struct mounted_file file = { .major = change->device >> 20,
-					   .minor = change->device & 0xfffff,
-					   .inode = change->inode,
-					   .path = path };
+	const struct object file = {
+		.path = path,
+		.key = { change->device >> 20, change->device & 0xfffff, change->inode },
+	};
 	int number, err;
 
 	change_path(change, path);

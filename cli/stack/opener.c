@@ -28,14 +28,14 @@ struct mount {
 
 /* True if the open file is this one. For btrfs and overlay file systems, stat() shows another
  * device than the kernel, both without a major number: there only the inode counts. */
-static bool mounted_file_is(const struct mounted_file *file, int fd)
+static bool mounted_file_is(const struct inode_key *key, int fd)
 {
 	struct stat stat;
 
-	if (fstat(fd, &stat) || stat.st_ino != file->inode)
+	if (fstat(fd, &stat) || stat.st_ino != key->inode)
 		return false;
-	return (major(stat.st_dev) == file->major && minor(stat.st_dev) == file->minor) ||
-	       (!major(stat.st_dev) && !file->major);
+	return (major(stat.st_dev) == key->major && minor(stat.st_dev) == key->minor) ||
+	       (!major(stat.st_dev) && !key->major);
 }
 
 /* The kernel writes blanks and the like as \ooo. */
@@ -72,14 +72,13 @@ static bool mount_parse(struct mount *mount, char *line)
 }
 
 /* Path of a file in a mount. Returns false if the mount cannot contain it. */
-static bool mount_path(const struct mount *mount, const struct mounted_file *file,
-		       char path[PATH_MAX])
+static bool mount_path(const struct mount *mount, const struct object *file, char path[PATH_MAX])
 {
 	size_t root = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
 	const char *point = strcmp(mount->point, "/") ? mount->point : "";
 	int length;
 
-	if (mount->major != file->major || mount->minor != file->minor ||
+	if (mount->major != file->key.major || mount->minor != file->key.minor ||
 	    strncmp(file->path, mount->root, root) != 0)
 		return false;
 	if (file->path[root] && file->path[root] != '/')
@@ -88,11 +87,11 @@ static bool mount_path(const struct mount *mount, const struct mounted_file *fil
 	return length > 0 && length < PATH_MAX;
 }
 
-static int mount_open(const char *root, const struct mounted_file *file, const char *path)
+static int mount_open(const char *root, const struct object *file, const char *path)
 {
 	int fd = file_open(root, path);
 
-	if (fd < 0 || mounted_file_is(file, fd))
+	if (fd < 0 || mounted_file_is(&file->key, fd))
 		return fd;
 	close(fd);
 	return -ENOENT;
@@ -101,7 +100,7 @@ static int mount_open(const char *root, const struct mounted_file *file, const c
 /* Opens a file for reading below the process's root, through one of its mounts; path becomes its
  * path in the process's view. Returns a descriptor, which the caller closes; -ENOENT if the file
  * is gone; another -errno. */
-static int mounts_open(pid_t pid, const struct mounted_file *file, char path[PATH_MAX])
+static int mounts_open(pid_t pid, const struct object *file, char path[PATH_MAX])
 {
 	unsigned int tried = 0;
 	pid_t thread = proc_thread(pid);
@@ -220,12 +219,12 @@ static bool owner_read(pid_t pid, struct owner *owner)
 }
 
 /* Keeps a descriptor of an acceptable file; closes any other. */
-static int file_accept(int fd, const struct owner *owner, struct jit_id *id)
+static int file_accept(int fd, const struct owner *owner, struct inode_key *key)
 {
 	struct stat stat;
 
 	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_uid == owner->user) {
-		*id = (struct jit_id){ stat.st_ino, major(stat.st_dev), minor(stat.st_dev) };
+		*key = (struct inode_key){ major(stat.st_dev), minor(stat.st_dev), stat.st_ino };
 		return fd;
 	}
 	close(fd);
@@ -235,7 +234,7 @@ static int file_accept(int fd, const struct owner *owner, struct jit_id *id)
 /* Opens the process's /tmp/perf-PID.map in its root, with the PID of its namespace. Returns a
  * descriptor, which the caller takes over, or a negative errno. -EACCES: not a regular file of
  * the process's user, so others may have written it. */
-static int jit_open_perf_map(pid_t pid, struct jit_id *id)
+static int jit_open_perf_map(pid_t pid, struct inode_key *key)
 {
 	char root[32], path[48];
 	struct owner owner;
@@ -246,18 +245,18 @@ static int jit_open_perf_map(pid_t pid, struct jit_id *id)
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
 	fd = file_open_itself(root, path);
-	return fd < 0 ? fd : file_accept(fd, &owner, id);
+	return fd < 0 ? fd : file_accept(fd, &owner, key);
 }
 
 /* Checks a descriptor of a mapped file; closes it unless it is returned. */
-static int jit_open_dump(pid_t pid, int fd, struct jit_id *id)
+static int jit_open_dump(pid_t pid, int fd, struct inode_key *key)
 {
 	struct owner owner;
 
 	if (fd < 0)
 		return fd;
 	if (owner_read(pid, &owner))
-		return file_accept(fd, &owner, id);
+		return file_accept(fd, &owner, key);
 	close(fd);
 	return -ESRCH;
 }
@@ -275,24 +274,18 @@ enum wanted { WANTED_MAPPED, WANTED_DEBUG, WANTED_GONE, WANTED_PERF_MAP, WANTED_
 struct wanted_file {
 	uint32_t wanted;
 	int32_t pid;
-	uint64_t start, end, inode; /* as in struct object */
-	uint32_t major, minor;
-	bool executable, deleted;
-	char path[PROTOCOL_PATH]; /* of the object; gone: in its file system */
+	struct object object;     /* its path is the next field */
+	char path[PROTOCOL_PATH]; /* gone: in its file system */
 	char debug[PROTOCOL_PATH];
 };
 
 _Static_assert(sizeof(struct wanted_file) <= PACKET_PAYLOAD, "a request fits");
 
-struct device {
-	uint32_t major, minor;
-};
-
 struct opener {
 	struct helper helper;
 	struct signals *signals;
 	unsigned int without;
-	struct device silent[MOST_SILENT]; /* file systems that timed out */
+	struct inode_key silent[MOST_SILENT]; /* files that timed out */
 	unsigned int n_silent;
 	bool has_ended; /* by itself, which was reported */
 	struct packet packet;
@@ -306,51 +299,41 @@ static int still_there(void *context, const struct map *map)
 	const struct object *object = context;
 
 	return map->start == object->start && map->end == object->end &&
-	       map->major == object->major && map->minor == object->minor &&
-	       map->inode == object->inode;
+	       inode_key_is(&map->key, &object->key);
 }
 
 static int mapped_open(pid_t pid, const struct object *object)
 {
-	struct mounted_file file = { object->major, object->minor, object->inode, NULL };
 	struct object by_path = *object;
 	int fd = object_open(pid, object);
 
-	if (fd < 0 || mounted_file_is(&file, fd) || maps_each(pid, still_there, (void *)object) > 0)
+	if (fd < 0 || mounted_file_is(&object->key, fd) ||
+	    maps_each(pid, still_there, (void *)object) > 0)
 		return fd;
 	close(fd);
 	by_path.start = by_path.end = 0;
 	return object_open(pid, &by_path);
 }
 
-/* found: path of an unmapped file, or ""; id: of a file with names of JIT code, or 0. */
-static int wanted_open(const struct wanted_file *wanted, char found[PATH_MAX], struct jit_id *id)
+/* found: path of an unmapped file, or ""; key: of a file with names of JIT code, or 0. */
+static int wanted_open(struct wanted_file *wanted, char found[PATH_MAX], struct inode_key *key)
 {
-	const struct object object = {
-		.path = wanted->path,
-		.executable = wanted->executable,
-		.deleted = wanted->deleted,
-		.start = wanted->start,
-		.end = wanted->end,
-		.major = wanted->major,
-		.minor = wanted->minor,
-		.inode = wanted->inode,
-	};
-	const struct mounted_file gone = { object.major, object.minor, object.inode, object.path };
+	const struct object *object = &wanted->object;
 
+	wanted->object.path = wanted->path;
 	*found = '\0';
-	*id = (struct jit_id){ 0 };
+	*key = (struct inode_key){ 0 };
 	switch (wanted->wanted) {
 	case WANTED_MAPPED:
-		return elf_only(mapped_open(wanted->pid, &object));
+		return elf_only(mapped_open(wanted->pid, object));
 	case WANTED_DEBUG:
 		return debug_path_open(wanted->pid, wanted->path, wanted->debug);
 	case WANTED_GONE:
-		return elf_only(mounts_open(wanted->pid, &gone, found));
+		return elf_only(mounts_open(wanted->pid, object, found));
 	case WANTED_PERF_MAP:
-		return jit_open_perf_map(wanted->pid, id);
+		return jit_open_perf_map(wanted->pid, key);
 	case WANTED_DUMP:
-		return jit_open_dump(wanted->pid, mapped_open(wanted->pid, &object), id);
+		return jit_open_dump(wanted->pid, mapped_open(wanted->pid, object), key);
 	default:
 		return -EINVAL;
 	}
@@ -362,7 +345,7 @@ static void opener_run(void *context, int socket, pid_t parent)
 	struct packet *packet = &opener->packet;
 	struct wanted_file wanted;
 	char found[PATH_MAX];
-	struct jit_id id;
+	struct inode_key key;
 	const char *what;
 
 	if (sandbox_enter(socket, parent, opener->without | SANDBOX_OPENS, &what))
@@ -372,14 +355,14 @@ static void opener_run(void *context, int socket, pid_t parent)
 		int fd, err;
 
 		memcpy(&wanted, packet->payload, sizeof(wanted));
-		fd = wanted_open(&wanted, found, &id);
+		fd = wanted_open(&wanted, found, &key);
 		if (fd >= 0)
 			helper_try_close(fd);
 		packet_begin(packet, MESSAGE_FILE);
 		packet->head.status = fd < 0 ? fd : 0;
-		packet->head.t = id.inode;
-		packet->head.number = id.major;
-		packet->head.n = id.minor;
+		packet->head.t = key.inode;
+		packet->head.number = key.major;
+		packet->head.n = key.minor;
 		err = packet_put_text(packet, found) ?: packet_send(SANDBOX_SOCKET, packet, fd, 0);
 		if (fd >= 0)
 			close(fd);
@@ -425,11 +408,11 @@ void opener_close(struct opener *opener)
 
 static bool is_silent(const struct opener *opener, const struct wanted_file *wanted)
 {
-	bool has_device = wanted->major || wanted->minor; /* otherwise only its path is known */
+	const struct inode_key *key = &wanted->object.key;
+	bool has_device = key->major || key->minor; /* otherwise only its path is known */
 
 	for (unsigned int i = 0; i < opener->n_silent && has_device; i++)
-		if (opener->silent[i].major == wanted->major &&
-		    opener->silent[i].minor == wanted->minor)
+		if (opener->silent[i].major == key->major && opener->silent[i].minor == key->minor)
 			return true;
 	return opener->n_silent == MOST_SILENT;
 }
@@ -451,7 +434,7 @@ static void opener_fail(struct opener *opener, const struct wanted_file *wanted,
 	opener->has_ended |= err == -EPIPE;
 	if (err != -ETIMEDOUT)
 		return;
-	opener->silent[opener->n_silent++] = (struct device){ wanted->major, wanted->minor };
+	opener->silent[opener->n_silent++] = wanted->object.key;
 	log_warn("%s cannot be opened: its file system does not answer", path);
 }
 
@@ -490,43 +473,38 @@ static int opener_ask(struct opener *opener, const struct wanted_file *wanted, c
 }
 
 static int object_ask(struct opener *opener, enum wanted how, pid_t pid,
-		      const struct object *object)
+		      const struct object *object, char *found)
 {
-	struct wanted_file wanted = {
-		.wanted = how,
-		.pid = pid,
-		.executable = object->executable,
-		.deleted = object->deleted,
-		.start = object->start,
-		.end = object->end,
-		.major = object->major,
-		.minor = object->minor,
-		.inode = object->inode,
-	};
+	struct wanted_file wanted = { .wanted = how, .pid = pid, .object = *object };
 
 	if (strlen(object->path) >= sizeof(wanted.path))
 		return -ENAMETOOLONG;
 	strcpy(wanted.path, object->path);
-	return opener_ask(opener, &wanted, NULL);
+	return opener_ask(opener, &wanted, found);
 }
 
 int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
 {
-	return object_ask(opener, WANTED_MAPPED, pid, object);
+	return object_ask(opener, WANTED_MAPPED, pid, object, NULL);
 }
 
-int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct jit_id *id)
+int opener_gone(struct opener *opener, pid_t pid, const struct object *file, char path[PATH_MAX])
 {
-	struct wanted_file perf_map = { .wanted = WANTED_PERF_MAP, .pid = pid };
+	return object_ask(opener, WANTED_GONE, pid, file, path);
+}
+
+int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct inode_key *key)
+{
 	const struct message *head = &opener->packet.head;
+	char path[32]; /* for messages: inside a container the PID differs */
+	const struct object perf_map = { .path = path };
 	int fd;
 
-	/* Path for messages: inside a container the PID differs. */
-	snprintf(perf_map.path, sizeof(perf_map.path), "/tmp/perf-%d.map", (int)pid);
-	fd = dump ? object_ask(opener, WANTED_DUMP, pid, dump)
-		  : opener_ask(opener, &perf_map, NULL);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	fd = object_ask(opener, dump ? WANTED_DUMP : WANTED_PERF_MAP, pid, dump ? dump : &perf_map,
+			NULL);
 	if (fd >= 0)
-		*id = (struct jit_id){ head->t, head->number, head->n };
+		*key = (struct inode_key){ head->number, head->n, head->t };
 	return fd;
 }
 
@@ -539,21 +517,4 @@ int opener_debug(struct opener *opener, pid_t pid, const char *object, const cha
 	strcpy(wanted.path, object);
 	strcpy(wanted.debug, path);
 	return opener_ask(opener, &wanted, NULL);
-}
-
-int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *file,
-		char path[PATH_MAX])
-{
-	struct wanted_file wanted = {
-		.wanted = WANTED_GONE,
-		.pid = pid,
-		.major = file->major,
-		.minor = file->minor,
-		.inode = file->inode,
-	};
-
-	if (strlen(file->path) >= sizeof(wanted.path))
-		return -ENAMETOOLONG;
-	strcpy(wanted.path, file->path);
-	return opener_ask(opener, &wanted, path);
 }

@@ -16,15 +16,6 @@
 #include "cli/base/signals.h"
 #include "probes/elf/objects.h"
 
-/* --- Mapped files, current and former --- */
-
-/* Kernel's identification of a file. */
-struct mounted_file {
-	unsigned int major, minor; /* of its file system */
-	uint64_t inode;
-	const char *path; /* from the root of its file system: "/..." */
-};
-
 /* Restricts what the unprivileged process gets: keeps a descriptor of an ELF file; closes any
  * other and returns -ENOEXEC. */
 static inline int elf_only(int fd)
@@ -36,14 +27,6 @@ static inline int elf_only(int fd)
 	close(fd);
 	return -ENOEXEC;
 }
-
-/* --- Files about JIT code --- */
-
-/* Identity of a file. */
-struct jit_id {
-	uint64_t inode; /* 0: none */
-	uint32_t major, minor;
-};
 
 /* --- Opener process --- */
 
@@ -70,14 +53,14 @@ int opener_mapped(struct opener *opener, pid_t pid, const struct object *object)
 /* See debug_path_open(). */
 int opener_debug(struct opener *opener, pid_t pid, const char *object, const char *path);
 
-/* Opens a file that is no longer mapped, below the process's root, through one of its mounts;
- * path becomes its path in the process's view. -ENOENT: the file is gone. */
-int opener_gone(struct opener *opener, pid_t pid, const struct mounted_file *file,
-		char path[PATH_MAX]);
+/* Opens a file that is no longer mapped, below the process's root, through one of its mounts. Its
+ * path is from the root of its file system; path becomes that in the process's view. -ENOENT: the
+ * file is gone. */
+int opener_gone(struct opener *opener, pid_t pid, const struct object *file, char path[PATH_MAX]);
 
 /* Opens files about JIT code: dump NULL: see jit_open_perf_map(); else a mapped file, see
- * jit_open_dump(). Returns as the others. */
-int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct jit_id *id);
+ * jit_open_dump(). key: of the file. Returns as the others. */
+int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, struct inode_key *key);
 
 /* --- Separate debug files --- */
 

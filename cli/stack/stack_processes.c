@@ -36,14 +36,14 @@ static const struct object *dump_find(const struct mapped *mapped, const struct 
 static int file_look(struct jit_files *files, enum jit_file kind, pid_t pid,
 		     const struct object *dump, struct opener *opener)
 {
-	struct jit_id *found = &files->found[kind], id;
-	int fd = opener_jit(opener, pid, dump, &id);
+	struct inode_key *found = &files->found[kind], key;
+	int fd = opener_jit(opener, pid, dump, &key);
 
 	files->is_silent |= fd == -ETIMEDOUT;
 	if (fd < 0)
 		return -1;
-	if (id.inode != found->inode || id.major != found->major || id.minor != found->minor) {
-		*found = id;
+	if (!inode_key_is(&key, found)) {
+		*found = key;
 		return fd;
 	}
 	close(fd);

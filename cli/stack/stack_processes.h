@@ -81,7 +81,7 @@ size_t mapped_size(const struct mapped *mapped);
 struct jit_files {
 	uint64_t looked; /* time of the last search, CLOCK_MONOTONIC ns; 0: never */
 	bool is_silent;  /* opening one timed out: the search is over */
-	struct jit_id found[JIT_FILES];
+	struct inode_key found[JIT_FILES]; /* inode 0: none */
 };
 
 /* Searches for JIT files of a process with these mappings, if it has JIT code and the last

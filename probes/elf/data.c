@@ -36,12 +36,6 @@ struct search {
 	char *last_path;
 };
 
-static bool is_same_file(const struct object *object, const struct map *map)
-{
-	return object->inode == map->inode && object->major == map->major &&
-	       object->minor == map->minor;
-}
-
 static void object_name(struct data_location *location, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -58,7 +52,7 @@ static int wanted_add(struct search *search, struct data_query *query, const str
 	*wanted = (struct wanted){
 		.query = query,
 		.object = search->last,
-		.beyond = !map->inode,
+		.beyond = !map->key.inode,
 		.offset = query->address - map->start + map->offset,
 	};
 	wanted->object.path = strdup(search->last_path);
@@ -72,12 +66,10 @@ static int wanted_add(struct search *search, struct data_query *query, const str
 static int map_take(void *context, const struct map *map)
 {
 	struct search *search = context;
-	bool is_file = *map->path == '/' && map->inode, is_file_too;
+	bool is_file = *map->path == '/' && map->key.inode, is_file_too;
 
 	if (is_file) {
-		search->last = (struct object){ .major = map->major,
-						.minor = map->minor,
-						.inode = map->inode };
+		search->last = (struct object){ .key = map->key };
 		free(search->last_path);
 		search->last_path = strdup(map->path);
 		if (!search->last_path)
@@ -106,10 +98,10 @@ static int code_take(void *context, const struct map *map)
 {
 	struct search *search = context;
 
-	for (size_t i = 0; i < search->n_wanted && map->executable && map->inode; i++) {
+	for (size_t i = 0; i < search->n_wanted && map->executable && map->key.inode; i++) {
 		struct wanted *wanted = &search->wanted[i];
 
-		if (!is_same_file(&wanted->object, map) ||
+		if (!inode_key_is(&wanted->object.key, &map->key) ||
 		    (wanted->object.end && map->start > wanted->query->address))
 			continue;
 		wanted->object.start = map->start;
@@ -198,14 +190,9 @@ static void shared_find(struct wanted *wanted)
 
 static int by_file(const void *a, const void *b)
 {
-	const struct object *x = &((const struct wanted *)a)->object;
-	const struct object *y = &((const struct wanted *)b)->object;
+	const struct wanted *x = a, *y = b;
 
-	if (x->inode != y->inode)
-		return x->inode < y->inode ? -1 : 1;
-	if (x->major != y->major)
-		return x->major < y->major ? -1 : 1;
-	return (x->minor > y->minor) - (x->minor < y->minor);
+	return inode_key_compare(&x->object.key, &y->object.key);
 }
 
 static void files_find(struct search *search)

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
 #include "cli/sandbox/helper.h"
@@ -29,7 +30,7 @@ static bool map_parse(struct map *map, char *line)
 
 	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &map->start, &map->end, permissions,
-		   &map->offset, &map->major, &map->minor, &map->inode, &at) != 7 ||
+		   &map->offset, &map->key.major, &map->key.minor, &map->key.inode, &at) != 7 ||
 	    !at || strlen(permissions) < 3)
 		return false;
 	map->writable = permissions[1] == 'w';
@@ -76,95 +77,78 @@ bool maps_cut_deleted(char *path)
 /* Far more than any program loads; paths may have 4 KiB. */
 #define MAX_OBJECTS 8192
 
-/* Full path as shown by the kernel; object.path is a prefix. */
-struct mapped {
-	struct object object;
-	char *path;
-};
-
 struct objects {
 	pid_t pid;
-	struct mapped *mapped;
+	struct object *all;
 	size_t n, capacity;
 	uint64_t changed; /* modification time of the program's file, ns */
 };
 
-static int mapped_compare_file(const void *left, const void *right)
+int inode_key_compare(const struct inode_key *a, const struct inode_key *b)
 {
-	const struct object *a = &((const struct mapped *)left)->object;
-	const struct object *b = &((const struct mapped *)right)->object;
-
 	if (a->inode != b->inode)
 		return a->inode < b->inode ? -1 : 1;
 	if (a->major != b->major)
 		return a->major < b->major ? -1 : 1;
-	if (a->minor != b->minor)
-		return a->minor < b->minor ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
+	return (a->minor > b->minor) - (a->minor < b->minor);
 }
 
-static int mapped_compare_start(const void *left, const void *right)
+static int by_start(const void *left, const void *right)
 {
-	const struct object *a = &((const struct mapped *)left)->object;
-	const struct object *b = &((const struct mapped *)right)->object;
+	const struct object *a = left, *b = right;
 
-	return a->start < b->start ? -1 : a->start > b->start;
+	return (a->start > b->start) - (a->start < b->start);
 }
 
-static bool object_is_same_file(const struct object *a, const struct object *b)
+static int by_file(const void *left, const void *right)
 {
-	return a->inode == b->inode && a->major == b->major && a->minor == b->minor;
+	const struct object *a = left, *b = right;
+
+	return inode_key_compare(&a->key, &b->key) ?: by_start(a, b);
 }
 
 /* Keeps the first mapping of each file. */
 static void objects_unify(struct objects *objects)
 {
+	struct object *all = objects->all;
 	size_t kept = 0;
 
 	if (!objects->n)
 		return;
-	qsort(objects->mapped, objects->n, sizeof(*objects->mapped), mapped_compare_file);
+	qsort(all, objects->n, sizeof(*all), by_file);
 	for (size_t i = 1; i < objects->n; i++) {
-		if (object_is_same_file(&objects->mapped[kept].object, &objects->mapped[i].object))
-			free(objects->mapped[i].path);
+		if (inode_key_is(&all[kept].key, &all[i].key))
+			free((char *)all[i].path);
 		else
-			objects->mapped[++kept] = objects->mapped[i];
+			all[++kept] = all[i];
 	}
 	objects->n = kept + 1;
-	qsort(objects->mapped, objects->n, sizeof(*objects->mapped), mapped_compare_start);
+	qsort(all, objects->n, sizeof(*all), by_start);
 }
 
+/* Half of the space must be free afterwards, or each object added might lead here. */
 static int objects_grow(struct objects *objects)
 {
-	size_t capacity = objects->capacity ? objects->capacity * 2 : 64;
-	struct mapped *mapped;
-
 	objects_unify(objects);
 	if (objects->n < objects->capacity / 2)
 		return 0;
-	if (capacity > MAX_OBJECTS)
+	if (objects->capacity >= MAX_OBJECTS)
 		return -E2BIG;
-	mapped = realloc(objects->mapped, capacity * sizeof(*mapped));
-	if (!mapped)
-		return -ENOMEM;
-	objects->mapped = mapped;
-	objects->capacity = capacity;
-	return 0;
+	return array_reserve(&objects->all, objects->capacity + 1, &objects->capacity,
+			     sizeof(*objects->all));
 }
 
-static int objects_add(struct objects *objects, const struct object *object, const char *path)
+/* Copies the path. */
+static int objects_add(struct objects *objects, struct object object)
 {
 	int err = objects->n == objects->capacity ? objects_grow(objects) : 0;
-	struct mapped *mapped;
 
 	if (err)
 		return err;
-	mapped = &objects->mapped[objects->n];
-	mapped->object = *object;
-	mapped->path = strdup(path);
-	if (!mapped->path)
+	object.path = strdup(object.path);
+	if (!object.path)
 		return -ENOMEM;
-	objects->n++;
+	objects->all[objects->n++] = object;
 	return 0;
 }
 
@@ -172,19 +156,15 @@ static int objects_add(struct objects *objects, const struct object *object, con
 static int objects_add_map(void *context, const struct map *map)
 {
 	struct objects *objects = context;
-	const struct object object = {
-		.start = map->start,
-		.end = map->end,
-		.major = map->major,
-		.minor = map->minor,
-		.inode = map->inode,
-	};
 
 	if (*map->path != '/' || !map->executable)
 		return 0;
-	if (objects->n && object_is_same_file(&objects->mapped[objects->n - 1].object, &object))
+	if (objects->n && inode_key_is(&objects->all[objects->n - 1].key, &map->key))
 		return 0;
-	return objects_add(objects, &object, map->path);
+	return objects_add(objects, (struct object){ .path = map->path,
+						     .start = map->start,
+						     .end = map->end,
+						     .key = map->key });
 }
 
 static int objects_read_maps(struct objects *objects)
@@ -197,11 +177,10 @@ static int objects_read_maps(struct objects *objects)
 
 /* How certain an object is the program: its path and inode match, or only one, as with overlay
  * file systems and renaming. */
-static unsigned int object_is_program(const struct mapped *mapped, const char *path,
+static unsigned int object_is_program(const struct object *object, const char *path,
 				      const struct statx *program)
 {
-	return (strcmp(mapped->path, path) == 0 ? 2 : 0) +
-	       (mapped->object.inode == program->stx_ino);
+	return (strcmp(object->path, path) == 0 ? 2 : 0) + (object->key.inode == program->stx_ino);
 }
 
 /* Uses cached attributes: a file server might not respond. */
@@ -216,7 +195,7 @@ static int objects_mark_executable(struct objects *objects)
 {
 	char name[32], path[PATH_MAX];
 	unsigned int sure = 0;
-	struct mapped *best = NULL;
+	struct object *best = NULL;
 	struct statx program;
 	ssize_t length;
 	int err;
@@ -227,26 +206,23 @@ static int objects_mark_executable(struct objects *objects)
 		return errno == ENOENT ? -ESRCH : -errno;
 	path[length] = '\0';
 	for (size_t i = 0; i < objects->n; i++) {
-		unsigned int score = object_is_program(&objects->mapped[i], path, &program);
+		unsigned int score = object_is_program(&objects->all[i], path, &program);
 
 		if (score > sure) {
 			sure = score;
-			best = &objects->mapped[i];
+			best = &objects->all[i];
 		}
 	}
 	if (!best) {
-		struct object object = {
-			.major = program.stx_dev_major,
-			.minor = program.stx_dev_minor,
-			.inode = program.stx_ino,
-		};
-
-		err = objects_add(objects, &object, path);
+		err = objects_add(objects, (struct object){ .path = path,
+							    .key = { program.stx_dev_major,
+								     program.stx_dev_minor,
+								     program.stx_ino } });
 		if (err)
 			return err;
-		best = &objects->mapped[objects->n - 1];
+		best = &objects->all[objects->n - 1];
 	}
-	best->object.executable = true;
+	best->executable = true;
 	objects->changed = (uint64_t)program.stx_ctime.tv_sec * 1000000000 +
 			   program.stx_ctime.tv_nsec;
 	return 0;
@@ -255,12 +231,8 @@ static int objects_mark_executable(struct objects *objects)
 /* Cuts paths before " (deleted)", once they have been compared. */
 static void objects_cut_deleted(struct objects *objects)
 {
-	for (size_t i = 0; i < objects->n; i++) {
-		struct mapped *mapped = &objects->mapped[i];
-
-		mapped->object.path = mapped->path;
-		mapped->object.deleted = maps_cut_deleted(mapped->path);
-	}
+	for (size_t i = 0; i < objects->n; i++)
+		objects->all[i].deleted = maps_cut_deleted((char *)objects->all[i].path);
 }
 
 int objects_read(struct objects **objects, pid_t pid)
@@ -288,8 +260,8 @@ void objects_free(struct objects *objects)
 	if (!objects)
 		return;
 	for (size_t i = 0; i < objects->n; i++)
-		free(objects->mapped[i].path);
-	free(objects->mapped);
+		free((char *)objects->all[i].path);
+	free(objects->all);
 	free(objects);
 }
 
@@ -300,7 +272,7 @@ size_t objects_count(const struct objects *objects)
 
 const struct object *objects_get(const struct objects *objects, size_t index)
 {
-	return &objects->mapped[index].object;
+	return &objects->all[index];
 }
 
 /* Each bit of the result depends on each bit of the number. */
@@ -318,10 +290,10 @@ uint64_t objects_key(const struct objects *objects)
 
 	/* Add up: the order depends on addresses, which the kernel chooses. */
 	for (size_t i = 0; i < objects->n; i++) {
-		const struct object *object = &objects->mapped[i].object;
-		uint64_t device = (uint64_t)object->major << 32 | object->minor;
+		const struct object *object = &objects->all[i];
+		uint64_t device = (uint64_t)object->key.major << 32 | object->key.minor;
 
-		key += number_mix(object->inode + number_mix(device + object->executable));
+		key += number_mix(object->key.inode + number_mix(device + object->executable));
 	}
 	return key;
 }
@@ -337,10 +309,11 @@ static bool object_is_file(const struct object *object, int fd)
 {
 	struct stat stat;
 
-	if (fstat(fd, &stat) || stat.st_ino != object->inode)
+	if (fstat(fd, &stat) || stat.st_ino != object->key.inode)
 		return false;
-	return (major(stat.st_dev) == object->major && minor(stat.st_dev) == object->minor) ||
-	       !major(stat.st_dev) || !object->major;
+	return (major(stat.st_dev) == object->key.major &&
+		minor(stat.st_dev) == object->key.minor) ||
+	       !major(stat.st_dev) || !object->key.major;
 }
 
 static int object_open_path(const struct object *object, const char *root)

@@ -8,16 +8,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Identifies a file as the kernel does in lists of mappings. */
+struct inode_key {
+	unsigned int major, minor; /* of its device */
+	uint64_t inode;
+};
+
+/* Orders them. */
+int inode_key_compare(const struct inode_key *a, const struct inode_key *b);
+
+static inline bool inode_key_is(const struct inode_key *a, const struct inode_key *b)
+{
+	return !inode_key_compare(a, b);
+}
+
 /* The objects own the path. */
 struct object {
-	const char *path; /* as mapped by the process, without " (deleted)" */
-	bool executable;  /* the program itself; true for exactly one object */
-	bool deleted;     /* the path may now be another file */
-	uint64_t start;   /* of one of its mappings */
-	uint64_t end;
-	unsigned int major; /* of the device */
-	unsigned int minor;
-	uint64_t inode;
+	const char *path;    /* as mapped by the process, without " (deleted)" */
+	bool executable;     /* the program itself; true for exactly one object */
+	bool deleted;        /* the path may now be another file */
+	uint64_t start, end; /* of one of its mappings */
+	struct inode_key key;
 };
 
 struct objects;
@@ -66,8 +77,7 @@ const char *object_label(const struct objects *objects, const struct object *obj
 struct map {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
-	unsigned int major, minor;
-	uint64_t inode;
+	struct inode_key key;
 	bool executable, writable, shared;
 	const char *path; /* as shown by the kernel; "": none; may be "[heap]" and the like */
 };
