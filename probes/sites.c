@@ -102,33 +102,38 @@ static enum instruction_class instruction_class_read(int fd, uint64_t offset)
 
 #define MAX_SITES FUNCTIONS_MAX
 
-/* A site, and its memory to free. */
-struct site_entry {
-	struct site site;
-	char *group, *name, *danger, *arguments;
-};
+enum { SITE_TEXTS = 4 };
 
-static void entry_clear(struct site_entry *entry)
+/* The texts that the sites own. */
+static void site_texts(struct site *site, const char **texts[SITE_TEXTS])
 {
-	free(entry->group);
-	free(entry->name);
-	free(entry->danger);
-	free(entry->arguments);
+	texts[0] = &site->group;
+	texts[1] = &site->name;
+	texts[2] = &site->danger;
+	texts[3] = &site->arguments;
+}
+
+static void site_clear(struct site *site)
+{
+	const char **texts[SITE_TEXTS];
+
+	site_texts(site, texts);
+	for (int i = 0; i < SITE_TEXTS; i++)
+		free((char *)*texts[i]);
 }
 
 void sites_free(struct sites *sites)
 {
 	if (!sites)
 		return;
-	for (size_t i = 0; i < sites->n; i++) {
-		entry_clear(&sites->entries[i]);
-	}
+	for (size_t i = 0; i < sites->n; i++)
+		site_clear(&sites->all[i]);
 	for (size_t i = 0; i < sites->n_binaries; i++) {
 		elf_file_close(sites->binaries[i].elf);
 		close(sites->binaries[i].fd);
 		free(sites->binaries[i].path);
 	}
-	free(sites->entries);
+	free(sites->all);
 	free(sites->binaries);
 	free(sites);
 }
@@ -150,12 +155,12 @@ size_t sites_count(const struct sites *sites)
 
 const struct site *sites_get(const struct sites *sites, size_t index)
 {
-	return &sites->entries[index].site;
+	return &sites->all[index];
 }
 
 void sites_set_condition(struct sites *sites, size_t index, uint32_t condition)
 {
-	sites->entries[index].site.condition = condition;
+	sites->all[index].condition = condition;
 }
 
 exit_status sites_refuse_more(const struct trigger *trigger)
@@ -197,7 +202,7 @@ static bool site_is(const struct site *a, const struct site *b)
 static bool sites_has(const struct sites *sites, const struct site *site)
 {
 	for (size_t i = 0; i < sites->n; i++)
-		if (site_is(&sites->entries[i].site, site))
+		if (site_is(&sites->all[i], site))
 			return true;
 	return false;
 }
@@ -207,44 +212,39 @@ void sites_subtract(struct sites *sites, const struct sites *others)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < sites->n; i++) {
-		struct site_entry *entry = &sites->entries[i];
-
-		if (!sites_has(others, &entry->site)) {
-			sites->entries[kept++] = *entry;
-			continue;
-		}
-		entry_clear(entry);
+		if (sites_has(others, &sites->all[i]))
+			site_clear(&sites->all[i]);
+		else
+			sites->all[kept++] = sites->all[i];
 	}
 	sites->n = kept;
 }
 
 exit_status sites_add(struct sites *sites, const struct trigger *trigger, const struct site *site)
 {
-	struct site_entry *entry;
+	const char **texts[SITE_TEXTS];
+	struct site *added;
+	bool memory = true;
 
 	if (site->fd >= 0 && sites_has(sites, site))
 		return 0;
 	if (sites->n == MAX_SITES)
 		return sites_refuse_more(trigger);
-	if (!sites->entries) {
-		sites->entries = calloc(MAX_SITES, sizeof(*sites->entries));
-		if (!sites->entries)
+	if (!sites->all) {
+		sites->all = calloc(MAX_SITES, sizeof(*sites->all));
+		if (!sites->all)
 			return log_no_memory();
 	}
-	entry = &sites->entries[sites->n++];
-	entry->group = site->group ? strdup(site->group) : NULL;
-	entry->name = strdup(site->name);
-	entry->danger = site->danger ? strdup(site->danger) : NULL;
-	entry->arguments = site->arguments ? strdup(site->arguments) : NULL;
-	if (!entry->name || (site->group && !entry->group) || (site->danger && !entry->danger) ||
-	    (site->arguments && !entry->arguments))
-		return log_no_memory();
-	entry->site = *site;
-	entry->site.group = entry->group;
-	entry->site.name = entry->name;
-	entry->site.danger = entry->danger;
-	entry->site.arguments = entry->arguments;
-	return 0;
+	added = &sites->all[sites->n++];
+	*added = *site;
+	site_texts(added, texts);
+	for (int i = 0; i < SITE_TEXTS; i++) {
+		if (!*texts[i])
+			continue;
+		*texts[i] = strdup(*texts[i]);
+		memory = memory && *texts[i];
+	}
+	return memory ? 0 : log_no_memory();
 }
 
 int binary_open(struct binary **binary, struct sites *sites, const struct objects *objects,
@@ -312,11 +312,6 @@ void binary_close(struct sites *sites)
 
 enum { PACKET_BINARY, PACKET_SITE };
 
-/* Header of a file; the path follows. */
-struct sent_binary {
-	struct file_id file;
-};
-
 /* Header of a site; the texts follow. Lengths include the NUL; 0: none. */
 struct sent_site {
 	uint64_t offset, semaphore;
@@ -324,7 +319,7 @@ struct sent_site {
 	uint32_t binary; /* number of its file, in order of arrival */
 	uint32_t instruction;
 	uint32_t on_return, go;
-	uint32_t group, name, danger, arguments;
+	uint32_t texts[SITE_TEXTS];
 };
 
 static exit_status send_failed(const struct trigger *trigger, int error)
@@ -333,31 +328,23 @@ static exit_status send_failed(const struct trigger *trigger, int error)
 	return EX_OSERR;
 }
 
-static size_t text_size(const char *text)
-{
-	return text ? strlen(text) + 1 : 0;
-}
-
+/* The file's identity, and its path. */
 static int binary_send(const struct binary *binary, int socket)
 {
 	uint8_t data[PACKET_PAYLOAD];
-	const struct sent_binary sent = { .file = binary->file };
-	size_t size = text_size(binary->path);
+	size_t head = sizeof(binary->file), size = strlen(binary->path) + 1;
 
-	if (size > sizeof(data) - sizeof(sent))
+	if (size > sizeof(data) - head)
 		return -ENAMETOOLONG;
-	memcpy(data, &sent, sizeof(sent));
-	memcpy(data + sizeof(sent), binary->path, size);
+	memcpy(data, &binary->file, head);
+	memcpy(data + head, binary->path, size);
 	helper_try_close(binary->fd);
-	return reader_send(socket, PACKET_BINARY, data, sizeof(sent) + size, binary->fd);
+	return reader_send(socket, PACKET_BINARY, data, head + size, binary->fd);
 }
 
-static int site_send(const struct site *site, uint32_t binary, int socket)
+static int site_send(struct site *site, uint32_t binary, int socket)
 {
-	const char *texts[] = { site->group, site->name, site->danger, site->arguments };
-	size_t sizes[] = { text_size(site->group), text_size(site->name), text_size(site->danger),
-			   text_size(site->arguments) };
-	const struct sent_site sent = {
+	struct sent_site sent = {
 		.offset = site->offset,
 		.semaphore = site->semaphore,
 		.into = site->into,
@@ -365,22 +352,23 @@ static int site_send(const struct site *site, uint32_t binary, int socket)
 		.instruction = instruction_class_read(site->fd, site->offset),
 		.on_return = site->on_return,
 		.go = site->go,
-		.group = (uint32_t)sizes[0],
-		.name = (uint32_t)sizes[1],
-		.danger = (uint32_t)sizes[2],
-		.arguments = (uint32_t)sizes[3],
 	};
+	const char **texts[SITE_TEXTS];
 	uint8_t data[PACKET_PAYLOAD];
 	size_t size = sizeof(sent);
 
-	memcpy(data, &sent, sizeof(sent));
-	for (int i = 0; i < 4; i++) {
-		if (sizes[i] > sizeof(data) - size)
+	site_texts(site, texts);
+	for (int i = 0; i < SITE_TEXTS; i++) {
+		size_t length = *texts[i] ? strlen(*texts[i]) + 1 : 0;
+
+		if (length > sizeof(data) - size)
 			return -ENAMETOOLONG;
-		if (sizes[i])
-			memcpy(data + size, texts[i], sizes[i]);
-		size += sizes[i];
+		if (length)
+			memcpy(data + size, *texts[i], length);
+		sent.texts[i] = (uint32_t)length;
+		size += length;
 	}
+	memcpy(data, &sent, sizeof(sent));
 	return reader_send(socket, PACKET_SITE, data, size, -1);
 }
 
@@ -391,7 +379,7 @@ exit_status sites_send(const struct sites *sites, const struct trigger *trigger,
 	for (size_t i = 0; i < sites->n_binaries && !error; i++)
 		error = binary_send(&sites->binaries[i], socket);
 	for (size_t i = 0; i < sites_count(sites) && !error; i++) {
-		const struct site *site = sites_get(sites, i);
+		struct site *site = &sites->all[i];
 		uint32_t binary = 0;
 
 		while (sites->binaries[binary].fd != site->fd)
@@ -403,16 +391,16 @@ exit_status sites_send(const struct sites *sites, const struct trigger *trigger,
 
 static int binary_receive(struct sites *sites, struct packet *packet)
 {
-	const size_t before = sizeof(struct sent_binary);
+	struct file_id file;
+	const size_t before = sizeof(file);
 	const char *path = (const char *)packet->payload + before;
-	struct sent_binary sent;
 	int error;
 
 	if (packet->fd < 0 || packet->size <= before ||
 	    memchr(path, '\0', packet->size - before) != path + packet->size - before - 1)
 		return -EBADMSG;
-	memcpy(&sent, packet->payload, sizeof(sent));
-	error = sites_add_binary(sites, packet->fd, &sent.file, path);
+	memcpy(&file, packet->payload, before);
+	error = sites_add_binary(sites, packet->fd, &file, path);
 	if (!error)
 		packet->fd = -1;
 	return error;
@@ -436,29 +424,34 @@ static int text_take(const struct packet *packet, size_t *at, uint32_t size, con
 static int site_receive(struct sites *sites, const struct trigger *trigger,
 			const struct packet *packet, exit_status *status)
 {
+	const char **texts[SITE_TEXTS];
 	struct sent_site sent;
+	struct site site;
 	size_t at = sizeof(sent);
-	struct site site = { .fd = -1 };
 
 	if (packet->fd >= 0 || packet->size < sizeof(sent))
 		return -EBADMSG;
 	memcpy(&sent, packet->payload, sizeof(sent));
-	if (sent.binary >= sites->n_binaries || sent.instruction >= INSTRUCTION_CLASSES ||
-	    text_take(packet, &at, sent.group, &site.group) ||
-	    text_take(packet, &at, sent.name, &site.name) ||
-	    text_take(packet, &at, sent.danger, &site.danger) ||
-	    text_take(packet, &at, sent.arguments, &site.arguments) || !site.name ||
-	    !site.group != !trigger->group || (sent.on_return && !trigger_is_return(trigger)))
+	if (sent.binary >= sites->n_binaries || sent.instruction >= INSTRUCTION_CLASSES)
 		return -EBADMSG;
-	site.fd = sites->binaries[sent.binary].fd;
-	site.file = sites->binaries[sent.binary].file;
-	site.object = sites->binaries[sent.binary].path;
-	site.offset = sent.offset;
-	site.semaphore = sent.semaphore;
-	site.into = sent.into;
-	site.instruction = (enum instruction_class)sent.instruction;
-	site.on_return = sent.on_return;
-	site.go = sent.go;
+	site = (struct site){
+		.fd = sites->binaries[sent.binary].fd,
+		.file = sites->binaries[sent.binary].file,
+		.object = sites->binaries[sent.binary].path,
+		.offset = sent.offset,
+		.semaphore = sent.semaphore,
+		.into = sent.into,
+		.instruction = (enum instruction_class)sent.instruction,
+		.on_return = sent.on_return,
+		.go = sent.go,
+	};
+	site_texts(&site, texts);
+	for (int i = 0; i < SITE_TEXTS; i++)
+		if (text_take(packet, &at, sent.texts[i], texts[i]))
+			return -EBADMSG;
+	if (!site.name || !site.group != !trigger->group ||
+	    (site.on_return && !trigger_is_return(trigger)))
+		return -EBADMSG;
 	*status = sites_add(sites, trigger, &site);
 	return 0;
 }

@@ -112,7 +112,7 @@ struct binary {
 };
 
 struct sites {
-	struct site_entry *entries; /* see sites.c */
+	struct site *all;
 	size_t n;
 	struct binary *binaries;
 	size_t n_binaries;
