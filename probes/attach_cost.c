@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "attach.h"
 #include "self_probe.h"
@@ -102,7 +103,7 @@ static int by_size(const void *a, const void *b)
 {
 	const uint64_t *left = a, *right = b;
 
-	return (*left > *right) - (*left < *right);
+	return ORDER(*left, *right);
 }
 
 static uint64_t cpu_time(void)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "stack_copy.h"
 
@@ -35,23 +36,18 @@ static int texts_compare(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : !!a - !!b;
 }
 
-static int numbers_compare(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_frames(const void *left, const void *right)
 {
 	const struct stack *a = left, *b = right;
-	int order = numbers_compare(a->n, b->n)
-			    ?: numbers_compare(a->by_frame_pointers, b->by_frame_pointers)
+	int order = ORDER(a->n, b->n)
+			    ?: ORDER(a->by_frame_pointers, b->by_frame_pointers)
 			    ?: texts_compare(a->stop, b->stop);
 
 	for (size_t i = 0; !order && i < a->n; i++) {
 		const struct frame *x = &a->frames[i], *y = &b->frames[i];
 
-		order = numbers_compare(x->offset, y->offset)
-				?: numbers_compare(x->file, y->file)
+		order = ORDER(x->offset, y->offset)
+				?: ORDER(x->file, y->file)
 				?: texts_compare(x->function, y->function)
 				?: texts_compare(x->object, y->object)
 				?: texts_compare(x->build_id, y->build_id);

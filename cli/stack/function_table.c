@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 
 /* The largest programs with full symbols have about half of it. */
@@ -137,19 +138,10 @@ static bool name_read(const struct function_table *table, const struct table_row
 /* Negative if the first name reads better. glibc uses __GI_ for internal calls. */
 static int names_compare(const char *a, const char *b)
 {
-	size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
-	bool glibc_a = !strncmp(a, "__GI_", 5), glibc_b = !strncmp(b, "__GI_", 5);
-	size_t length_a, length_b;
-
-	if (glibc_a != glibc_b)
-		return glibc_a ? 1 : -1;
-	if (underscores_a != underscores_b)
-		return underscores_a < underscores_b ? -1 : 1;
-	length_a = strlen(a);
-	length_b = strlen(b);
-	if (length_a != length_b)
-		return length_a < length_b ? -1 : 1;
-	return strcmp(a, b);
+	return ORDER(!strncmp(a, "__GI_", 5), !strncmp(b, "__GI_", 5))
+		       ?: ORDER(strspn(a, "_"), strspn(b, "_"))
+		       ?: ORDER(strlen(a), strlen(b))
+		       ?: strcmp(a, b);
 }
 
 /* Orders by address; ties by size, largest first, then by visibility to other files. */
@@ -157,13 +149,10 @@ static int entries_compare(const void *left, const void *right)
 {
 	const struct table_row *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	if (a->local != b->local)
-		return a->local ? 1 : -1;
-	return (a->name > b->name) - (a->name < b->name);
+	return ORDER(a->start, b->start)
+		       ?: ORDER(b->size, a->size)
+		       ?: ORDER(a->local, b->local)
+		       ?: ORDER(a->name, b->name);
 }
 
 /* True if the first name is better; unreadable names count as none. */
@@ -299,8 +288,7 @@ int function_table_read(struct function_table **result, const struct elf_file *f
 		function_table_free(table);
 		return err;
 	}
-	if (table->n)
-		qsort(table->entries, table->n, sizeof(*table->entries), entries_compare);
+	ARRAY_SORT(table->entries, table->n, entries_compare);
 	sources_read(table);
 	entries_unite(table);
 	sources_forget(table);

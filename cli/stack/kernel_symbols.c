@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 
 #define KALLSYMS "/proc/kallsyms"
@@ -189,27 +190,26 @@ static int lines_read(struct kernel_symbols *symbols, int fd, char *buffer)
 	return line_take(symbols, buffer, buffer + cached);
 }
 
-/* Orders by address, then as in the file: of several names the kernel takes the first one, too.
- * Names are appended in file order. */
-static int symbols_compare(const void *left, const void *right)
+static int by_address(const void *left, const void *right)
 {
 	const struct kernel_symbol *a = left, *b = right;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->name < b->name ? -1 : a->name > b->name;
+	return ORDER(a->address, b->address);
 }
 
+/* Names are appended in file order. */
+static int by_address_in_file(const void *left, const void *right)
+{
+	const struct kernel_symbol *a = left, *b = right;
+
+	return by_address(a, b) ?: ORDER(a->name, b->name);
+}
+
+/* Keeps the first of several names, as the kernel does. */
 static void symbols_sort(struct kernel_symbols *symbols)
 {
-	uint32_t n = 0;
-
-	qsort(symbols->symbols, symbols->n, sizeof(*symbols->symbols), symbols_compare);
-	for (uint32_t i = 0; i < symbols->n; i++) {
-		if (!n || symbols->symbols[n - 1].address != symbols->symbols[i].address)
-			symbols->symbols[n++] = symbols->symbols[i];
-	}
-	symbols->n = n;
+	ARRAY_SORT(symbols->symbols, symbols->n, by_address_in_file);
+	symbols->n = (uint32_t)ARRAY_UNIQUE(symbols->symbols, symbols->n, by_address);
 }
 
 static void *symbols_read(void *context)
@@ -222,9 +222,8 @@ static void *symbols_read(void *context)
 	if (symbols->error) {
 		symbols->n = 0;
 		symbols->hidden = true;
-	} else if (symbols->n) {
-		symbols_sort(symbols);
 	}
+	symbols_sort(symbols);
 	return NULL;
 }
 

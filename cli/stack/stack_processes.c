@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "protocol.h"
 
@@ -131,10 +132,9 @@ void stack_processes_free(struct stack_processes *processes)
 
 static int by_pid(const void *a, const void *b)
 {
-	pid_t x = ((const struct stack_process *)a)->pid,
-	      y = ((const struct stack_process *)b)->pid;
+	const struct stack_process *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return ORDER(x->pid, y->pid);
 }
 
 struct stack_process *stack_process_find(const struct stack_processes *processes, pid_t pid)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 
 #define MAX_INDEX (1U << 20) /* entries of a table that is built here */
@@ -53,7 +54,7 @@ struct cfi {
 	uint64_t table;            /* address of its table, sorted pairs of 32-bit distances */
 	uint64_t n_table;
 	struct index_entry *index; /* replaces the table */
-	size_t n_index;
+	size_t n_index, index_capacity;
 	struct memo *memos; /* by address of the FDE */
 };
 
@@ -216,17 +217,10 @@ static bool fde_read(struct cfi *cfi, uint64_t address, struct cfi_fde *fde)
 /* Builds a table for a file without one. */
 static int index_add(struct cfi *cfi, uint64_t start, uint64_t fde)
 {
-	struct index_entry *larger;
-	size_t n = cfi->n_index;
-
-	if (n == MAX_INDEX)
+	if (cfi->n_index == MAX_INDEX)
 		return -E2BIG;
-	if (!(n & (n - 1))) { /* full: double it */
-		larger = realloc(cfi->index, (n ? 2 * n : 1) * sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		cfi->index = larger;
-	}
+	if (ARRAY_GROW(cfi->index, cfi->n_index, cfi->index_capacity))
+		return -ENOMEM;
 	cfi->index[cfi->n_index++] = (struct index_entry){ .start = start, .fde = fde };
 	return 0;
 }
@@ -235,9 +229,7 @@ static int index_compare(const void *left, const void *right)
 {
 	const struct index_entry *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->fde > b->fde) - (a->fde < b->fde);
+	return ORDER(a->start, b->start) ?: ORDER(a->fde, b->fde);
 }
 
 static int index_make(struct cfi *cfi)
@@ -270,7 +262,7 @@ static int index_make(struct cfi *cfi)
 	}
 	if (!cfi->n_index)
 		return -ENOENT;
-	qsort(cfi->index, cfi->n_index, sizeof(*cfi->index), index_compare);
+	ARRAY_SORT(cfi->index, cfi->n_index, index_compare);
 	return 0;
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "elf_file.h"
 #include "objects.h"
 #include "symbols.h"
@@ -197,8 +199,7 @@ static int by_file(const void *a, const void *b)
 
 static void files_find(struct search *search)
 {
-	if (search->n_wanted)
-		qsort(search->wanted, search->n_wanted, sizeof(*search->wanted), by_file);
+	ARRAY_SORT(search->wanted, search->n_wanted, by_file);
 	for (size_t i = 0, n; i < search->n_wanted; i += n) {
 		struct file_search file = { .wanted = &search->wanted[i] };
 
@@ -217,7 +218,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct data_query *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	return ORDER(x->address, y->address);
 }
 
 int data_find(pid_t pid, struct data_query *queries, size_t n)

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
@@ -86,18 +87,14 @@ struct objects {
 
 int inode_key_compare(const struct inode_key *a, const struct inode_key *b)
 {
-	if (a->inode != b->inode)
-		return a->inode < b->inode ? -1 : 1;
-	if (a->major != b->major)
-		return a->major < b->major ? -1 : 1;
-	return (a->minor > b->minor) - (a->minor < b->minor);
+	return ORDER(a->inode, b->inode) ?: ORDER(a->major, b->major) ?: ORDER(a->minor, b->minor);
 }
 
 static int by_start(const void *left, const void *right)
 {
 	const struct object *a = left, *b = right;
 
-	return (a->start > b->start) - (a->start < b->start);
+	return ORDER(a->start, b->start);
 }
 
 static int by_file(const void *left, const void *right)
@@ -123,7 +120,7 @@ static void objects_unify(struct objects *objects)
 			all[++kept] = all[i];
 	}
 	objects->n = kept + 1;
-	qsort(all, objects->n, sizeof(*all), by_start);
+	ARRAY_SORT(all, objects->n, by_start);
 }
 
 /* Half of the space must be free afterwards, or each object added might lead here. */
