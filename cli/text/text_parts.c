@@ -152,6 +152,34 @@ void text_section(struct text *text, const char *title, const char *header)
 	columns_add(columns, "\n");
 }
 
+void text_times(struct columns *columns, uint64_t n, size_t width)
+{
+	char number[NUMBER_LEN + 1];
+
+	strcpy(number + number_grouped(number, n), "x");
+	columns_right(columns, number, width);
+}
+
+void text_figures(struct columns *columns, const struct text_figure *figures, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		columns_add(columns, i ? "  " : "");
+		(figures[i].is_ns ? columns_ns : columns_count)(columns, figures[i].number,
+								figures[i].width);
+	}
+	columns_add(columns, "\n");
+}
+
+void text_line_section(struct text *text, const char *title, const char *header,
+		       const struct text_figure *figures, size_t n)
+{
+	if (!figures->number)
+		return;
+	text_section(text, title, header);
+	columns_add(&text->columns, TEXT_INDENT);
+	text_figures(&text->columns, figures, n);
+}
+
 static struct kd_count counts_of(const struct text_list *list, size_t row)
 {
 	struct kd_count counts;

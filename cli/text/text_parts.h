@@ -69,9 +69,37 @@ void text_thread_id(struct text *text, const struct thread_row *thread);
 /* Writes all sections of a thread with data; for a row of silent threads, only the row. */
 void text_thread(struct text *text, const struct thread_row *thread);
 
+/* Adds "5,000x", right-aligned. */
+void text_times(struct columns *columns, uint64_t n, size_t width);
+
 /* Begins a thread's section with its title and column headers. In a brief block the title goes
  * to the margin, left of the headers. */
 void text_section(struct text *text, const char *title, const char *header);
+
+/* Numbers of a line, right-aligned, with two spaces between them; times have separators. */
+struct text_figure {
+	uint64_t number;
+	size_t width;
+	bool is_ns;
+};
+#define TEXT_COUNT(number, width)                                                                  \
+	{                                                                                          \
+		number, width, false                                                               \
+	}
+#define TEXT_NS(number, width)                                                                     \
+	{                                                                                          \
+		number, width, true                                                                \
+	}
+#define TEXT_FIGURES(...)                                                                          \
+	(const struct text_figure[]){ __VA_ARGS__ },                                               \
+		sizeof((const struct text_figure[]){ __VA_ARGS__ }) / sizeof(struct text_figure)
+
+/* Adds them and ends the line. */
+void text_figures(struct columns *columns, const struct text_figure *figures, size_t n);
+
+/* Writes a section with one line of them; nothing if the first is 0. */
+void text_line_section(struct text *text, const char *title, const char *header,
+		       const struct text_figure *figures, size_t n);
 
 /* Rows of a section with a struct kd_count each, largest first. A brief block shows few rows,
  * and none below 1 % of the thread's life, unless that is 0. */

@@ -31,13 +31,12 @@ static void foreign(struct columns *columns, const char *text, size_t size, size
 /* "812", "5,000x"; "?" without a process. */
 static void process_id(struct columns *columns, const struct process_row *process, size_t width)
 {
-	char number[NUMBER_LEN + 1] = "?";
-
-	if (process && process->members > 1)
-		strcpy(number + number_grouped(number, process->members), "x");
-	else if (process)
-		number_plain(number, (uint64_t)process->pid);
-	columns_right(columns, number, width);
+	if (!process)
+		columns_right(columns, "?", width);
+	else if (process->members > 1)
+		text_times(columns, process->members, width);
+	else
+		columns_count(columns, (uint64_t)process->pid, width);
 }
 
 static void process_title(struct columns *columns, const struct process_row *process, size_t width)
@@ -107,13 +106,11 @@ static struct process_sum rest_sum(const struct process_sum *sums, size_t n)
 /* "12x" */
 static void rest_id(struct columns *columns, const struct process_sum *sums, size_t n, size_t width)
 {
-	char number[NUMBER_LEN + 1];
 	uint64_t members = 0;
 
 	for (size_t i = 0; i < n; i++)
 		members += sums[i].process->members ?: 1;
-	strcpy(number + number_grouped(number, members), "x");
-	columns_right(columns, number, width);
+	text_times(columns, members, width);
 }
 
 /* --- First screen --- */

@@ -32,11 +32,10 @@ static void io_line(struct text *text, unsigned int kind, const char *direction,
 	columns_add(columns, io_titles[kind]);
 	columns_add(columns, direction);
 	columns_pad(columns, strlen(io_titles[kind]) + strlen(direction), NAME_WIDTH);
-	columns_gap_count(columns, moved->calls, 10);
-	columns_gap_ns(columns, moved->bytes, 16);
-	columns_gap_ns(columns, rate_of(text->sample, moved->bytes), 16);
-	columns_gap_ns(columns, moved->bytes / moved->calls, 12);
-	columns_add(columns, "\n");
+	columns_add(columns, "  ");
+	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(moved->calls, 10), TEXT_NS(moved->bytes, 16),
+					   TEXT_NS(rate_of(text->sample, moved->bytes), 16),
+					   TEXT_NS(moved->bytes / moved->calls, 12)));
 }
 
 static bool has_io(const struct io_row *io)
@@ -75,14 +74,10 @@ static void memory_column(struct columns *columns, uint64_t bytes)
 /* "4711", or "12x" for several. */
 static void usage_whose(struct columns *columns, const struct usage_row *usage, size_t others)
 {
-	char number[NUMBER_LEN + 1];
-
-	if (!others) {
+	if (others)
+		text_times(columns, others, 10);
+	else
 		columns_count(columns, (uint64_t)usage->pid, 10);
-		return;
-	}
-	strcpy(number + number_grouped(number, others), "x");
-	columns_right(columns, number, 10);
 }
 
 static void usage_line(struct text *text, const struct usage_row *usage, size_t others)

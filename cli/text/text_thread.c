@@ -31,14 +31,11 @@ static bool is_poll(const struct text *text, uint32_t call)
 void text_thread_id(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
-	char number[NUMBER_LEN + 1];
 
-	if (thread->members > 1) {
-		strcpy(number + number_grouped(number, thread->members), "x");
-		columns_right(columns, number, 10);
-	} else {
+	if (thread->members > 1)
+		text_times(columns, thread->members, 10);
+	else
 		columns_count(columns, (uint64_t)thread->tid, 10);
-	}
 	columns_add(columns, " ");
 	text_thread_name(columns, text->sample, thread->name,
 			 thread->members > 1 ? 0 : thread->tid);
@@ -50,10 +47,9 @@ static void call_line(struct text *text, const struct call_row *call)
 
 	columns_add(columns, INDENT);
 	text_call_columns(columns, text->sample, call->number);
-	columns_gap_count(columns, call->count, 10);
-	columns_gap_ns(columns, call->total, 16);
-	columns_gap_ns(columns, call->max, 16);
-	columns_add(columns, "\n");
+	columns_add(columns, "  ");
+	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(call->count, 10), TEXT_NS(call->total, 16),
+					   TEXT_NS(call->max, 16)));
 }
 
 static void calls_total(struct text *text, uint64_t count, uint64_t total)
@@ -64,10 +60,8 @@ static void calls_total(struct text *text, uint64_t count, uint64_t total)
 		return;
 	columns_add(columns, INDENT);
 	/* Poll has an unknown number on other architectures. */
-	columns_left(columns, text->sample->foreign_calls ? "TOTAL:" : "TOTAL( - poll):", 27);
-	columns_gap_count(columns, count, 10);
-	columns_gap_ns(columns, total, 16);
-	columns_add(columns, "\n");
+	columns_left(columns, text->sample->foreign_calls ? "TOTAL:" : "TOTAL( - poll):", 27 + 2);
+	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(count, 10), TEXT_NS(total, 16)));
 }
 
 static void calls_full(struct text *text, const struct thread_row *thread)
@@ -109,51 +103,20 @@ static void calls_brief(struct text *text, const struct thread_row *thread)
 	text_others(text, &cut, NAME_WIDTH + 7);
 }
 
-static void long_poll(struct text *text, const struct kd_span *span)
+static void span_section(struct text *text, const char *title, const char *header,
+			 const struct kd_span *span, uint64_t time)
 {
-	struct columns *columns = &text->columns;
-
-	if (!span->count)
-		return;
-	text_section(text, "[LONG POLL STATISTICS]",
-		     "COUNT             AVERAGE ns            MIN ns            MAX ns");
-	columns_add(columns, INDENT);
-	columns_count(columns, span->count, 10);
-	columns_gap_ns(columns, span->total / span->count, 16);
-	columns_gap_ns(columns, span->min, 16);
-	columns_gap_ns(columns, span->max, 16);
-	columns_add(columns, "\n");
-}
-
-static void run_section(struct text *text, const struct kd_span *span)
-{
-	struct columns *columns = &text->columns;
-
-	if (!span->count)
-		return;
-	text_section(text, "[THREAD RUN STATISTICS]",
-		     "SCHED_CNT           TOTAL ns            MIN ns            MAX ns");
-	columns_add(columns, INDENT);
-	columns_count(columns, span->count, 10);
-	columns_gap_ns(columns, span->total, 16);
-	columns_gap_ns(columns, span->min, 16);
-	columns_gap_ns(columns, span->max, 16);
-	columns_add(columns, "\n");
+	text_line_section(text, title, header,
+			  TEXT_FIGURES(TEXT_COUNT(span->count, 10), TEXT_NS(time, 16),
+				       TEXT_NS(span->min, 16), TEXT_NS(span->max, 16)));
 }
 
 static void waits(struct text *text, const char *title, const char *header,
 		  const struct kd_count *count)
 {
-	struct columns *columns = &text->columns;
-
-	if (!count->count)
-		return;
-	text_section(text, title, header);
-	columns_add(columns, INDENT);
-	columns_count(columns, count->count, 10);
-	columns_gap_ns(columns, count->total, 16);
-	columns_gap_ns(columns, count->max, 16);
-	columns_add(columns, "\n");
+	text_line_section(text, title, header,
+			  TEXT_FIGURES(TEXT_COUNT(count->count, 10), TEXT_NS(count->total, 16),
+				       TEXT_NS(count->max, 16)));
 }
 
 struct sleeps {
@@ -242,7 +205,7 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	uint64_t running = ledger_running(ledger);
 	bool negative = running < ledger->exec;
 	uint64_t off = negative ? ledger->exec - running : running - ledger->exec;
-	char number[NUMBER_LEN + 1] = "-", percent[NUMBER_LEN + 1] = "-";
+	char number[NUMBER_LEN + 1] = "-";
 
 	if (!ledger->exec_known) {
 		columns_add(columns, INDENT "KERNEL'S COUNT                       unknown\n");
@@ -250,13 +213,10 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	}
 	ledger_line(columns, "KERNEL'S COUNT", ledger->exec, ledger->life);
 	number_grouped(number + negative, off);
-	number_percent(percent + negative, off, ledger->life);
-	columns_add(columns, INDENT);
-	columns_left(columns, "RESIDUAL", 24);
-	columns_add(columns, "  ");
-	columns_right(columns, number, 18);
-	columns_add(columns, "  ");
-	columns_right(columns, percent, 7);
+	columns_add(columns, INDENT "RESIDUAL                ");
+	columns_right(columns, number, 2 + 18);
+	number_percent(number + negative, off, ledger->life);
+	columns_right(columns, number, 2 + 7);
 	columns_add(columns, "\n");
 }
 
@@ -326,33 +286,27 @@ static void switches(struct text *text, const struct thread_row *thread)
 
 static void migrations(struct text *text, const struct thread_row *thread)
 {
-	struct columns *columns = &text->columns;
-
 	/* Older files have no causes. */
 	if (!(thread->wakeup_migrations | thread->balance_migrations | thread->affinity_migrations |
 	      thread->other_migrations))
 		return;
 	text_section(text, "[MIGRATIONS]",
 		     "     WAKEUP        BALANCE       AFFINITY          OTHER");
-	columns_add(columns, INDENT);
-	columns_count(columns, thread->wakeup_migrations, 11);
-	columns_gap_count(columns, thread->balance_migrations, 13);
-	columns_gap_count(columns, thread->affinity_migrations, 13);
-	columns_gap_count(columns, thread->other_migrations, 13);
-	columns_add(columns, "\n");
+	columns_add(&text->columns, INDENT);
+	text_figures(&text->columns, TEXT_FIGURES(TEXT_COUNT(thread->wakeup_migrations, 11),
+						  TEXT_COUNT(thread->balance_migrations, 13),
+						  TEXT_COUNT(thread->affinity_migrations, 13),
+						  TEXT_COUNT(thread->other_migrations, 13)));
 }
 
 static void page_faults(struct text *text, const struct thread_row *thread)
 {
-	struct columns *columns = &text->columns;
-
 	if (!thread->minor_faults && !thread->major_faults)
 		return;
 	text_section(text, "[PAGE FAULTS]", "        MINOR          MAJOR");
-	columns_add(columns, INDENT);
-	columns_count(columns, thread->minor_faults, 13);
-	columns_gap_count(columns, thread->major_faults, 13);
-	columns_add(columns, "\n");
+	columns_add(&text->columns, INDENT);
+	text_figures(&text->columns, TEXT_FIGURES(TEXT_COUNT(thread->minor_faults, 13),
+						  TEXT_COUNT(thread->major_faults, 13)));
 }
 
 static void in_flight_name(struct text *text, const struct open_item *item)
@@ -393,11 +347,9 @@ static void in_flight_row(struct text *text, const struct open_item *item)
 	columns_add(columns, item->at_end              ? "  still open"
 			     : item->kind == OPEN_CALL ? "  returned"
 						       : "  ended");
-	if (item->count > 1) {
-		columns_add(columns, ", ");
-		columns_ns(columns, item->count, 0);
-		columns_add(columns, item->kind == OPEN_CALL ? " calls" : " of them");
-	}
+	if (item->count > 1)
+		columns_print(columns, ", %s %s", GROUPED(item->count),
+			      item->kind == OPEN_CALL ? "calls" : "of them");
 	columns_add(columns, "\n");
 }
 
@@ -435,13 +387,6 @@ static void in_flight(struct text *text, const struct thread_row *thread)
 
 /* --- Below a lock's row: its variable, the waiters, and what its holder did --- */
 
-static void lock_share(struct columns *columns, uint64_t part, uint64_t whole, const char *what)
-{
-	columns_add(columns, what);
-	columns_add(columns, AS_PERCENT(part, whole));
-	columns_add(columns, " %");
-}
-
 /* Adds the variable that contains the lock. */
 static void lock_location(struct columns *columns, const struct lock_row *lock)
 {
@@ -478,28 +423,24 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 	/* Unknown for a thread that is not tracked. */
 	const bool known = activity->running + activity->ready + activity->asleep;
 
-	if (!known && lock->holder && lock->holder_pid) {
-		columns_add(columns, TEXT_INDENT "    held by process ");
-		columns_count(columns, (uint64_t)lock->holder_pid, 0);
-		columns_add(columns, ", of which this report knows no more\n");
-	}
+	if (!known && lock->holder && lock->holder_pid)
+		columns_print(columns,
+			      INDENT "    held by process %d, of which this report knows no more\n",
+			      (int)lock->holder_pid);
 	if (!known || !lock->holder)
 		return;
 	columns_add(columns, TEXT_INDENT "    meanwhile ");
 	if (!columns_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))
 		columns_add(columns, "it");
-	lock_share(columns, activity->running, total, " ran ");
-	lock_share(columns, activity->ready, total, ", was ready without a CPU ");
-	lock_share(columns, activity->asleep, total, ", slept ");
-	if (activity->asleep && lock->slept_in >= 0) {
-		columns_add(columns, ", last in ");
-		columns_add(columns, text_call(text->sample, (uint32_t)lock->slept_in, buffer));
-	}
-	if (lock->others) {
-		columns_add(columns, "; ");
-		columns_ns(columns, lock->others, 0);
-		columns_add(columns, " ended by others who had it in between");
-	}
+	columns_print(columns, " ran %s %%, was ready without a CPU %s %%, slept %s %%",
+		      AS_PERCENT(activity->running, total), AS_PERCENT(activity->ready, total),
+		      AS_PERCENT(activity->asleep, total));
+	if (activity->asleep && lock->slept_in >= 0)
+		columns_print(columns, ", last in %s",
+			      text_call(text->sample, (uint32_t)lock->slept_in, buffer));
+	if (lock->others)
+		columns_print(columns, "; %s ended by others who had it in between",
+			      GROUPED(lock->others));
 	columns_add(columns, "\n");
 }
 
@@ -517,27 +458,20 @@ static void lock_below(struct text *text, const void *row)
 	lock_meanwhile(text, lock);
 }
 
-/* --- Sleeps with a timeout --- */
-
 /* Section on sleeps with a timeout; nothing if none lasted that long. */
 static void text_timers(struct text *text, const struct thread_row *thread)
 {
 	const struct kd_overslept *overslept = &thread->overslept;
-	struct columns *columns = &text->columns;
 
-	if (!overslept->by.count ||
-	    (text->brief && u64_times(overslept->by.total, 100) < thread->ledger.life))
-		return;
-	text_section(text, "[TIME-OUTS]",
-		     "     COUNT       REQUESTED ns     OVERSLEPT ns            MAX ns"
-		     "          SLACK ns");
-	columns_add(columns, TEXT_INDENT);
-	columns_count(columns, overslept->by.count, 10);
-	columns_gap_ns(columns, overslept->requested, 17);
-	columns_gap_ns(columns, overslept->by.total, 15);
-	columns_gap_ns(columns, overslept->by.max, 16);
-	columns_gap_ns(columns, overslept->slack, 16);
-	columns_add(columns, "\n");
+	if (!is_small(text, thread, overslept->by.total))
+		text_line_section(text, "[TIME-OUTS]",
+				  "     COUNT       REQUESTED ns     OVERSLEPT ns"
+				  "            MAX ns          SLACK ns",
+				  TEXT_FIGURES(TEXT_COUNT(overslept->by.count, 10),
+					       TEXT_NS(overslept->requested, 17),
+					       TEXT_NS(overslept->by.total, 15),
+					       TEXT_NS(overslept->by.max, 16),
+					       TEXT_NS(overslept->slack, 16)));
 }
 
 /* --- Interruptions: sums by cause --- */
@@ -549,13 +483,12 @@ static void sum_row(struct columns *columns, const char *title, const struct int
 	if (!sum->count.count)
 		return;
 	columns_add(columns, TEXT_INDENT);
-	columns_left(columns, title, TEXT_NAME_WIDTH);
-	columns_gap_count(columns, sum->count.count, 10);
-	columns_gap_ns(columns, sum->count.total, 16);
-	columns_gap_ns(columns, sum->count.max, 16);
-	columns_gap_ns(columns, durations_permille(&times, 500), 14);
-	columns_gap_ns(columns, durations_permille(&times, 990), 14);
-	columns_add(columns, "\n");
+	columns_left(columns, title, TEXT_NAME_WIDTH + 2);
+	text_figures(columns,
+		     TEXT_FIGURES(TEXT_COUNT(sum->count.count, 10), TEXT_NS(sum->count.total, 16),
+				  TEXT_NS(sum->count.max, 16),
+				  TEXT_NS(durations_permille(&times, 500), 14),
+				  TEXT_NS(durations_permille(&times, 990), 14)));
 }
 
 /* Section on interruptions of a thread; nothing without --interruptions. */
@@ -583,13 +516,9 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 	const struct ledger *ledger = &thread->ledger;
 	char buffer[TEXT_CALL];
 
-	columns_add(columns, " [THREAD TIME] ");
-	columns_add(columns, ledger_words[state].title);
-	columns_add(columns, " ");
-	columns_ns(columns, ledger->ns[state], 0);
-	columns_add(columns, " ns ");
-	columns_add(columns, AS_PERCENT(ledger->ns[state], ledger->life));
-	columns_add(columns, " %, no event in the window");
+	columns_print(columns, " [THREAD TIME] %s %s ns %s %%, no event in the window",
+		      ledger_words[state].title, GROUPED(ledger->ns[state]),
+		      AS_PERCENT(ledger->ns[state], ledger->life));
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *call = &thread->open[i];
 
@@ -599,11 +528,8 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 		columns_add(columns, call->number < 0 ? "[unknown]"
 						      : text_call(text->sample,
 								  (uint32_t)call->number, buffer));
-		if (call->count == thread->members)
-			continue;
-		columns_add(columns, " (");
-		columns_ns(columns, call->count, 0);
-		columns_add(columns, ")");
+		if (call->count != thread->members)
+			columns_print(columns, " (%s)", GROUPED(call->count));
 	}
 	columns_add(columns, "\n");
 }
@@ -625,9 +551,14 @@ void text_thread(struct text *text, const struct thread_row *thread)
 		calls_brief(text, thread);
 	else
 		calls_full(text, thread);
-	long_poll(text, &thread->long_poll);
+	span_section(text, "[LONG POLL STATISTICS]",
+		     "COUNT             AVERAGE ns            MIN ns            MAX ns",
+		     &thread->long_poll,
+		     thread->long_poll.total / u64_max(thread->long_poll.count, 1));
 	if (!text->brief)
-		run_section(text, &thread->run);
+		span_section(text, "[THREAD RUN STATISTICS]",
+			     "SCHED_CNT           TOTAL ns            MIN ns            MAX ns",
+			     &thread->run, thread->run.total);
 	waits(text, "[THREAD READY STATISTICS]", "SCHED_CNT           TOTAL ns            MAX ns",
 	      &thread->ready);
 	text_culprits(text, thread);
