@@ -9,6 +9,7 @@
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
+#include "json.h"
 
 #define CPUS (KD_CPU_WORDS * 64U)
 
@@ -581,6 +582,16 @@ static void open_read(struct reader *reader, const json_t *object, const struct 
 }
 
 static const struct json_form open_form = { open_write, open_read };
+
+/* --- Documents --- */
+
+void json_document(struct json_writer *writer, const char *type, FILE *out)
+{
+	writer_begin(writer, out);
+	writer_object(writer, NULL);
+	writer_word(writer, "schema", JSON_SCHEMA);
+	writer_word(writer, "type", type);
+}
 
 /* --- Field tables --- */
 

@@ -56,6 +56,9 @@ void replay_sample(struct reader *reader, const json_t *object, struct sample *s
 /* Fills zeroed statistics. The document owns texts; trigger_stats_clear() frees the rest. */
 void replay_triggers(struct reader *reader, const json_t *object, struct trigger_stats *stats);
 
+/* Begins a document of a type with its schema; writer_object_end() and writer_end() end it. */
+void json_document(struct json_writer *writer, const char *type, FILE *out);
+
 /* Writes a sample's recording: a line of single facts, then lines with up to RECORDED_ROWS rows
  * each. */
 int json_recording(const struct sample *sample, FILE *out);

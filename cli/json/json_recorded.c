@@ -268,10 +268,7 @@ static void column_write(struct json_writer *writer, const char *key, const stru
 static void line_begin(struct json_writer *writer, const struct sample *sample, const char *type,
 		       FILE *out)
 {
-	writer_begin(writer, out);
-	writer_object(writer, NULL);
-	writer_word(writer, "schema", JSON_SCHEMA);
-	writer_word(writer, "type", type);
+	json_document(writer, type, out);
 	writer_u64(writer, "number", sample->number);
 }
 

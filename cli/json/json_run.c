@@ -189,10 +189,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 	*shown = *stats;
 	unmatched_count(&shown->tally, KD_START);
 	unmatched_count(&shown->tally, KD_STOP);
-	writer_begin(&writer, out);
-	writer_object(&writer, NULL);
-	writer_word(&writer, "schema", JSON_SCHEMA);
-	writer_word(&writer, "type", JSON_TRIGGERS);
+	json_document(&writer, JSON_TRIGGERS, out);
 	json_fields_write(&writer, &scope, stats_fields, shown);
 	writer_object_end(&writer);
 	free(shown);
@@ -270,10 +267,7 @@ int report_json_summary(const struct summary *summary, const struct report_optio
 	struct json_writer writer;
 
 	(void)options;
-	writer_begin(&writer, out);
-	writer_object(&writer, NULL);
-	writer_word(&writer, "schema", JSON_SCHEMA);
-	writer_word(&writer, "type", JSON_SUMMARY);
+	json_document(&writer, JSON_SUMMARY, out);
 	writer_u64(&writer, "samples", summary->samples);
 	writer_u64(&writer, "duration_ns", summary->ns);
 	writer_real(&writer, "ewma_alpha", summary->alpha);
@@ -329,10 +323,7 @@ int report_json_comparison(const struct comparison *comparison,
 	struct json_writer writer;
 
 	(void)options;
-	writer_begin(&writer, out);
-	writer_object(&writer, NULL);
-	writer_word(&writer, "schema", JSON_SCHEMA);
-	writer_word(&writer, "type", JSON_COMPARISON);
+	json_document(&writer, JSON_COMPARISON, out);
 	writer_u64(&writer, "samples_before", comparison->before->samples);
 	writer_u64(&writer, "samples_now", comparison->now->samples);
 	writer_bool(&writer, "too_few", comparison->few);

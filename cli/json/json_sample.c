@@ -559,10 +559,7 @@ int report_json(const struct sample *sample, const struct report_options *option
 	(void)options;
 	if (error)
 		return error;
-	writer_begin(&writer, out);
-	writer_object(&writer, NULL);
-	writer_word(&writer, "schema", JSON_SCHEMA);
-	writer_word(&writer, "type", JSON_SAMPLE);
+	json_document(&writer, JSON_SAMPLE, out);
 	json_fields_write(&writer, &scope, sample_fields, sample);
 	writer_object_end(&writer);
 	return writer_end(&writer);
