@@ -21,9 +21,9 @@
 #include "kernel_delay.skel.h"
 
 #define SECTION "THREAD TIME"
+#define LACK "has no reclaim: this kernel lacks its tracepoints"
 
-#define FAULTS_RECLAIMS 4 /* pairs of tracepoints */
-#define FAULTS_PAUSES 64  /* as they fill up, pairs of pauses are combined */
+#define FAULTS_PAUSES 64 /* as they fill up, pairs of pauses are combined */
 
 /* A time without timed faults, ns of CLOCK_MONOTONIC. to: KD_NEVER if it goes on. ns: the sum of
  * the pauses that were combined in it. */
@@ -40,7 +40,6 @@ struct faults_account {
 
 struct faults {
 	struct kernel_delay *skel;
-	struct bpf_link *reclaim[2 * FAULTS_RECLAIMS];
 	int *events; /* perf events: two for each CPU; -1: none */
 	size_t n_events;
 	struct kd_fault_cpu *cpus; /* memory of kd_fault_cpus */
@@ -70,7 +69,7 @@ struct faults {
 static const struct {
 	const char *begin, *end;
 	bool node; /* reclaims from one node, to avoid memory of another */
-} reclaims[FAULTS_RECLAIMS] = {
+} reclaims[] = {
 	{ "mm_vmscan_direct_reclaim_begin", "mm_vmscan_direct_reclaim_end", false },
 	{ "mm_vmscan_memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_end", false },
 	{ "mm_vmscan_node_reclaim_begin", "mm_vmscan_node_reclaim_end", true },
@@ -222,35 +221,30 @@ static bool nodes_reclaim(void)
 	return mode;
 }
 
-static exit_status reclaims_attach(struct faults *faults, struct programs *programs)
+static exit_status reclaims_attach(struct programs *programs)
 {
-	struct bpf_link **link = faults->reclaim;
+	const struct bpf_program *begin = programs->skel->progs.kd_reclaim_begin;
+	const struct bpf_program *end = programs->skel->progs.kd_reclaim_end;
 	bool nodes = nodes_reclaim();
 	int status = 0;
 
-	for (size_t i = 0; i < FAULTS_RECLAIMS && !status; i++, link += 2) {
-		if (reclaims[i].node && !nodes)
-			continue;
-		link[1] = bpf_program__attach_raw_tracepoint(faults->skel->progs.kd_reclaim_end,
-							     reclaims[i].end);
+	for (size_t i = 0; i < sizeof(reclaims) / sizeof(*reclaims) && status <= 0; i++) {
+		const char *section = i ? NULL : SECTION;
+
 		/* Attaches no begin without an end. */
-		if (link[1])
-			link[0] = bpf_program__attach_raw_tracepoint(
-				faults->skel->progs.kd_reclaim_begin, reclaims[i].begin);
-		if (!link[0])
-			status = programs_unattached(
-				programs, link[1] ? reclaims[i].begin : reclaims[i].end,
-				i ? NULL : SECTION,
-				"has no reclaim: this kernel lacks its tracepoints");
+		if (!reclaims[i].node || nodes)
+			status = programs_hook(programs, end, reclaims[i].end, section, LACK)
+					 ?: programs_hook(programs, begin, reclaims[i].begin,
+							  section, LACK);
 	}
-	return status;
+	return status > 0 ? status : 0;
 }
 
 /* Attaches what this kernel has, and notes what it lacks. */
 static exit_status faults_attach(struct session *session)
 {
 	struct faults *faults = session->faults;
-	int error = reclaims_attach(faults, &session->programs);
+	int error = reclaims_attach(&session->programs);
 
 	if (error || !faults->skel->links.kd_page_fault_user)
 		return error; /* what is missing has been noted */
@@ -393,8 +387,6 @@ static void faults_close(struct session *session)
 	struct faults *faults = session->faults;
 
 	events_close(faults);
-	for (size_t i = 0; i < 2 * FAULTS_RECLAIMS; i++)
-		bpf_link__destroy(faults->reclaim[i]);
 	free(faults->accounts);
 }
 

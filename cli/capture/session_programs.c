@@ -6,9 +6,11 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -87,7 +89,7 @@ static const struct {
  * the interrupt (therm_throt_en in arch/x86/kernel/cpu/mce/therm_throt.c). */
 static const struct {
 	const char *ends[2], *needs;
-} vectors[VECTORS] = {
+} vectors[] = {
 	{ .ends = { "local_timer_entry", "local_timer_exit" } },
 	{ .ends = { "reschedule_entry", "reschedule_exit" } },
 	{ .ends = { "call_function_entry", "call_function_exit" } },
@@ -282,14 +284,25 @@ static exit_status attach_refused(const char *tracepoint, int error)
 	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
 }
 
-exit_status programs_unattached(struct programs *programs, const char *tracepoint,
-				const char *section, const char *without)
+int programs_hook(struct programs *programs, const struct bpf_program *program,
+		  const char *tracepoint, const char *section, const char *without)
 {
+	struct bpf_link *link;
+
+	if (ARRAY_GROW(programs->links, programs->n_links, programs->capacity_links))
+		return log_no_memory();
+	link = bpf_program__type(program) == BPF_PROG_TYPE_TRACEPOINT
+		       ? bpf_program__attach_tracepoint(program, "raw_syscalls", tracepoint)
+		       : bpf_program__attach_raw_tracepoint(program, tracepoint);
+	if (link) {
+		programs->links[programs->n_links++] = link;
+		return 0;
+	}
 	if (!is_missing(errno))
 		return attach_refused(tracepoint, errno);
 	if (section)
 		programs_absent(programs, section, without);
-	return 0;
+	return -ENOENT;
 }
 
 /* Judges errno. Returns 0 if the report can do without the tracepoint. */
@@ -308,17 +321,16 @@ static exit_status vectors_attach(struct programs *programs)
 					     programs->skel->progs.kd_vector_exit };
 	int status = 0;
 
-	for (size_t i = 0; i < 2 * VECTORS && !status; i++) {
-		struct bpf_link **link = &programs->vectors[i / 2][i % 2];
+	for (size_t i = 0; i < 2 * sizeof(vectors) / sizeof(*vectors) && status <= 0; i++) {
 		const char *end = vectors[i / 2].ends[i % 2], *needs = vectors[i / 2].needs;
 
 		if (needs && access(needs, F_OK))
 			continue;
-		*link = bpf_program__attach_raw_tracepoint(ends[i % 2], end);
-		if (!*link)
-			status = attach_failed(programs, end);
+		status = programs_hook(programs, ends[i % 2], end, NULL, NULL);
+		if (status < 0)
+			tracepoint_spare(programs, end);
 	}
-	return status;
+	return status > 0 ? status : 0;
 }
 
 /* True if programs_attach() attaches it to the tracepoint that its section names. */
@@ -359,8 +371,10 @@ exit_status programs_attach(struct programs *programs)
 
 void programs_close(struct programs *programs)
 {
-	for (size_t i = 0; i < 2 * VECTORS; i++)
-		bpf_link__destroy(programs->vectors[i / 2][i % 2]);
+	while (programs->n_links)
+		bpf_link__destroy(programs->links[--programs->n_links]);
+	free(programs->links);
+	programs->links = NULL;
 }
 
 void programs_attach_upcalls(struct programs *programs)

@@ -13,7 +13,6 @@
 #include "session_types.h"
 
 #define MAX_ABSENCES 8
-#define VECTORS 6 /* interrupts without a line, except the NMI */
 
 struct bpf_link;
 struct bpf_program;
@@ -26,7 +25,8 @@ struct programs {
 	bool classic; /* raw tracepoints of system calls may be preempted, so are not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; all different */
 	size_t n_absences;
-	struct bpf_link *vectors[VECTORS][2]; /* at entries and at exits */
+	struct bpf_link **links; /* of programs_hook() */
+	size_t n_links, capacity_links;
 };
 
 /* Enables the programs that every run needs. Leaves out a program whose tracepoint is missing in
@@ -42,18 +42,18 @@ exit_status programs_load(struct programs *programs);
  * EX_OSERR after printing what failed. */
 exit_status programs_attach(struct programs *programs);
 
-/* Detaches links that the skeleton does not have. Harmless if nothing was attached. */
+/* Detaches what programs_hook() attached. */
 void programs_close(struct programs *programs);
 
 /* Notes that a section, as named in the report, is not as it should be. Both texts must outlive
  * the run. */
 void programs_absent(struct programs *programs, const char *section, const char *what);
 
-/* Judges by errno why a tracepoint could not be attached to. If the kernel lacks it, notes what the
- * section lacks (NULL: nothing), and returns 0. Otherwise returns EX_NOPERM or EX_OSERR after
- * printing why. */
-exit_status programs_unattached(struct programs *programs, const char *tracepoint,
-				const char *section, const char *without);
+/* Attaches a program to a tracepoint that its section does not name, until programs_close().
+ * Returns 0; -ENOENT after noting what the section lacks (NULL: nothing), if the kernel has no such
+ * tracepoint; or EX_NOPERM or EX_OSERR after printing why. */
+int programs_hook(struct programs *programs, const struct bpf_program *program,
+		  const char *tracepoint, const char *section, const char *without);
 
 /* Attaches the program that counts upcalls, if loaded; leaves out the section on failure. */
 void programs_attach_upcalls(struct programs *programs);

@@ -119,7 +119,6 @@ static const struct socket_owner *socket_owners_find(const struct socket_owners 
 struct resources {
 	bool on;
 	struct kd_io_record *records; /* by bank and slot */
-	struct bpf_link *links[RESOURCE_HOOKS];
 };
 
 struct hook {
@@ -188,20 +187,13 @@ static exit_status resources_attach(struct session *session)
 	resources->records = session_map(session, session->skel->maps.kd_io_records);
 	if (!resources->records)
 		return EX_OSERR;
-	for (size_t i = 0; i < RESOURCE_HOOKS && !status; i++) {
+	for (size_t i = 0; i < RESOURCE_HOOKS && status <= 0; i++) {
 		struct hook hook = hook_of(programs, i);
 
-		if (programs->classic && !i)
-			resources->links[i] = bpf_program__attach_tracepoint(
-				hook.program, "raw_syscalls", "sys_exit");
-		else
-			resources->links[i] = bpf_program__attach_raw_tracepoint(hook.program,
-										 hook.tracepoint);
-		if (!resources->links[i])
-			status = programs_unattached(programs, hook.tracepoint, hook.section,
-						     hook.without);
+		status = programs_hook(programs, hook.program, hook.tracepoint, hook.section,
+				       hook.without);
 	}
-	return status;
+	return status > 0 ? status : 0;
 }
 
 static struct kd_io_record *record_of(const struct session *session, uint32_t bank, uint32_t slot)
@@ -323,15 +315,9 @@ int session_resent(struct session *session, const struct session_view *view, str
 	return error;
 }
 
-static void resources_close(struct session *session)
-{
-	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
-		bpf_link__destroy(session->resources->links[i]);
-}
-
 const struct session_part resources_part = {
 	SESSION_STATE(resources), .select = resources_select,       .attach = resources_attach,
-	.read = resources_read,   .free_slot = resources_free_slot, .close = resources_close,
+	.read = resources_read,   .free_slot = resources_free_slot,
 };
 
 /* --- Memory of processes --- */

@@ -23,7 +23,6 @@
 
 struct tracing {
 	struct kernel_delay *skel;
-	struct bpf_link *wakers[WAKERS_PROGRAMS];
 	struct bpf_link *open_calls; /* iterator */
 	struct bpf_link **samplers;  /* by CPU; NULL: offline */
 	int n_samplers;              /* possible CPUs */
@@ -292,22 +291,19 @@ static exit_status wakers_select(struct session *session)
 /* Attaches what the kernel has. Notes what it lacks. */
 static exit_status wakers_attach(struct session *session)
 {
-	struct bpf_link **links = session->tracing->wakers;
 	int status = 0;
 
 	if (!wakers_are_wanted(&session->config->tracing))
 		return 0;
-	for (size_t i = 0; i < WAKERS_PROGRAMS && !status; i++) {
+	for (size_t i = 0; i < WAKERS_PROGRAMS && status <= 0; i++) {
 		struct hook hook = hook_of(session->skel, i);
 
-		links[i] = bpf_program__attach_raw_tracepoint(hook.program, hook.tracepoint);
-		if (!links[i])
-			status = programs_unattached(
-				&session->programs, hook.tracepoint, "OFF-CPU WAITS",
-				"may call a timer or a disk an interrupt, and does not name "
-				"who sent a packet: this kernel lacks their tracepoints");
+		status = programs_hook(
+			&session->programs, hook.program, hook.tracepoint, "OFF-CPU WAITS",
+			"may call a timer or a disk an interrupt, and does not name who sent a "
+			"packet: this kernel lacks their tracepoints");
 	}
-	return status;
+	return status > 0 ? status : 0;
 }
 
 /* --- Programs and ring of traces --- */
@@ -499,8 +495,6 @@ static void tracing_close(struct session *session)
 	for (int cpu = 0; cpu < tracing->n_samplers; cpu++)
 		bpf_link__destroy(tracing->samplers[cpu]);
 	free(tracing->samplers);
-	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
-		bpf_link__destroy(tracing->wakers[i]);
 	bpf_link__destroy(tracing->open_calls);
 }
 
