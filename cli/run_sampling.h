@@ -17,7 +17,6 @@
 #include "cli/capture/overhead.h"
 #include "cli/capture/session.h"
 #include "cli/capture/session_locks.h"
-#include "cli/capture/session_reads.h"
 #include "cli/live/live.h"
 #include "cli/model/sample.h"
 #include "cli/options/options.h"

@@ -13,7 +13,6 @@
 #include "cli/model/traces.h"
 #include "cli/process/group.h"
 #include "session.h"
-#include "session_types.h"
 
 /* Reads a slot's thread into a zeroed row, which owns what it gets. Adds one to *torn if no
  * consistent read was possible. Returns 1; 0 if the thread did not live in the window; or a

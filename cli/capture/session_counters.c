@@ -13,9 +13,7 @@
 #include "cli/base/log.h"
 #include "cli/model/rows.h"
 #include "cpus.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
 /* Average rows per thread and window with per-cpu. */

@@ -14,9 +14,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/group.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 #if defined(__x86_64__)

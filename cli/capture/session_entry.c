@@ -15,9 +15,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* --- Interrupts --- */

@@ -9,7 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/signals.h"
 #include "cli/model/sample.h"
-#include "session_windows.h"
+#include "session.h"
 
 struct lock_callers;
 

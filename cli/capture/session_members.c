@@ -16,7 +16,6 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
-#include "session_memory.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 

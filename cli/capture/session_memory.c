@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_memory.h"
+#include "session_parts.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -12,8 +12,6 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
-#include "session_parts.h"
-#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* --- Memory of BPF maps --- */

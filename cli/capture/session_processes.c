@@ -21,7 +21,6 @@
 #include "cli/base/proc_file.h"
 #include "cli/process/processes.h"
 #include "cli/process/target.h"
-#include "session_memory.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 

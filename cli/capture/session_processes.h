@@ -11,7 +11,7 @@
 #include "cli/model/sample.h"
 #include "cli/process/container.h"
 #include "cli/process/group.h"
-#include "session_types.h"
+#include "session.h"
 
 struct process_set;
 

@@ -10,7 +10,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
-#include "session_types.h"
+#include "session.h"
 
 #define MAX_ABSENCES 8
 

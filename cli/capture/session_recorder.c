@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_reads.h"
 #include "kernel_delay.skel.h"
 
 /* --- Flight recorder --- */

@@ -21,10 +21,7 @@
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "file_names.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_reads.h"
-#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
 /* --- Processes of a sample that have a socket open, by /proc/PID/fd --- */

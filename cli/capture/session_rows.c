@@ -11,10 +11,7 @@
 #include "cli/base/syscall_set.h"
 #include "cli/model/rows.h"
 #include "file_names.h"
-#include "session_memory.h"
 #include "session_parts.h"
-#include "session_reads.h"
-#include "session_windows.h"
 #include "kernel_delay.skel.h"
 
 /* --- System calls without an entry in their thread's table --- */

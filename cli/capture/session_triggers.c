@@ -19,7 +19,6 @@
 #include "probes/attach_cost.h"
 #include "probes/condition.h"
 #include "probes/kernel.h"
-#include "session_memory.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 

@@ -5,7 +5,7 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
-#include "session_types.h"
+#include "session.h"
 
 struct triggers;
 

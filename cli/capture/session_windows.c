@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "session_windows.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -16,7 +16,6 @@
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
 #include "file_names.h"
-#include "session_memory.h"
 #include "session_parts.h"
 #include "session_processes.h"
 #include "session_recorder.h"
