@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "array.h"
 #include "bpf/kernel_delay.h"
 #include "exit_status.h"
 #include "log.h"
@@ -57,22 +58,13 @@ const char *syscall_mode_name(enum syscall_mode mode)
 
 const char *syscall_name(uint32_t call)
 {
-	size_t low = 0, high = TABLE_LENGTH;
+	size_t at;
 
 	/* Most calls are at the index of a table without gaps. */
 	if (call < TABLE_LENGTH && table[call].call == call)
 		return table[call].name;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table[middle].call == call)
-			return table[middle].name;
-		if (table[middle].call < call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	at = ARRAY_SPLIT(TABLE_LENGTH, i, table[i].call < call);
+	return at < TABLE_LENGTH && table[at].call == call ? table[at].name : NULL;
 }
 
 int64_t syscall_find(enum syscall_mode mode, const char *name)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/array.h"
 
 static void add(uint64_t *into, uint64_t from)
 {
@@ -32,17 +33,10 @@ const struct field usage_fields[] = {
 
 struct usage_row *usage_find(const struct sample *sample, pid_t pid)
 {
-	size_t low = 0, high = sample->n_usages; /* rows below low have smaller or equal PIDs */
+	const struct usage_row *usages = sample->usages;
+	size_t after = ARRAY_SPLIT(sample->n_usages, i, usages[i].pid <= pid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sample->usages[middle].pid <= pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && sample->usages[low - 1].pid == pid ? &sample->usages[low - 1] : NULL;
+	return after && usages[after - 1].pid == pid ? &sample->usages[after - 1] : NULL;
 }
 
 static void thread_sum(struct usage_row *usage, const struct thread_row *thread)

@@ -54,20 +54,11 @@ const struct process_row *process_of(const struct sample *sample, const struct t
 
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at)
 {
-	const struct process_row *row;
-	size_t low = 0, high = sample->n_processes; /* rows below low began by then, */
+	const struct process_row *rows = sample->processes;
+	size_t begun = ARRAY_SPLIT(sample->n_processes, i,
+				   by_identity(rows[i].pid, rows[i].start, pid, at) <= 0);
 
-	while (low < high) { /* rows from high on later */
-		size_t middle = low + (high - low) / 2;
-
-		row = &sample->processes[middle];
-		if (by_identity(row->pid, row->start, pid, at) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	row = low ? &sample->processes[low - 1] : NULL;
-	return row && row->pid == pid ? row : NULL;
+	return begun && rows[begun - 1].pid == pid ? &rows[begun - 1] : NULL;
 }
 
 uint64_t processes_count(const struct sample *sample)
