@@ -238,17 +238,8 @@ static void offer_labels(const struct completion *completion, const struct fail_
 		offer_fields(completion, metric, typed, (int)(end + 1 - typed));
 		return;
 	}
-	for (size_t i = 0; metric->list == &softirq_list && i < SOFTIRQS; i++)
-		offer_label(completion, metric, softirq_names[i]);
-	for (size_t i = 0; metric->kind == FAIL_READY_BY && i < CULPRIT_KINDS; i++)
-		if (i != CULPRIT_TASK)
-			offer_label(completion, metric, culprit_kinds[i]);
-	for (size_t i = 0; metric->kind == FAIL_AWAITED && i < KD_AWAITED_KINDS; i++)
-		offer_label(completion, metric, awaited_words[i].key);
-	for (size_t i = 0; metric->kind == FAIL_INTERRUPTION && i < INTERRUPTION_CAUSES; i++)
-		offer_label(completion, metric, interruption_keys[i]);
-	for (size_t i = 0; metric->kind == FAIL_VERDICT && i < CAUSES; i++)
-		offer_label(completion, metric, cause_words[i].key);
+	for (size_t i = 0; (name = fail_metric_name(metric, i)); i++)
+		offer_label(completion, metric, name);
 	for (uint32_t i = 0; metric->kind == FAIL_SYSCALL && *typed && i < KD_CLASSES; i++)
 		if ((name = syscall_name(i)))
 			offer_label(completion, metric, name);
@@ -270,7 +261,7 @@ static void offer_conditions(struct completion *completion)
 			continue;
 		length = strlen(metric->name);
 		offer_fields(completion, metric, "", 0);
-		if (fail_metric_has_labels(metric) &&
+		if (metric->fields & FAIL_NAMES &&
 		    !strncmp(completion->value, metric->name, length) &&
 		    completion->value[length] == '.')
 			offer_labels(completion, metric, completion->value + length + 1);

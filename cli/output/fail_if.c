@@ -91,7 +91,6 @@ static void awaited_read(const char *label, const struct thread_row *thread,
 {
 	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
 		const struct kd_count *count = &thread->ledger.awaited[kind];
-
 		const struct sleeping *asleep = &thread->ledger.asleep[kind];
 
 		if (*label && !names_match(label, awaited_words[kind].key))
@@ -216,6 +215,8 @@ static uint64_t sample_read(const struct fail_metric *metric, const struct sampl
 	}
 }
 
+/* Only counts labels that match the pattern; "" matches all. A row of silent threads yields the
+ * figures of one thread. */
 static void thread_read(const struct fail_metric *metric, const char *label,
 			const struct sample *sample, const struct thread_row *thread,
 			struct fail_figures *figures)
@@ -257,22 +258,6 @@ static void thread_read(const struct fail_metric *metric, const char *label,
 	}
 	if (metric->states && !*label)
 		states_read(metric, thread, figures);
-}
-
-/* Reads a metric's figures (not FAIL_WAITS, FAIL_VERDICT, FAIL_CHANGED) of a sample or, for
- * thread metrics, of a thread. Only counts labels that match the pattern; "" matches all. A row
- * of silent threads yields the figures of one thread. */
-static struct fail_figures fail_metric_read(const struct fail_metric *metric, const char *label,
-					    const struct sample *sample,
-					    const struct thread_row *thread)
-{
-	struct fail_figures figures = { 0 };
-
-	if (fail_metric_of_threads(metric))
-		thread_read(metric, label, sample, thread, &figures);
-	else
-		figures.count = sample_read(metric, sample);
-	return figures;
 }
 
 /* Value of a field; for quantiles and percentages, of what they are taken from. */
@@ -372,7 +357,7 @@ static void condition_check_threads(struct condition *condition, const struct sa
 			.members = thread->members,
 			.sample = number,
 		};
-		struct fail_figures figures;
+		struct fail_figures figures = { 0 };
 		enum ledger_state only;
 
 		if (!wants_thread(condition, thread->name))
@@ -380,7 +365,7 @@ static void condition_check_threads(struct condition *condition, const struct sa
 		memcpy(whose.name, thread->name, sizeof(whose.name));
 		if (thread->members > 1 && thread_is_silent(thread, &only))
 			life /= thread->members;
-		figures = fail_metric_read(condition->metric, condition->glob, sample, thread);
+		thread_read(condition->metric, condition->glob, sample, thread, &figures);
 		whose.so_far = fail_figures_so_far(&figures, condition->field);
 		figure_check(condition, fail_figures_field(&figures, condition->field), life,
 			     &whose);
@@ -443,7 +428,6 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 	for (size_t i = 0; i < fail_if->n; i++) {
 		struct condition *condition = &fail_if->conditions[i];
 		struct excess whose = { .sample = number };
-		struct fail_figures figures;
 
 		if (condition->metric->kind == FAIL_CHANGED)
 			continue; /* checked after the last sample */
@@ -456,8 +440,7 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 		} else if (fail_metric_of_threads(condition->metric)) {
 			condition_check_threads(condition, sample, number);
 		} else {
-			figures = fail_metric_read(condition->metric, "", sample, NULL);
-			figure_check(condition, figures.count, 0, &whose);
+			figure_check(condition, sample_read(condition->metric, sample), 0, &whose);
 		}
 	}
 	return 0;
@@ -506,7 +489,7 @@ exit_status fail_if_compare(struct fail_if *fail_if, const struct comparison *co
 			continue;
 		if (comparison->few) {
 			log_error("option %s: '%s': there are too few samples to tell",
-				  fail_if->conditions[i].option, condition->text);
+				  condition->option, condition->text);
 			log_hint("take at least eight in each capture");
 			return EX_DATAERR;
 		}

@@ -36,6 +36,9 @@
 	{                                                                                          \
 		.name = (text), .kind = (of), .fields = (has), __VA_ARGS__                         \
 	}
+#define NAMES(first, n, what)                                                                      \
+	.names = (const char *const *)&(first), .n_names = (n), .step = sizeof(first),             \
+	.unknown = (what)
 #define COUNTER_METRIC(member, key, condition, label)                                              \
 	METRIC(condition, FAIL_COUNTER, VALUE, .counter = offsetof(struct thread_row, member)),
 #define TIME_METRIC(member, key, condition, ...)                                                   \
@@ -49,9 +52,16 @@
 	((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ ? FAIL_LIST                        \
 	 : (state) == LEDGER_STOPPED                            ? FAIL_PERIOD                      \
 								: FAIL_STATES)
+#define STATE_FIELDS(state)                                                                        \
+	(STATE_KIND(state) == FAIL_STATES ? SHARE                                                  \
+	 : STATE_KIND(state) == FAIL_LIST ? ALL | FAIL_NAMES                                       \
+					  : ALL)
+/* Names of hard interrupts vary between machines. */
 #define STATE_METRIC(state, key, title, ...)                                                       \
-	METRIC(key, STATE_KIND(state), STATE_KIND(state) == FAIL_STATES ? SHARE : ALL,             \
-	       .states = HAS(state), .period = OPEN_STOPPED, .list = STATE_LIST(state)),
+	METRIC(key, STATE_KIND(state), STATE_FIELDS(state), .states = HAS(state),                  \
+	       .period = OPEN_STOPPED, .list = STATE_LIST(state),                                  \
+	       NAMES(softirq_names[0], (state) == LEDGER_SOFTIRQ ? SOFTIRQS : 0,                   \
+		     (state) == LEDGER_SOFTIRQ ? "there is no such softirq" : NULL)),
 #define PERIOD_METRIC(kind, key, label) PERIOD_METRIC_##kind(key)
 #define PERIOD_METRIC_OPEN_RUN(key)                                                                \
 	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = RUNNING, .period = OPEN_RUN),
@@ -60,28 +70,41 @@
 #define PERIOD_METRIC_OPEN_STOPPED(key) /* a state as well */
 #define PERIOD_METRIC_OPEN_ROUND(key) METRIC(key, FAIL_PERIOD, TIMES, .period = OPEN_ROUND),
 
+#define MOVED (HAS(FAIL_COUNT) | HAS(FAIL_BYTES) | FAIL_NAMES)
+#define IO_NAMES NAMES(io_keys[0], KD_IO_KINDS, "there is no such kind of descriptor")
+
 static const struct fail_metric metrics[] = {
 	PERIOD_WORDS(PERIOD_METRIC, PERIOD_METRIC) /* "run", "ready" and so on */
 	LEDGER_WORDS(STATE_METRIC)                 /* "user" and so on */
-	METRIC("ready_by", FAIL_READY_BY, SHARE | HAS(FAIL_MAX)),
-	METRIC("blocked_for", FAIL_AWAITED, ALL),
-	METRIC("interruptions", FAIL_INTERRUPTION, ALL),
-	METRIC("syscall", FAIL_SYSCALL, ALL | SHARES),
-	METRIC("waits", FAIL_WAITS, TIMES),
-	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE)),
+	METRIC("ready_by", FAIL_READY_BY, SHARE | HAS(FAIL_MAX) | FAIL_NAMES,
+	       NAMES(culprit_kinds[CULPRIT_TASK + 1], CULPRIT_KINDS - 1, NULL)),
+	METRIC("blocked_for", FAIL_AWAITED, ALL | FAIL_NAMES,
+	       NAMES(awaited_keys[0], KD_AWAITED_KINDS, "threads are not blocked for that")),
+	METRIC("interruptions", FAIL_INTERRUPTION, ALL | FAIL_NAMES, .needs = NEEDS_INTERRUPTIONS,
+	       NAMES(interruption_keys[0], INTERRUPTION_CAUSES,
+		     "nothing of that name interrupts threads")),
+	METRIC("syscall", FAIL_SYSCALL, ALL | SHARES | FAIL_NAMES, .needs = NEEDS_CALL_NAMES),
+	METRIC("waits", FAIL_WAITS, TIMES, .needs = NEEDS_WAITS),
+	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE) | FAIL_NAMES,
+	       NAMES(cause_words[0], CAUSES, "there is no such cause")),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
-	EACH_THREAD_TIME(TIME_METRIC) METRIC("read", FAIL_READ, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
-	METRIC("written", FAIL_WRITTEN, HAS(FAIL_COUNT) | HAS(FAIL_BYTES)),
-	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES), .list = &block_list),
-	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT), .list = &counter_list),
-	METRIC("memory", FAIL_MEMORY, VALUE),
-	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE),
-	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT)),
+	EACH_THREAD_TIME(TIME_METRIC)
+		METRIC("read", FAIL_READ, MOVED, .needs = NEEDS_RESOURCES, IO_NAMES),
+	METRIC("written", FAIL_WRITTEN, MOVED, .needs = NEEDS_RESOURCES, IO_NAMES),
+	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES) | FAIL_NAMES,
+	       .needs = NEEDS_RESOURCES, .list = &block_list),
+	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT) | FAIL_NAMES, .needs = NEEDS_COUNTERS,
+	       .list = &counter_list),
+	METRIC("memory", FAIL_MEMORY, VALUE, .needs = NEEDS_RESOURCES),
+	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE, .needs = NEEDS_RESOURCES),
+	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES,
+	       .needs = NEEDS_COMPARISON),
 	METRIC("threads", FAIL_THREADS, VALUE),
-	METRIC("upcalls", FAIL_UPCALLS, VALUE),
-	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE),
+	METRIC("upcalls", FAIL_UPCALLS, VALUE, .needs = NEEDS_UPCALLS),
+	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE, .needs = NEEDS_UPCALLS),
 	METRIC("lost", FAIL_LOST, VALUE),
 };
+_Static_assert(offsetof(struct cause_words, key) == 0, "the keys are names");
 
 const struct fail_metric *fail_metric_at(size_t index)
 {
@@ -115,26 +138,17 @@ const char *fail_field_name(enum fail_field field)
 	return names[field];
 }
 
-bool fail_metric_has_labels(const struct fail_metric *metric)
+const char *fail_metric_name(const struct fail_metric *metric, size_t index)
 {
-	return metric->kind == FAIL_SYSCALL || metric->kind == FAIL_AWAITED ||
-	       metric->kind == FAIL_READY_BY || metric->kind == FAIL_VERDICT ||
-	       metric->kind == FAIL_INTERRUPTION || metric->kind == FAIL_READ ||
-	       metric->kind == FAIL_WRITTEN || metric->kind == FAIL_LIST ||
-	       metric->kind == FAIL_CHANGED;
+	const char *names = (const char *)metric->names;
+
+	return index < metric->n_names ? *(const char *const *)(names + index * metric->step)
+				       : NULL;
 }
 
 bool fail_metric_of_threads(const struct fail_metric *metric)
 {
 	return metric->kind < FAIL_WAITS;
-}
-
-/* True if only samples with resources have it. */
-static bool fail_metric_of_resources(const struct fail_metric *metric)
-{
-	return metric->kind == FAIL_READ || metric->kind == FAIL_WRITTEN ||
-	       (metric->kind == FAIL_LIST && metric->list->needs == ROWS_OF_RESOURCES) ||
-	       metric->kind == FAIL_MEMORY || metric->kind == FAIL_RESENT;
 }
 
 /* --- Parsing of conditions --- */
@@ -178,7 +192,7 @@ static void list_add(struct metric_list *list, const struct fail_metric *metric)
 	const char *separator = ".";
 
 	list_append(list, list->length ? ", " : "", metric->name);
-	if (fail_metric_has_labels(metric))
+	if (metric->fields & FAIL_NAMES)
 		list_append(list, "", "[.NAME]");
 	for (enum fail_field field = FAIL_COUNT; field < FAIL_FIELDS; field++) {
 		if (!(metric->fields & FAIL_HAS(field)))
@@ -230,30 +244,19 @@ static exit_status refuse_call(const struct condition *condition, const char *na
 	return EX_USAGE;
 }
 
-static exit_status cause_check(const struct condition *condition, const char *label)
+/* Checks that the name is one of those that there are. */
+static exit_status name_check(const struct condition *condition, const char *name)
 {
+	const struct fail_metric *metric = condition->metric;
 	struct metric_list list = { .length = 0 };
+	const char *known;
 
-	for (size_t i = 0; i < CAUSES; i++) {
-		if (!strcmp(label, cause_words[i].key))
+	for (size_t i = 0; (known = fail_metric_name(metric, i)); i++) {
+		if (!strcmp(name, known))
 			return 0;
-		list_append(&list, i ? ", " : "there are ", cause_words[i].key);
+		list_append(&list, i ? ", " : "there are ", known);
 	}
-	return refuse(condition, "there is no such cause", list.text);
-}
-
-/* Checks that the name is one of these words. */
-static exit_status word_check(const struct condition *condition, const char *name,
-			      const char *const *words, size_t n, const char *what)
-{
-	struct metric_list list = { .length = 0 };
-
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(name, words[i]))
-			return 0;
-	for (size_t i = 0; i < n; i++)
-		list_append(&list, i ? ", " : "there are ", words[i]);
-	return refuse(condition, what, list.text);
+	return metric->unknown ? refuse(condition, metric->unknown, list.text) : 0;
 }
 
 /* Checks that the name is a measure or a cause. */
@@ -294,22 +297,9 @@ static exit_status label_check(const struct condition *condition)
 		return 0;
 	if (condition->metric->kind == FAIL_SYSCALL && !is_call(label))
 		return refuse_call(condition, label);
-	if (condition->metric->kind == FAIL_AWAITED)
-		return word_check(condition, label, awaited_keys, KD_AWAITED_KINDS,
-				  "threads are not blocked for that");
-	if (condition->metric->kind == FAIL_INTERRUPTION)
-		return word_check(condition, label, interruption_keys, INTERRUPTION_CAUSES,
-				  "nothing of that name interrupts threads");
-	if (condition->metric->kind == FAIL_READ || condition->metric->kind == FAIL_WRITTEN)
-		return word_check(condition, label, io_keys, KD_IO_KINDS,
-				  "there is no such kind of descriptor");
-	if (condition->metric->kind == FAIL_VERDICT)
-		return cause_check(condition, label);
 	if (condition->metric->kind == FAIL_CHANGED)
 		return changed_check(condition, label);
-	if (condition->metric->list != &softirq_list)
-		return 0; /* names of interrupts vary between machines */
-	return word_check(condition, label, softirq_names, SOFTIRQS, "there is no such softirq");
+	return name_check(condition, label);
 }
 
 static enum fail_field field_named(const char *name)
@@ -337,7 +327,7 @@ static exit_status metric_read(struct condition *condition, char *name)
 	condition->metric = metric_named(name);
 	if (!condition->metric || condition->field == FAIL_FIELDS ||
 	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
-	    (has_label && (!label[1] || !fail_metric_has_labels(condition->metric))))
+	    (has_label && (!label[1] || !(condition->metric->fields & FAIL_NAMES))))
 		return refuse_metric(condition, whole, name);
 	if (has_label)
 		memcpy(condition->glob, label + 1, strlen(label + 1) + 1);
@@ -393,19 +383,6 @@ static char *trimmed(char *text)
 	return text;
 }
 
-/* Data that only some samples have. */
-enum need {
-	NEEDS_NOTHING,
-	NEEDS_WAITS,
-	NEEDS_DISTRIBUTIONS,
-	NEEDS_INTERRUPTIONS,
-	NEEDS_RESOURCES,
-	NEEDS_COUNTERS,
-	NEEDS_COMPARISON,
-	NEEDS_UPCALLS,
-	NEEDS_CALL_NAMES
-};
-
 static const struct {
 	const char *live, *replayed, *hint;
 } needs[] = {
@@ -424,31 +401,13 @@ static const struct {
 			       "it is of another kind of machine: look at it there" },
 };
 
-static enum need need_of(const struct condition *condition)
+static enum fail_need need_of(const struct condition *condition)
 {
-	const struct fail_metric *metric = condition->metric;
+	enum fail_need need = condition->metric->needs;
 
 	if (fail_field_is_share(condition->field))
 		return NEEDS_DISTRIBUTIONS;
-	if (fail_metric_of_resources(metric))
-		return NEEDS_RESOURCES;
-	switch (metric->kind) {
-	case FAIL_WAITS:
-		return NEEDS_WAITS;
-	case FAIL_INTERRUPTION:
-		return NEEDS_INTERRUPTIONS;
-	case FAIL_LIST:
-		return metric->list->needs == ROWS_OF_COUNTERS ? NEEDS_COUNTERS : NEEDS_NOTHING;
-	case FAIL_CHANGED:
-		return NEEDS_COMPARISON;
-	case FAIL_UPCALLS:
-	case FAIL_UPCALL_ERRORS:
-		return NEEDS_UPCALLS;
-	case FAIL_SYSCALL:
-		return *condition->glob ? NEEDS_CALL_NAMES : NEEDS_NOTHING;
-	default:
-		return NEEDS_NOTHING;
-	}
+	return need == NEEDS_CALL_NAMES && !*condition->glob ? NEEDS_NOTHING : need;
 }
 
 static bool condition_names(const struct condition *condition, const char *name)
@@ -468,7 +427,7 @@ static bool counters_have(const struct condition *condition, const struct counte
 static exit_status recorded_check(const struct condition *condition,
 				  const struct fail_recorded *recorded)
 {
-	enum need need = need_of(condition);
+	enum fail_need need = need_of(condition);
 	const bool has[] = {
 		[NEEDS_NOTHING] = true,
 		[NEEDS_WAITS] = recorded->waits,
@@ -519,7 +478,7 @@ static bool has_counters(const struct condition *condition, const struct sample 
 }
 
 static bool sample_has(const struct condition *condition, const struct sample *sample,
-		       enum need need)
+		       enum fail_need need)
 {
 	const bool has[] = {
 		[NEEDS_NOTHING] = true,
@@ -564,7 +523,7 @@ static const struct absence *absence_of(const struct condition *condition,
 exit_status condition_find(const struct condition *condition, const struct sample *sample,
 			   uint64_t number)
 {
-	enum need need = need_of(condition);
+	enum fail_need need = need_of(condition);
 	const struct absence *absence = absence_of(condition, sample);
 
 	if (!absence && sample_has(condition, sample, need))

@@ -51,14 +51,33 @@ enum fail_metric_kind {
 	FAIL_RESENT,
 };
 
+#define FAIL_NAMES FAIL_HAS(FAIL_FIELDS) /* also METRIC.NAME.FIELD */
+
+/* Data that only some samples have. */
+enum fail_need {
+	NEEDS_NOTHING,
+	NEEDS_WAITS,
+	NEEDS_DISTRIBUTIONS,
+	NEEDS_INTERRUPTIONS,
+	NEEDS_RESOURCES,
+	NEEDS_COUNTERS,
+	NEEDS_COMPARISON,
+	NEEDS_UPCALLS,
+	NEEDS_CALL_NAMES, /* if the condition has a name */
+};
+
 struct fail_metric {
 	const char *name;
 	enum fail_metric_kind kind;
-	unsigned int fields;         /* FAIL_HAS() */
+	unsigned int fields;         /* FAIL_HAS(), FAIL_NAMES */
+	enum fail_need needs;        /* fields with distributions need those */
 	unsigned int states;         /* ledger states it sums up, FAIL_HAS() */
 	enum open_kind period;       /* FAIL_PERIOD */
 	const struct row_list *list; /* FAIL_LIST */
 	size_t counter;              /* FAIL_COUNTER: offset in struct thread_row */
+	const char *const *names;    /* all that NAME can be, or some if unknown is NULL */
+	size_t n_names, step;        /* step: bytes from one to the next */
+	const char *unknown;         /* what is wrong with another name */
 };
 
 /* Metric at an index, NULL after the last one. */
@@ -74,8 +93,8 @@ bool fail_field_is_time(enum fail_field field);
 /* As in METRIC.FIELD; "" for FAIL_VALUE. */
 const char *fail_field_name(enum fail_field field);
 
-/* True if the metric has labels: METRIC.NAME.FIELD. */
-bool fail_metric_has_labels(const struct fail_metric *metric);
+/* Known names; NULL after the last one. */
+const char *fail_metric_name(const struct fail_metric *metric, size_t index);
 
 /* True for thread metrics. Waits are both, and not handled here. */
 bool fail_metric_of_threads(const struct fail_metric *metric);
