@@ -17,41 +17,50 @@ _Static_assert(PREDICATE_LOADS < KD_TERM_LOADS, "and for an argument that is in 
 #define CALL_VALUES 16
 #define CALL_ARGUMENTS 6
 
-/* A value before any memory reads. */
-struct source {
+/* A term being made. */
+struct making {
+	struct kd_term *term;
+	const struct predicate_term *of;
+	const struct condition_location *location;
+	struct predicate_error *error;
+	/* The value before any memory reads: */
 	struct predicate_type type; /* its type there */
 	bool typed;                 /* by the program, not by a register's size */
 };
 
-static int wrong(struct predicate_error *error, size_t at, const char *why)
+static int wrong_at(const struct making *making, size_t at, const char *why)
 {
-	*error = (struct predicate_error){ .at = at, .why = why };
+	*making->error = (struct predicate_error){ .at = at, .why = why };
 	return -EINVAL;
 }
 
-static void register_use(struct kd_term *term, struct source *source, struct subregister sub)
+static int wrong(const struct making *making, const char *why)
 {
-	term->base = sub.offset;
-	source->type.size = sub.size;
+	return wrong_at(making, making->of->value_at, why);
+}
+
+static int register_use(struct making *making, struct subregister sub)
+{
+	making->term->base = sub.offset;
+	making->type.size = sub.size;
+	return 0;
 }
 
 /* --- Where values are --- */
 
-static int usdt_argument_use(struct kd_term *term, struct source *source,
-			     const struct predicate_term *of,
-			     const struct condition_location *location,
-			     struct predicate_error *error)
+static int usdt_argument_use(struct making *making)
 {
+	const struct condition_location *location = making->location;
+	struct kd_term *term = making->term;
 	struct usdt_argument argument;
 	const char *why;
 
 	if (usdt_argument_read(&argument, location->machine, location->arguments ?: "",
-			       of->value.argument, &why))
-		return wrong(error, of->value_at, why);
+			       making->of->value.argument, &why))
+		return wrong(making, why);
 	/* The upper half of a 16-bit register. */
 	if (!argument.in_memory && argument.base.size == 1 && argument.size > 1)
-		return wrong(error, of->value_at,
-			     "what the file says about this argument cannot be understood");
+		return wrong(making, "what the file says about this argument cannot be understood");
 	if (argument.base.size)
 		term->base = argument.base.offset;
 	if (argument.index.size)
@@ -59,52 +68,40 @@ static int usdt_argument_use(struct kd_term *term, struct source *source,
 	term->shift = argument.shift;
 	term->offsets[0] = argument.offset;
 	term->loads = argument.in_memory;
-	source->type = (struct predicate_type){ argument.size, argument.is_signed };
-	source->typed = true;
+	making->type = (struct predicate_type){ argument.size, argument.is_signed };
+	making->typed = true;
 	return 0;
 }
 
-static int function_argument_use(struct kd_term *term, struct source *source,
-				 const struct predicate_term *of,
-				 const struct condition_location *location,
-				 struct predicate_error *error)
+static int function_argument_use(struct making *making)
 {
-	unsigned int number = of->value.argument,
-		     in_registers = register_arguments(location->machine);
+	enum register_machine machine = making->location->machine;
+	unsigned int number = making->of->value.argument,
+		     in_registers = register_arguments(machine);
 
-	if (!location->at_entry)
-		return wrong(error, of->value_at,
-			     "arguments are known where a function begins, not within it: "
-			     "%REGISTER is possible");
-	if (number < in_registers) {
-		register_use(term, source, register_argument(location->machine, number));
-		return 0;
-	}
-	register_use(term, source, register_stack_pointer(location->machine));
-	term->offsets[0] = register_stack_arguments(location->machine) +
-			   8 * (number - in_registers);
-	term->loads = 1;
-	return 0;
+	if (!making->location->at_entry)
+		return wrong(making, "arguments are known where a function begins, not within it: "
+				     "%REGISTER is possible");
+	if (number < in_registers)
+		return register_use(making, register_argument(machine, number));
+	making->term->offsets[0] = register_stack_arguments(machine) + 8 * (number - in_registers);
+	making->term->loads = 1;
+	return register_use(making, register_stack_pointer(machine));
 }
 
-static int call_value_use(struct kd_term *term, struct source *source,
-			  const struct predicate_term *of,
-			  const struct condition_location *location, struct predicate_error *error)
+static int call_value_use(struct making *making)
 {
-	bool is_result = of->value.location == PREDICATE_RET;
-	uint16_t index = is_result ? 0 : (uint16_t)of->value.argument;
+	bool is_result = making->of->value.location == PREDICATE_RET;
+	uint16_t index = is_result ? 0 : (uint16_t)making->of->value.argument;
 
-	if (is_result != location->call_exit)
-		return wrong(error, of->value_at,
+	if (is_result != making->location->call_exit)
+		return wrong(making,
 			     is_result ? "a system call has its result at its exit (sys_exit_...)"
 				       : "a system call has its arguments at its entry "
 					 "(sys_enter_...)");
 	if (index >= CALL_ARGUMENTS)
-		return wrong(error, of->value_at, "a system call has arg0 to arg5");
-	register_use(
-		term, source,
-		(struct subregister){ .offset = (uint16_t)(CALL_VALUES + 8 * index), .size = 8 });
-	return 0;
+		return wrong(making, "a system call has arg0 to arg5");
+	return register_use(making, (struct subregister){ (uint16_t)(CALL_VALUES + 8 * index), 8 });
 }
 
 /* Finds a field by name. Returns false if there is none. */
@@ -116,99 +113,91 @@ static bool event_field_find(struct event_field *field, const char *format, cons
 	return false;
 }
 
-static int field_use(struct kd_term *term, struct source *source, const struct predicate_term *of,
-		     const struct condition_location *location, struct predicate_error *error)
+static int field_use(struct making *making)
 {
-	const char *name = of->value.location == PREDICATE_RET ? "ret" : of->value.name;
+	const struct predicate_value *value = &making->of->value;
+	const char *name = value->location == PREDICATE_RET ? "ret" : value->name;
 	struct event_field field;
 
-	if (of->value.location == PREDICATE_ARG)
-		return wrong(error, of->value_at,
+	if (value->location == PREDICATE_ARG)
+		return wrong(making,
 			     "this tracepoint has no arguments by number, but fields by name");
-	if (!event_field_find(&field, location->format ?: "", name))
-		return wrong(error, of->value_at, "the tracepoint has no such field");
+	if (!event_field_find(&field, making->location->format ?: "", name))
+		return wrong(making, "the tracepoint has no such field");
 	if (!field.is_number)
-		return wrong(error, of->value_at, "this field is a text or an array, no number");
-	register_use(term, source,
-		     (struct subregister){ .offset = field.offset, .size = field.size });
-	source->type.is_signed = field.is_signed;
-	source->typed = true;
-	return 0;
+		return wrong(making, "this field is a text or an array, no number");
+	making->type.is_signed = field.is_signed;
+	making->typed = true;
+	return register_use(making, (struct subregister){ field.offset, field.size });
 }
 
-static int tracepoint_value_use(struct kd_term *term, struct source *source,
-				const struct predicate_term *of,
-				const struct condition_location *location,
-				struct predicate_error *error)
+static int tracepoint_value_use(struct making *making)
 {
-	if (of->value.location == PREDICATE_REG)
-		return wrong(error, of->value_at, "a tracepoint has no registers");
-	if (location->is_call && of->value.location != PREDICATE_FIELD)
-		return call_value_use(term, source, of, location, error);
-	return field_use(term, source, of, location, error);
+	enum predicate_location location = making->of->value.location;
+
+	if (location == PREDICATE_REG)
+		return wrong(making, "a tracepoint has no registers");
+	return making->location->is_call && location != PREDICATE_FIELD ? call_value_use(making)
+									: field_use(making);
 }
 
-static int register_name_use(struct kd_term *term, struct source *source,
-			     const struct predicate_term *of,
-			     const struct condition_location *location,
-			     struct predicate_error *error)
+static int register_name_use(struct making *making)
 {
+	const struct predicate_value *value = &making->of->value;
 	struct subregister subregister;
 
-	if (!register_find(&subregister, location->machine, of->value.name, strlen(of->value.name)))
-		return wrong(error, of->value_at + of->value.loads,
-			     "this machine has no such register");
-	register_use(term, source, subregister);
-	return 0;
+	if (!register_find(&subregister, making->location->machine, value->name,
+			   strlen(value->name)))
+		return wrong_at(making, making->of->value_at + value->loads,
+				"this machine has no such register");
+	return register_use(making, subregister);
 }
 
-static int source_find(struct kd_term *term, struct source *source, const struct predicate_term *of,
-		       const struct condition_location *location, struct predicate_error *error)
+static int source_find(struct making *making)
 {
-	bool at_return = probe_kinds[location->kind].is_return;
+	enum trigger_kind kind = making->location->kind;
+	bool at_return = probe_kinds[kind].is_return;
 
-	if (location->kind == TRIGGER_TRACEPOINT)
-		return tracepoint_value_use(term, source, of, location, error);
-	switch (of->value.location) {
+	if (kind == TRIGGER_TRACEPOINT)
+		return tracepoint_value_use(making);
+	switch (making->of->value.location) {
 	case PREDICATE_REG:
-		return register_name_use(term, source, of, location, error);
+		return register_name_use(making);
 	case PREDICATE_RET:
 		if (!at_return)
-			return wrong(error, of->value_at,
+			return wrong(making,
 				     "a function has its result when it returns (ur:, kr:)");
-		register_use(term, source, register_result(location->machine));
-		return 0;
+		return register_use(making, register_result(making->location->machine));
 	case PREDICATE_FIELD:
-		return wrong(error, of->value_at, "only tracepoints (t:) have fields with names");
+		return wrong(making, "only tracepoints (t:) have fields with names");
 	case PREDICATE_ARG:
 		break;
 	}
 	if (at_return)
-		return wrong(error, of->value_at,
+		return wrong(making,
 			     "when a function returns its arguments are gone; there is ret");
-	if (location->kind == TRIGGER_USDT)
-		return usdt_argument_use(term, source, of, location, error);
-	return function_argument_use(term, source, of, location, error);
+	return kind == TRIGGER_USDT ? usdt_argument_use(making) : function_argument_use(making);
 }
 
 /* Adds the memory reads that the text names. */
-static int loads_add(struct kd_term *term, struct source *source, const struct predicate_term *of,
-		     struct predicate_error *error)
+static int loads_add(struct making *making)
 {
-	const struct predicate_value *value = &of->value;
+	const struct predicate_value *value = &making->of->value;
+	struct kd_term *term = making->term;
 
 	if (!value->loads)
 		return 0;
-	if (source->type.size != 8)
-		return wrong(error, of->value_at, "this is no address: it has less than 8 bytes");
+	if (making->type.size != 8)
+		return wrong(making, "this is no address: it has less than 8 bytes");
 	for (unsigned int i = 0; i < value->loads; i++) {
 		__s64 *offset = &term->offsets[term->loads];
 
 		if (__builtin_add_overflow(*offset, value->offsets[i], offset))
-			return wrong(error, of->value_at, "the offset is too large");
+			return wrong(making, "the offset is too large");
 		term->loads++;
 	}
-	*source = (struct source){ .type.size = 8 };
+	making->type = (struct predicate_type){ .size = 8 };
+	making->typed = false;
 	return 0;
 }
 
@@ -236,16 +225,16 @@ static bool number_fits(const struct predicate_number *number, const struct pred
 
 /* Chooses the type: the given one, else the source's. A type that nobody gave is signed, unless the
  * number does not fit. */
-static struct predicate_type type_choose(const struct source *source,
-					 const struct predicate_term *of)
+static struct predicate_type type_choose(const struct making *making)
 {
+	const struct predicate_term *of = making->of;
 	struct predicate_type type = of->value.type;
 
 	if (!type.size) {
-		type = source->type;
-		if (!source->typed)
+		type = making->type;
+		if (!making->typed)
 			type.is_signed = true;
-		if (!source->typed && !number_fits(&of->number, &type))
+		if (!making->typed && !number_fits(&of->number, &type))
 			type.is_signed = false;
 	}
 	if (of->value.mask)
@@ -255,90 +244,81 @@ static struct predicate_type type_choose(const struct source *source,
 
 /* Sets what to read, and which bits count, for a number of that type. A smaller type takes the
  * lower bits. A larger one takes the value with its sign. */
-static int value_shape(struct kd_term *term, const struct source *source,
-		       const struct predicate_type *type, const struct predicate_term *of,
-		       struct predicate_error *error)
+static int value_shape(const struct making *making, const struct predicate_type *type)
 {
 	const uint64_t all = UINT64_MAX >> (64 - 8 * type->size);
-	bool is_read = of->value.loads > 0;
+	const struct predicate_value *value = &making->of->value;
+	struct kd_term *term = making->term;
 
 	term->size = type->size;
 	term->is_signed = type->is_signed;
 	term->mask = UINT64_MAX;
-	if (!is_read && source->type.size < type->size) {
-		term->size = source->type.size;
-		term->is_signed = source->type.is_signed;
+	if (!value->loads && making->type.size < type->size) {
+		term->size = making->type.size;
+		term->is_signed = making->type.is_signed;
 		if (!type->is_signed)
 			term->mask = all;
 	}
-	if (!of->value.mask)
+	if (!value->mask)
 		return 0;
-	if (of->value.mask & ~all)
-		return wrong(error, of->value_at, "the value has fewer bits than are named with &");
-	term->mask = of->value.mask;
+	if (value->mask & ~all)
+		return wrong(making, "the value has fewer bits than are named with &");
+	term->mask = value->mask;
 	return 0;
 }
 
-static int range_find(struct kd_term *term, const struct predicate_type *type,
-		      const struct predicate_term *of, struct predicate_error *error)
+static int range_find(const struct making *making, const struct predicate_type *type)
 {
 	static const char never[] = "this is never true, whatever the value",
 			  always[] = "this is always true, whatever the value";
+	const struct predicate_term *of = making->of;
+	const bool strictly = of->compare == PREDICATE_LT || of->compare == PREDICATE_GT;
 	uint64_t number = of->number.negative ? -of->number.magnitude : of->number.magnitude;
+	struct kd_term *term = making->term;
 	uint64_t min, max;
 
 	if (!number_fits(&of->number, type))
-		return wrong(error, of->number_at,
-			     of->number.negative && !type->is_signed
-				     ? "the value has no sign: it is never negative"
-				     : "the number does not fit in the value's type");
+		return wrong_at(making, of->number_at,
+				of->number.negative && !type->is_signed
+					? "the value has no sign: it is never negative"
+					: "the number does not fit in the value's type");
 	type_range(type, &min, &max);
 	switch (of->compare) {
 	case PREDICATE_EQ:
-		if (of->value.mask && number & ~of->value.mask)
-			return wrong(error, of->number_at, never);
-		term->first = number;
-		term->span = 0;
-		return 0;
 	case PREDICATE_NE:
 		if (of->value.mask && number & ~of->value.mask)
-			return wrong(error, of->number_at, always);
-		term->first = number + 1;
-		term->span = UINT64_MAX - 1;
+			return wrong_at(making, of->number_at,
+					of->compare == PREDICATE_EQ ? never : always);
+		term->first = number + (of->compare == PREDICATE_NE);
+		term->span = of->compare == PREDICATE_NE ? UINT64_MAX - 1 : 0;
 		return 0;
 	case PREDICATE_LT:
 	case PREDICATE_LE:
-		if (of->compare == PREDICATE_LT ? number == min : number == max)
-			return wrong(error, of->number_at,
-				     of->compare == PREDICATE_LT ? never : always);
+		if (number == (strictly ? min : max))
+			return wrong_at(making, of->number_at, strictly ? never : always);
 		term->first = min;
-		term->span = number - min - (of->compare == PREDICATE_LT);
+		term->span = number - min - strictly;
 		return 0;
 	case PREDICATE_GT:
 	case PREDICATE_GE:
-		if (of->compare == PREDICATE_GT ? number == max : number == min)
-			return wrong(error, of->number_at,
-				     of->compare == PREDICATE_GT ? never : always);
-		term->first = number + (of->compare == PREDICATE_GT);
+		if (number == (strictly ? max : min))
+			return wrong_at(making, of->number_at, strictly ? never : always);
+		term->first = number + strictly;
 		term->span = max - term->first;
 		return 0;
 	}
 	return -EINVAL;
 }
 
-static int term_make(struct kd_term *term, const struct predicate_term *of,
-		     const struct condition_location *location, struct predicate_error *error)
+static int term_make(struct making *making)
 {
-	struct source source = { 0 };
 	struct predicate_type type;
 
-	*term = (struct kd_term){ .base = KD_NO_REGISTER, .index = KD_NO_REGISTER };
-	if (source_find(term, &source, of, location, error) || loads_add(term, &source, of, error))
+	*making->term = (struct kd_term){ .base = KD_NO_REGISTER, .index = KD_NO_REGISTER };
+	if (source_find(making) || loads_add(making))
 		return -EINVAL;
-	type = type_choose(&source, of);
-	if (value_shape(term, &source, &type, of, error))
-		return -EINVAL;
-	return range_find(term, &type, of, error);
+	type = type_choose(making);
+	return value_shape(making, &type) ?: range_find(making, &type);
 }
 
 int condition_make(struct kd_condition *condition, const struct predicate *predicate,
@@ -350,7 +330,14 @@ int condition_make(struct kd_condition *condition, const struct predicate *predi
 	condition->n = (uint32_t)predicate->n;
 	condition->in_kernel = !probe_kinds[location->kind].is_user && !location->is_call;
 	for (size_t i = 0; i < predicate->n; i++) {
-		if (term_make(&condition->terms[i], &predicate->terms[i], location, error))
+		struct making making = {
+			.term = &condition->terms[i],
+			.of = &predicate->terms[i],
+			.location = location,
+			.error = error,
+		};
+
+		if (term_make(&making))
 			return -EINVAL;
 		condition->groups[group] |= (uint8_t)(1U << i);
 		group += predicate->terms[i].ends;
