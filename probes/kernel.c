@@ -60,34 +60,11 @@ static bool is_word(char c)
 	       c == '_';
 }
 
-static bool begins(const char *at, const char *end, const char *with)
-{
-	size_t length = strlen(with);
-
-	return (size_t)(end - at) >= length && !memcmp(at, with, length);
-}
-
-/* Finds the number after a word such as "offset:" in a line. Returns false if there is none, or
- * it is larger than an event. */
-static bool number_find(unsigned long *number, const char *line, const char *end, const char *word)
-{
-	const char *found = memmem(line, (size_t)(end - line), word, strlen(word));
-	char *rest;
-
-	if (!found)
-		return false;
-	found += strlen(word);
-	if (found == end || *found < '0' || *found > '9')
-		return false;
-	*number = strtoul(found, &rest, 10);
-	return *rest == ';' && *number <= EVENT_BYTES;
-}
-
 /* "pid_t prev_pid", "char comm[16]", "__data_loc char[] name" */
 static void declaration_read(struct event_field *field, const char *at, const char *end)
 {
-	field->is_number = !memchr(at, '[', (size_t)(end - at)) && !begins(at, end, "__data_loc") &&
-			   !begins(at, end, "__rel_loc");
+	field->is_number = !memchr(at, '[', (size_t)(end - at)) &&
+			   strncmp(at, "__data_loc", 10) != 0 && strncmp(at, "__rel_loc", 9) != 0;
 	if (end > at && end[-1] == ']')
 		end = memrchr(at, '[', (size_t)(end - at));
 	field->name = end;
@@ -97,27 +74,23 @@ static void declaration_read(struct event_field *field, const char *at, const ch
 }
 
 /* "field:pid_t prev_pid; offset:24; size:4; signed:1;". Returns false for anything else. */
-static bool line_read(struct event_field *field, const char *line, const char *end)
+static bool line_read(struct event_field *field, const char *line)
 {
-	static const char word[] = "field:";
-	unsigned long offset, size, is_signed = 0;
-	const char *semicolon;
+	unsigned long offset, size;
+	int from = 0, to = 0, is_signed = 0;
 
-	while (line < end && (*line == ' ' || *line == '\t'))
-		line++;
-	semicolon = memchr(line, ';', (size_t)(end - line));
-	if (!begins(line, end, word) || !semicolon)
+	line += strspn(line, " \t");
+	if (sscanf(line, "field:%n%*[^;\n]%n; offset:%lu; size:%lu; signed:%d;", &from, &to,
+		   &offset, &size, &is_signed) < 2 ||
+	    offset < REPLACED || offset > EVENT_BYTES || size > EVENT_BYTES)
 		return false;
-	declaration_read(field, line + sizeof(word) - 1, semicolon);
-	if (!field->length || !number_find(&offset, semicolon, end, "offset:") ||
-	    !number_find(&size, semicolon, end, "size:") || offset < REPLACED)
-		return false;
-	field->is_signed = number_find(&is_signed, semicolon, end, "signed:") && is_signed;
+	declaration_read(field, line + from, line + to);
+	field->is_signed = is_signed;
 	field->is_number = field->is_number && (size == 1 || size == 2 || size == 4 || size == 8) &&
 			   offset + size <= EVENT_BYTES;
 	field->offset = (uint16_t)offset;
 	field->size = (uint8_t)size;
-	return true;
+	return field->length;
 }
 
 bool event_field_next(struct event_field *field, const char **format)
@@ -126,7 +99,7 @@ bool event_field_next(struct event_field *field, const char **format)
 		const char *line = *format, *end = strchrnul(line, '\n');
 
 		*format = *end ? end + 1 : end;
-		if (line_read(field, line, end))
+		if (line_read(field, line))
 			return true;
 	}
 	return false;
@@ -168,55 +141,47 @@ static FILE *tracefs_open(const char *root, const char *name)
 	return NULL;
 }
 
-/* Called for each line, without its end. */
-typedef int line_fn(void *context, char *line);
+/* Splits a line, without its end. Returns false if it is of something else. group is NULL. */
+typedef bool line_parser(char *line, const char **group, const char **name);
 
-/* Closes the file. Skips lines too long to come from the kernel. */
-static int lines_each(FILE *file, line_fn *each, void *context)
+/* Closes the file; NULL: errno says why it could not be opened. Skips lines too long to come from
+ * the kernel. */
+static int lines_each(FILE *file, line_parser *parse, kernel_name_fn *each, void *context)
 {
-	char line[LINE_LEN];
-	bool cut = false;
+	char *line = NULL;
+	size_t capacity = 0;
+	ssize_t length;
 	int result = 0;
 
-	while (!result && fgets(line, sizeof(line), file)) {
-		size_t length = strlen(line);
-		bool whole = length && line[length - 1] == '\n';
+	if (!file)
+		return -errno;
+	while (!result && (length = getline(&line, &capacity, file)) >= 0) {
+		const char *group = NULL, *name;
 
-		if (whole)
-			line[length - 1] = '\0';
-		if (whole && !cut)
-			result = each(context, line);
-		cut = !whole;
+		if (length >= LINE_LEN || line[length - 1] != '\n')
+			continue;
+		line[length - 1] = '\0';
+		if (parse(line, &group, &name))
+			result = each(context, group, name);
 	}
 	if (!result && ferror(file))
 		result = errno ? -errno : -EIO;
+	free(line);
 	fclose(file);
 	return result;
 }
 
-struct event_lines {
-	kernel_event_fn *each;
-	void *context;
-};
-
 /* "SYSTEM:EVENT" */
-static int event_line(void *context, char *line)
+static bool event_parse(char *line, const char **group, const char **name)
 {
-	const struct event_lines *lines = context;
-	char *colon = strchr(line, ':');
-
-	if (!colon)
-		return 0;
-	*colon = '\0';
-	return lines->each(lines->context, line, colon + 1);
+	*group = strsep(&line, ":");
+	*name = line;
+	return line;
 }
 
-static int events_each(const char *root, kernel_event_fn *each, void *context)
+int kernel_each_event(const char *root, kernel_name_fn *each, void *context)
 {
-	struct event_lines lines = { .each = each, .context = context };
-	FILE *file = tracefs_open(root, "available_events");
-
-	return file ? lines_each(file, event_line, &lines) : -errno;
+	return lines_each(tracefs_open(root, "available_events"), event_parse, each, context);
 }
 
 const char *kernel_events_hint(int error)
@@ -227,64 +192,49 @@ const char *kernel_events_hint(int error)
 		       : "as root: mount -t tracefs none /sys/kernel/tracing";
 }
 
-struct function_lines {
-	kernel_function_fn *each;
-	void *context;
-};
-
 /* "NAME", or "NAME [MODULE]", from the name on. */
-static int function_line(void *context, char *line)
+static bool function_parse(char *line, const char **group, const char **name)
 {
 	/* Symbols that are not functions: padding for kCFI and call depth tracking; ftrace's
 	 * placeholder for a replaced weak function. */
 	static const char *const others[] = { "__pfx_", "__cfi_", "__ftrace_invalid_address___" };
-	const struct function_lines *lines = context;
-	char *end = line + strcspn(line, " \t"), *module = strchr(end, '[');
+	const char *module;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-		if (!strncmp(line, others[i], strlen(others[i])))
-			return 0;
-	}
-	*end = '\0';
-	if (module) {
-		module++;
-		module[strcspn(module, "]")] = '\0';
-		/* Not modules: JIT code. */
-		if (!strcmp(module, "bpf") || !strncmp(module, "__builtin__", 11))
-			return 0;
-	}
-	return *line ? lines->each(lines->context, line, module) : 0;
+	(void)group;
+	*name = strsep(&line, " \t");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strncmp(*name, others[i], strlen(others[i])))
+			return false;
+	module = line ? strchr(line, '[') : NULL;
+	/* Not modules: JIT code. */
+	return **name && (!module || (strncmp(module, "[bpf]", 5) != 0 &&
+				      strncmp(module, "[__builtin__", 12) != 0));
 }
 
 /* "ADDRESS TYPE NAME", or "ADDRESS TYPE NAME<tab>[MODULE]" */
-static int kallsyms_line(void *context, char *line)
+static bool symbol_parse(char *line, const char **group, const char **name)
 {
 	char *type = strchr(line, ' ');
 
-	if (!type || !type[1] || type[2] != ' ' || !strchr("tTwW", type[1]))
-		return 0;
-	return function_line(context, type + 3);
+	return type && type[1] && type[2] == ' ' && strchr("tTwW", type[1]) &&
+	       function_parse(type + 3, group, name);
 }
 
-static int kallsyms_each(const char *root, kernel_function_fn *each, void *context)
+static int kallsyms_each(const char *root, kernel_name_fn *each, void *context)
 {
-	struct function_lines lines = { .each = each, .context = context };
-	FILE *file = root_open(root, "/proc/kallsyms");
-
-	return file ? lines_each(file, kallsyms_line, &lines) : -errno;
+	return lines_each(root_open(root, "/proc/kallsyms"), symbol_parse, each, context);
 }
 
-/* Reads the functions that ftrace can trace, since a wildcard should match no others; without a
- * function tracer, all functions. */
-static int functions_each(const char *root, kernel_function_fn *each, void *context)
+/* Not all symbols, since a wildcard should match no others; without a function tracer all. */
+int kernel_each_function(const char *root, kernel_name_fn *each, void *context)
 {
-	struct function_lines lines = { .each = each, .context = context };
 	FILE *file = tracefs_open(root, "available_filter_functions");
 
-	return file ? lines_each(file, function_line, &lines) : kallsyms_each(root, each, context);
+	return file ? lines_each(file, function_parse, each, context)
+		    : kallsyms_each(root, each, context);
 }
 
-static bool has_kprobes(const char *root)
+bool kernel_has_kprobes(const char *root)
 {
 	char path[PATH_MAX];
 
@@ -299,7 +249,7 @@ struct search {
 	struct names_closest closest;
 	struct names_closest systems;
 	bool system_found;
-	kernel_found_fn *found;
+	kernel_name_fn *found;
 	void *context;
 };
 
@@ -380,7 +330,7 @@ static exit_status matches_report(struct search *search)
 	for (size_t i = 0; !status && i < matches->n; i = entries_end(matches, i)) {
 		if (!matches->all[i].flag)
 			status = search->found(search->context, trigger->group,
-					       matches->all[i].text, trigger->offset);
+					       matches->all[i].text);
 	}
 	return status;
 }
@@ -388,7 +338,7 @@ static exit_status matches_report(struct search *search)
 static exit_status tracepoints_find(struct search *search, const char *root)
 {
 	const struct trigger *trigger = search->trigger;
-	int error = events_each(root, event_try, search);
+	int error = kernel_each_event(root, event_try, search);
 
 	if (error)
 		return unreadable(trigger, "tracepoints", error, kernel_events_hint(error));
@@ -397,22 +347,22 @@ static exit_status tracepoints_find(struct search *search, const char *root)
 	return matches_report(search);
 }
 
-static int function_try(void *context, const char *function, const char *module)
+static int function_try(void *context, const char *group, const char *function)
 {
 	struct search *search = context;
 
-	(void)module;
+	(void)group;
 	if (names_match(search->trigger->name, function))
 		return match_add(&search->matches, function);
 	names_closest_offer(&search->closest, function);
 	return 0;
 }
 
-static int symbol_try(void *context, const char *function, const char *module)
+static int symbol_try(void *context, const char *group, const char *function)
 {
 	struct search *search = context;
 
-	(void)module;
+	(void)group;
 	if (names_match(search->trigger->name, function))
 		return match_add(&search->symbols, function);
 	return 0;
@@ -465,13 +415,13 @@ static exit_status function_find(struct search *search, const char *root)
 	size_t found;
 	int error;
 
-	if (!has_kprobes(root)) {
+	if (!kernel_has_kprobes(root)) {
 		log_error("%s: this kernel has no probes on its functions", trigger->text);
 		log_hint("use a kernel with CONFIG_KPROBE_EVENTS, or a tracepoint: "
 			 "--list-probes='t:*' lists them");
 		return EX_OSERR;
 	}
-	error = glob ? functions_each(root, function_try, search)
+	error = glob ? kernel_each_function(root, function_try, search)
 		     : kallsyms_each(root, function_try, search);
 	found = search->matches.n;
 	if (!error && glob)
@@ -490,8 +440,8 @@ static exit_status function_find(struct search *search, const char *root)
 	return matches_report(search);
 }
 
-exit_status kernel_find_below(const char *root, const struct trigger *trigger,
-			      kernel_found_fn *found, void *context)
+exit_status kernel_find(const char *root, const struct trigger *trigger, kernel_name_fn *found,
+			void *context)
 {
 	struct search search = { .trigger = trigger, .found = found, .context = context };
 	int status;
@@ -507,11 +457,6 @@ exit_status kernel_find_below(const char *root, const struct trigger *trigger,
 	names_closest_clear(&search.closest);
 	names_closest_clear(&search.systems);
 	return status;
-}
-
-exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context)
-{
-	return kernel_find_below("", trigger, found, context);
 }
 
 int kernel_event_format(char **format, const char *system, const char *event)
@@ -535,19 +480,4 @@ int kernel_event_format(char **format, const char *system, const char *event)
 	}
 	fclose(file);
 	return error;
-}
-
-bool kernel_has_kprobes(void)
-{
-	return has_kprobes("");
-}
-
-int kernel_each_event(kernel_event_fn *each, void *context)
-{
-	return events_each("", each, context);
-}
-
-int kernel_each_function(kernel_function_fn *each, void *context)
-{
-	return functions_each("", each, context);
 }

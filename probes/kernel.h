@@ -14,45 +14,38 @@
 /* Most sites that a kernel trigger's pattern may stand for. */
 #define KERNEL_SITES_MAX 1000
 
-/* Called for each site of a trigger: system of a tracepoint (else NULL), name of the event or
- * function, offset into the function. The strings live until it returns. Returns 0, or an exit
- * status that ends the search. */
-typedef int kernel_found_fn(void *context, const char *group, const char *name, uint64_t offset);
+/* Called with the system and name of a tracepoint, or with NULL and the name of a function. A
+ * result other than 0 ends the iteration and is returned. */
+typedef int kernel_name_fn(void *context, const char *group, const char *name);
+
+/* Below, root is "", or a directory with other files of a kernel, for tests. */
 
 /* Finds what a kernel trigger (tracepoint, kprobe, kretprobe) names, and calls found for each in
  * name order. Returns 0 after at least one, or what found returned if not 0. Otherwise prints
  * what is wrong and which names come close. Returns EX_CONFIG if the trigger names nothing,
  * several functions of one name, or too many. Returns EX_OSERR if this kernel cannot have such a
  * probe, or does not list them. */
-exit_status kernel_find(const struct trigger *trigger, kernel_found_fn *found, void *context);
-
-/* Like kernel_find(), with the kernel's files below root: for tests. */
-exit_status kernel_find_below(const char *root, const struct trigger *trigger,
-			      kernel_found_fn *found, void *context);
+exit_status kernel_find(const char *root, const struct trigger *trigger, kernel_name_fn *found,
+			void *context);
 
 /* True if the kernel has kprobes and kretprobes (CONFIG_KPROBE_EVENTS). */
-bool kernel_has_kprobes(void);
-
-/* Callbacks of kernel_each_event() and kernel_each_function(). A result other than 0 ends the
- * iteration and is returned. */
-typedef int kernel_event_fn(void *context, const char *system, const char *event);
-typedef int kernel_function_fn(void *context, const char *function, const char *module);
+bool kernel_has_kprobes(const char *root);
 
 /* Calls each for every tracepoint, in the kernel's order. Returns 0, the callback's result, or a
  * negative errno: -ENOENT if tracefs is not mounted, -EACCES if this user may not read it.
  * Prints nothing. */
-int kernel_each_event(kernel_event_fn *each, void *context);
+int kernel_each_event(const char *root, kernel_name_fn *each, void *context);
 
-/* Reads the format of a tracepoint's fields (event_field.h); the caller frees it. Returns 0 or a
- * negative errno as kernel_each_event() does. Prints nothing. */
+/* Reads the format of a tracepoint's fields (event_field_next()); the caller frees it. Returns 0 or
+ * a negative errno as kernel_each_event() does. Prints nothing. */
 int kernel_event_format(char **format, const char *system, const char *event);
 
 /* Returns a hint for a negative errno of kernel_each_event() or kernel_event_format(). */
 const char *kernel_events_hint(int error);
 
-/* Calls each for every function that the kernel can trace, with its module or NULL; names may
- * repeat. Returns as kernel_each_event() does; -ENOENT without /proc/kallsyms. */
-int kernel_each_function(kernel_function_fn *each, void *context);
+/* Calls each for every function that the kernel can trace; names may repeat. Returns as
+ * kernel_each_event() does; -ENOENT without /proc/kallsyms. */
+int kernel_each_function(const char *root, kernel_name_fn *each, void *context);
 
 /* --- Tracepoints of single system calls --- */
 
@@ -61,8 +54,6 @@ int kernel_each_function(kernel_function_fn *each, void *context);
 int site_call(const struct site *site, bool *exit);
 
 /* --- Fields of a tracepoint, by its format file in tracefs --- */
-
-/* Linux, Documentation/trace/events.rst. */
 
 #define EVENT_BYTES 8192 /* most bytes of an event that programs get (PERF_MAX_TRACE_SIZE) */
 

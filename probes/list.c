@@ -75,7 +75,7 @@ struct list_filter {
 	struct trigger trigger; /* the pattern read as a trigger; zeros if it is none */
 };
 
-/* The caller clears the filter; glob must outlive it. */
+/* The caller clears the filter's trigger; glob must outlive it. */
 static void list_filter_init(struct list_filter *filter, const char *glob)
 {
 	size_t length = glob ? trigger_kind_read(&filter->kind, glob) : 0;
@@ -89,11 +89,6 @@ static void list_filter_init(struct list_filter *filter, const char *glob)
 	trigger_parse(&filter->trigger, glob, &why); /* a glob need not be a trigger */
 }
 
-static void list_filter_clear(struct list_filter *filter)
-{
-	trigger_clear(&filter->trigger);
-}
-
 /* True if the pattern matches a trigger's text, or the name in it. */
 static bool list_filter_takes(const struct list_filter *filter, const char *text, const char *name)
 {
@@ -101,16 +96,6 @@ static bool list_filter_takes(const struct list_filter *filter, const char *text
 	    names_match(filter->rest, name))
 		return true;
 	return !*filter->word && names_match(filter->glob, text);
-}
-
-/* True if the pattern, as a trigger, would mean this name with this provider (or NULL) in its
- * OBJECT. */
-static bool list_filter_means(const struct list_filter *filter, const char *group, const char *name)
-{
-	const struct trigger *wanted = &filter->trigger;
-
-	return wanted->object && wanted->name && names_match(wanted->name, name) &&
-	       (!wanted->group || (group && names_match(wanted->group, group)));
 }
 
 /* --- Lists the probes there are, and what triggers mean --- */
@@ -133,11 +118,15 @@ struct listing {
 	struct entries entries;
 };
 
-/* True if the current object is the filter's OBJECT, and the filter means this probe. */
+/* True if the current object is the filter's OBJECT, and the filter, as a trigger, means this name
+ * with this provider (or NULL) there. */
 static bool is_meant(const struct listing *listing, const char *group, const char *name)
 {
-	return listing->meant && listing->meant[listing->index] &&
-	       list_filter_means(&listing->filter, group, name);
+	const struct trigger *wanted = &listing->filter.trigger;
+
+	return listing->meant && listing->meant[listing->index] && wanted->name &&
+	       names_match(wanted->name, name) &&
+	       (!wanted->group || (group && names_match(wanted->group, group)));
 }
 
 static void print_path(struct listing *listing, const struct object *object)
@@ -162,39 +151,40 @@ static size_t entries_width(const struct entries *entries)
 	return width;
 }
 
-/* Lists a probe if the filter takes it. Object is NULL for the program and the kernel. */
+/* Lists a probe if the filter takes it. Object is NULL for the program and the kernel. Returns
+ * whether it does, or -ENOMEM. */
 static int probe_offer(struct listing *listing, const char *object, const char *group,
-		       const char *name, const struct names_entry *entry, bool *taken)
+		       const char *name, struct names_entry entry)
 {
-	const struct list_filter *filter = &listing->filter;
 	char text[LIST_TEXT_MAX];
-	int length;
+	int length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s", listing->word, object ?: "",
+			      object ? ":" : "", group ?: "", group ? ":" : "", name);
 
-	*taken = false;
-	length = snprintf(text, sizeof(text), "%s:%s%s%s%s%s", listing->word, object ? object : "",
-			  object ? ":" : "", group ? group : "", group ? ":" : "", name);
-	if (length >= (int)sizeof(text) ||
-	    !(list_filter_takes(filter, text, name) || (object && is_meant(listing, group, name))))
+	if (length >= (int)sizeof(text) || !(list_filter_takes(&listing->filter, text, name) ||
+					     (object && is_meant(listing, group, name))))
 		return 0;
-	*taken = true;
-	return entries_add(&listing->entries, text, entry->address, entry->flag);
+	return entries_add(&listing->entries, text, entry.address, entry.flag) ?: 1;
 }
 
 /* Lists a probe of the current object if the filter takes it, whether the filter names the program
- * or not. */
+ * or not. Returns as probe_offer(). */
 static int object_offer(struct listing *listing, const char *group, const char *name,
-			const struct names_entry *entry, bool *taken)
+			struct names_entry entry)
 {
 	const struct object *object = objects_get(listing->objects, listing->index);
-	int error = 0;
+	int taken = 0;
 
-	*taken = false;
 	if (object->executable)
-		error = probe_offer(listing, NULL, group, name, entry, taken);
-	if (!error && !*taken)
-		error = probe_offer(listing, object_label(listing->objects, object), group, name,
-				    entry, taken);
-	return error;
+		taken = probe_offer(listing, NULL, group, name, entry);
+	return taken
+		       ?: probe_offer(listing, object_label(listing->objects, object), group, name,
+				      entry);
+}
+
+/* What callbacks return for the result of an offer. */
+static int error_of(int taken)
+{
+	return taken < 0 ? taken : 0;
 }
 
 static void entries_done(struct listing *listing)
@@ -255,12 +245,11 @@ static int usdt_take(void *context, const struct usdt_site *site)
 {
 	struct listing *listing = context;
 	struct names_entry entry = { .address = listing->index, .flag = site->semaphore };
-	bool taken;
 
 	/* A colon would end that field of the trigger. */
 	if (!site->usable || strchr(site->provider, ':') || strchr(site->name, ':'))
 		return 0;
-	return object_offer(listing, site->provider, site->name, &entry, &taken);
+	return error_of(object_offer(listing, site->provider, site->name, entry));
 }
 
 static int usdt_read(struct listing *listing, const struct elf_file *file)
@@ -345,22 +334,20 @@ static int symbol_take(void *context, const struct symbol *symbol)
 {
 	struct listing *listing = context;
 	struct names_entry entry = { .address = symbol->address, .flag = symbol->superseded };
-	bool taken;
-
 	char *written;
-	int error;
+	int taken;
 
 	/* A colon would make the text before it an object. */
 	if (symbol->resolver || strchr(symbol->name, ':'))
 		return 0;
-	error = object_offer(listing, NULL, symbol->name, &entry, &taken);
-	if (error || taken || !listing->filter.glob)
-		return error;
+	taken = object_offer(listing, NULL, symbol->name, entry);
+	if (taken || !listing->filter.glob)
+		return error_of(taken);
 	written = demangle(symbol->name);
 	if (written)
-		error = object_offer(listing, NULL, written, &entry, &taken);
+		taken = object_offer(listing, NULL, written, entry);
 	free(written);
-	return error;
+	return error_of(taken);
 }
 
 static void functions_count(struct listing *listing, const struct object *object)
@@ -410,21 +397,9 @@ static int functions_list(struct listing *listing)
 
 /* --- Probes in the kernel --- */
 
-static int event_take(void *context, const char *system, const char *event)
+static int name_take(void *context, const char *group, const char *name)
 {
-	struct names_entry entry = { .address = 0 };
-	bool taken;
-
-	return probe_offer(context, NULL, system, event, &entry, &taken);
-}
-
-static int function_take(void *context, const char *function, const char *module)
-{
-	struct names_entry entry = { .address = 0 };
-	bool taken;
-
-	(void)module;
-	return probe_offer(context, NULL, NULL, function, &entry, &taken);
+	return error_of(probe_offer(context, NULL, group, name, (struct names_entry){ 0 }));
 }
 
 static void systems_print(struct listing *listing)
@@ -449,7 +424,7 @@ static void systems_print(struct listing *listing)
 static int tracepoints_list(struct listing *listing)
 {
 	struct entries *entries = &listing->entries;
-	int error = kernel_each_event(event_take, listing);
+	int error = kernel_each_event("", name_take, listing);
 
 	if (error && error != -ENOMEM) {
 		log_warn("cannot list tracepoints: %s (%s)", strerror(-error),
@@ -481,13 +456,13 @@ static int kernel_functions_list(struct listing *listing)
 
 	if (!listing->filter.glob)
 		return 0;
-	if (!kernel_has_kprobes()) {
+	if (!kernel_has_kprobes("")) {
 		if (*listing->filter.word)
 			log_warn("this kernel has no probes on its functions "
 				 "(CONFIG_KPROBE_EVENTS)");
 		return 0;
 	}
-	error = kernel_each_function(function_take, listing);
+	error = kernel_each_function("", name_take, listing);
 	if (error && error != -ENOMEM) {
 		log_warn("cannot list functions of the kernel: %s", strerror(-error));
 		error = 0;
@@ -650,7 +625,7 @@ int probes_list(FILE *out, pid_t pid, const char *glob)
 	entries_clear(&listing.entries);
 	objects_free(listing.objects);
 	free(listing.meant);
-	list_filter_clear(&listing.filter);
+	trigger_clear(&listing.filter.trigger);
 	if (!listing.out.error && fflush(out))
 		listing.out.error = errno ? -errno : -EIO;
 	return listing.out.error ? listing.out.error : status;

@@ -550,14 +550,14 @@ static exit_status search_objects(struct search *search)
 	return address_find(search, object, binary);
 }
 
-static exit_status kernel_take(void *context, const char *group, const char *name, uint64_t offset)
+static exit_status kernel_take(void *context, const char *group, const char *name)
 {
 	const struct search *search = context;
 	struct site site = {
 		.fd = -1,
 		.group = group,
 		.name = name,
-		.offset = offset,
+		.offset = search->trigger->offset,
 		.on_return = trigger_is_return(search->trigger),
 	};
 
@@ -613,7 +613,7 @@ exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_
 	if (!*sites)
 		return log_no_memory();
 	status = trigger_is_user(trigger) ? user_find(&search, signals)
-					  : kernel_find(trigger, kernel_take, &search);
+					  : kernel_find("", trigger, kernel_take, &search);
 	if (!status)
 		return 0;
 	sites_free(*sites);

@@ -109,7 +109,7 @@ static exit_status triggers_rename(struct trigger_set *set, const char *name)
 static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
 {
 	bool has[N_POLLS] = { false };
-	int error = kernel_each_event(poll_event, has), status = 0;
+	int error = kernel_each_event("", poll_event, has), status = 0;
 
 	for (size_t i = 0; i < N_POLLS && !error && !status; i++) {
 		if (!has[i])

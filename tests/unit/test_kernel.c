@@ -6,22 +6,22 @@
 #include "captured.h"
 #include "tree.h"
 
+static struct trigger trigger;
 static char found[4096]; /* "group:name+offset " of each */
 static const char *said; /* on stderr */
 
-static int take(void *context, const char *group, const char *name, uint64_t offset)
+static int take(void *context, const char *group, const char *name)
 {
 	size_t length = strlen(found);
 
 	snprintf(found + length, sizeof(found) - length, "%s%s%s+%" PRIu64, length ? " " : "",
-		 group ? group : "", name, offset);
+		 group ? group : "", name, trigger.offset);
 	return *(const int *)context;
 }
 
-/* What kernel_find_below() returns; what it prints goes to said. */
+/* What kernel_find() returns; what it prints goes to said. */
 static int find(const char *text, int result)
 {
-	struct trigger trigger;
 	const char *why;
 	int status;
 
@@ -29,7 +29,7 @@ static int find(const char *text, int result)
 	if (trigger_parse(&trigger, text, &why))
 		return -1;
 	capture_begin();
-	status = kernel_find_below(tree, &trigger, take, &result);
+	status = kernel_find(tree, &trigger, take, &result);
 	said = capture_end();
 	trigger_clear(&trigger);
 	return status;
@@ -150,9 +150,9 @@ static int count_event(void *context, const char *system, const char *event)
 	return 0;
 }
 
-static int count_function(void *context, const char *function, const char *module)
+static int count_function(void *context, const char *group, const char *function)
 {
-	(void)module;
+	(void)group;
 	*(unsigned int *)context += !!*function;
 	return 0;
 }
@@ -161,10 +161,10 @@ static int count_function(void *context, const char *function, const char *modul
 TEST(here)
 {
 	unsigned int events = 0, functions = 0;
-	int result = kernel_each_event(count_event, &events);
+	int result = kernel_each_event("", count_event, &events);
 
 	ok(result ? !events : events > 100, "this kernel's tracepoints: %u, %d", events, result);
-	result = kernel_each_function(count_function, &functions);
+	result = kernel_each_function("", count_function, &functions);
 	ok(result ? !functions : functions > 1000, "its functions: %u, %d", functions, result);
-	printf("# kprobes: %s\n", kernel_has_kprobes() ? "yes" : "no");
+	printf("# kprobes: %s\n", kernel_has_kprobes("") ? "yes" : "no");
 }
