@@ -2,6 +2,7 @@
 #include "predicate.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -39,8 +40,7 @@ static int wrong(const struct cursor *cursor, const char *why)
 
 static void blanks_skip(struct cursor *cursor)
 {
-	while (here(cursor) == ' ' || here(cursor) == '\t')
-		cursor->at++;
+	cursor->at += strspn(cursor->text + cursor->at, " \t");
 }
 
 static bool is_digit(char c)
@@ -48,19 +48,12 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 /* Returns the length of the word that begins here. */
 static size_t word_length(const struct cursor *cursor)
 {
-	size_t length = 0;
-
-	while (is_word(cursor->text[cursor->at + length]))
-		length++;
-	return length;
+	return strspn(cursor->text + cursor->at, WORD);
 }
 
 /* Takes a symbol such as "&&" if it comes next. */
@@ -74,42 +67,27 @@ static bool symbol_take(struct cursor *cursor, const char *symbol)
 	return true;
 }
 
-static unsigned int digit_value(char c)
-{
-	if (is_digit(c))
-		return (unsigned int)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned int)(c - 'a' + 10);
-	if (c >= 'A' && c <= 'F')
-		return (unsigned int)(c - 'A' + 10);
-	return 99;
-}
-
 /* Reads a number: decimal, or hexadecimal with 0x; no sign. */
 static int magnitude_read(struct cursor *cursor, uint64_t *magnitude)
 {
-	size_t start = cursor->at, length = word_length(cursor), i = 0;
-	const char *word = cursor->text + start;
-	unsigned int base = 10;
-	uint64_t sum = 0;
+	const char *word = cursor->text + cursor->at;
+	size_t length = word_length(cursor);
+	bool is_hex = length >= 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+	size_t prefix = is_hex ? 2 : 0;
+	char *end;
 
-	if (length >= 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
-		base = 16;
-		i = 2;
-	}
-	if (i == length)
+	if (length == prefix)
 		return wrong(cursor, "a number is missing, decimal or with 0x");
-	for (; i < length; i++) {
-		unsigned int digit = digit_value(word[i]);
-
-		if (digit >= base)
-			return wrong_at(cursor, start + i, "this is no digit of the number");
-		if (__builtin_mul_overflow(sum, base, &sum) ||
-		    __builtin_add_overflow(sum, digit, &sum))
-			return wrong(cursor, "the number does not fit in 64 bits");
-	}
+	errno = 0;
+	*magnitude = strtoull(word, &end, is_hex ? 16 : 10);
+	if (errno)
+		return wrong(cursor, "the number does not fit in 64 bits");
+	if (end < word + prefix) /* at the x */
+		end++;
+	if (end < word + length)
+		return wrong_at(cursor, (size_t)(end - cursor->text),
+				"this is no digit of the number");
 	cursor->at += length;
-	*magnitude = sum;
 	return 0;
 }
 
@@ -136,7 +114,7 @@ static int argument_read(struct cursor *cursor, struct predicate_value *value, s
 	for (size_t i = 0; i < length - 3; i++) {
 		if (!is_digit(digits[i]))
 			return wrong(cursor, "an argument is arg0, arg1 and so on");
-		number = number * 10 + digit_value(digits[i]);
+		number = number * 10 + (unsigned int)(digits[i] - '0');
 		if (number >= PREDICATE_ARGUMENTS)
 			return wrong(cursor, "there are no arguments beyond arg31");
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "trigger.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,37 +34,32 @@ static struct piece piece_of(const char *text)
 	return (struct piece){ .at = text, .length = strlen(text) };
 }
 
-/* Splits at the last separator: *head gets what precedes it, *rest what follows. Returns false
- * if there is none. */
+/* Splits at a separator: *head gets what precedes it, *rest what follows. NULL: there is none. */
+static bool piece_split_at(struct piece *head, struct piece *rest, const char *at)
+{
+	const char *end = rest->at + rest->length;
+
+	if (!at)
+		return false;
+	*head = (struct piece){ .at = rest->at, .length = (size_t)(at - rest->at) };
+	*rest = (struct piece){ .at = at + 1, .length = (size_t)(end - at) - 1 };
+	return true;
+}
+
+/* Splits at the last separator. Returns false if there is none. */
 static bool piece_split(struct piece *head, struct piece *rest, char separator)
 {
-	for (size_t i = rest->length; i; i--) {
-		if (rest->at[i - 1] != separator)
-			continue;
-		*head = (struct piece){ .at = rest->at, .length = i - 1 };
-		rest->at += i;
-		rest->length -= i;
-		return true;
-	}
-	return false;
+	return piece_split_at(head, rest, memrchr(rest->at, separator, rest->length));
 }
 
 /* Splits an object from a function, which may contain ::. */
 static bool piece_split_object(struct piece *head, struct piece *rest)
 {
-	for (size_t i = rest->length; i; i--) {
-		if (rest->at[i - 1] != ':')
-			continue;
-		if (i > 1 && rest->at[i - 2] == ':') {
-			i--;
-			continue;
-		}
-		*head = (struct piece){ .at = rest->at, .length = i - 1 };
-		rest->at += i;
-		rest->length -= i;
-		return true;
-	}
-	return false;
+	const char *at = memrchr(rest->at, ':', rest->length);
+
+	while (at && at > rest->at && at[-1] == ':')
+		at = memrchr(rest->at, ':', (size_t)(at - rest->at) - 1);
+	return piece_split_at(head, rest, at);
 }
 
 static bool piece_starts(const struct piece *piece, const char *text)
@@ -77,39 +74,17 @@ static int piece_copy(char **string, const struct piece *piece)
 	return *string ? 0 : -ENOMEM;
 }
 
-static int digit_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	if (digit >= 'A' && digit <= 'F')
-		return digit - 'A' + 10;
-	return 99;
-}
-
 /* Reads the full piece as a decimal number or, with 0x, hexadecimal. Returns 0; -EINVAL; -ERANGE
  * if it does not fit. */
 static int piece_number(const struct piece *piece, uint64_t *number)
 {
-	bool hexadecimal = piece_starts(piece, "0x");
-	unsigned int base = hexadecimal ? 16 : 10;
-	bool fits = true;
-	uint64_t sum = 0;
-	size_t i = hexadecimal ? 2 : 0;
+	char *end;
 
-	if (i == piece->length)
+	if (!piece->length || !isxdigit((unsigned char)*piece->at))
 		return -EINVAL;
-	for (; i < piece->length; i++) {
-		unsigned int digit = (unsigned int)digit_value(piece->at[i]);
-
-		if (digit >= base)
-			return -EINVAL;
-		fits = fits && !__builtin_mul_overflow(sum, base, &sum) &&
-		       !__builtin_add_overflow(sum, digit, &sum);
-	}
-	*number = sum;
-	return fits ? 0 : -ERANGE;
+	errno = 0;
+	*number = strtoull(piece->at, &end, piece_starts(piece, "0x") ? 16 : 10);
+	return end != piece->at + piece->length ? -EINVAL : -errno;
 }
 
 const char *trigger_function(const char *text)
@@ -169,16 +144,11 @@ static int tracepoint_read(struct trigger *trigger, struct piece event, const ch
 /* True if a + after it belongs to C++: operator+, operator++, operator+=. */
 static bool piece_names_plus(const struct piece *piece)
 {
-	static const char *const names[] = { "operator", "operator+" };
+	const size_t plus = piece->length && piece->at[piece->length - 1] == '+';
+	const size_t length = strlen("operator") + plus;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t length = strlen(names[i]);
-
-		if (piece->length >= length &&
-		    !memcmp(piece->at + piece->length - length, names[i], length))
-			return true;
-	}
-	return false;
+	return piece->length >= length &&
+	       !memcmp(piece->at + piece->length - length, "operator", length - plus);
 }
 
 /* Reads the offset after the function's name. A + without a number is a mistake, as no name in a

@@ -273,42 +273,24 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static unsigned int digit_value(char c)
-{
-	if (is_digit(c))
-		return (unsigned int)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned int)(c - 'a' + 10);
-	return 99;
-}
-
 /* Parses a signed number, decimal or with 0x. Returns false, and takes nothing, without one or
  * if it is too long. */
 static bool number_take(struct rest *rest, int64_t *number)
 {
 	struct rest ahead = *rest;
 	bool negative = take(&ahead, '-');
-	unsigned int base = 10;
-	uint64_t sum = 0;
-	const char *first;
+	bool is_hex = ahead.end - ahead.at > 2 && ahead.at[0] == '0' && ahead.at[1] == 'x';
+	uint64_t magnitude;
+	char *end;
 
-	if (ahead.end - ahead.at > 2 && ahead.at[0] == '0' && ahead.at[1] == 'x') {
-		base = 16;
-		ahead.at += 2;
-	}
-	for (first = ahead.at; ahead.at < ahead.end; ahead.at++) {
-		unsigned int digit = digit_value(*ahead.at);
-
-		if (digit >= base)
-			break;
-		if (__builtin_mul_overflow(sum, base, &sum) ||
-		    __builtin_add_overflow(sum, digit, &sum))
-			return false;
-	}
-	if (ahead.at == first || (negative && sum > 1ULL << 63))
+	if (ahead.at == ahead.end || !is_digit(*ahead.at))
 		return false;
-	*number = (int64_t)(negative ? -sum : sum);
-	*rest = ahead;
+	errno = 0;
+	magnitude = strtoull(ahead.at, &end, is_hex ? 16 : 10); /* a blank or NUL follows */
+	if (errno || end > rest->end || (negative && magnitude > 1ULL << 63))
+		return false;
+	*number = (int64_t)(negative ? -magnitude : magnitude);
+	rest->at = end;
 	return true;
 }
 
