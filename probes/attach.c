@@ -17,13 +17,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "self_probe.h"
 
 /* --- Links of many user-space probes (uprobe.multi, Linux 6.6) --- */
 
-/* Detaching such a link waits once, not once for each probe. Calls bpf() itself, as libbpf has
+/* Detaching one waits once, not once for each probe. Calls bpf() itself, as libbpf has
  * these links only since 1.3. */
 
 /* From include/uapi/linux/bpf.h of 6.6; the headers at build may lack it. */
@@ -49,6 +50,9 @@ static int link_create(const struct link_request *request)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Attaches the program to offsets in a file, with their semaphores (0: none) and cookies. Pid 0:
+ * in every process that maps the file. on_return: to the returns of the functions there. Returns
+ * a link, to be detached by close(), or a negative errno. */
 static int link_sites(int program, bool on_return, int file, const uint64_t *offsets,
 		      const uint64_t *semaphores, const uint64_t *cookies, size_t n, pid_t pid)
 {
@@ -173,38 +177,28 @@ static bool attach_multi_is_possible(void)
 	       (kernel_knows(TRACE_UPROBE_SESSION) || threads_are_probed());
 }
 
-/* Sets the attach type, which the kernel fixes when it loads the program. */
-static void attach_multi_prepare(struct bpf_program *program)
-{
-	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
-}
-
-/* Attaches the program to offsets in a file, with their semaphores (0: none) and cookies. Pid 0:
- * in every process that maps the file. on_return: to the returns of the functions there. Returns
- * a link, to be detached by close(), or a negative errno. */
-static int attach_multi(const struct bpf_program *program, bool on_return, int file,
-			const uint64_t *offsets, const uint64_t *semaphores,
-			const uint64_t *cookies, size_t n, pid_t pid)
-{
-	return link_sites(bpf_program__fd(program), on_return, file, offsets, semaphores, cookies,
-			  n, pid);
-}
-
 /* --- All kinds of probes --- */
 
 #define CLOSERS 16
 
+/* A link by libbpf or, if that is NULL, a descriptor of a link of many probes. */
+struct attached {
+	struct bpf_link *link;
+	int multi;
+};
+
 struct attachment {
-	struct bpf_link **links;
-	size_t n_links;
-	int *multi; /* links of many probes */
-	size_t n_multi;
+	struct attached *links;
+	size_t n, capacity;
+	bool has_events;
 };
 
 void attachment_prepare(struct bpf_program *program, const struct trigger *trigger)
 {
+	/* The kernel fixes the type when it loads the program. */
 	if (trigger_is_user(trigger) && attach_multi_is_possible())
-		attach_multi_prepare(program);
+		bpf_program__set_expected_attach_type(program,
+						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
 }
 
 static bool program_is_multi(const struct bpf_program *program)
@@ -250,16 +244,12 @@ static struct bpf_link *attach_site(const struct bpf_program *program,
 static int attach_alone(struct attachment *attachment, const struct bpf_program *program,
 			const struct trigger *trigger, const struct site *site, pid_t pid)
 {
-	struct bpf_link **links = reallocarray(attachment->links, attachment->n_links + 1,
-					       sizeof(*links));
+	struct bpf_link *link = attach_site(program, trigger, site, pid);
 
-	if (!links)
-		return -ENOMEM;
-	attachment->links = links;
-	links[attachment->n_links] = attach_site(program, trigger, site, pid);
-	if (!links[attachment->n_links])
+	if (!link)
 		return -errno;
-	attachment->n_links++;
+	attachment->links[attachment->n++] = (struct attached){ .link = link };
+	attachment->has_events = true;
 	return 0;
 }
 
@@ -314,23 +304,21 @@ static int attach_together(struct attachment *attachment, const struct bpf_progr
 {
 	uint64_t *offsets = calloc(3 * n, sizeof(*offsets)), *semaphores = offsets + n;
 	uint64_t *cookies = semaphores + n;
-	int *multi = reallocarray(attachment->multi, attachment->n_multi + 1, sizeof(*multi));
-	int link = -ENOMEM;
+	int link;
 
-	if (multi)
-		attachment->multi = multi;
-	for (size_t i = 0; offsets && i < n; i++) {
+	if (!offsets)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
 		offsets[i] = sites[i]->offset;
 		semaphores[i] = sites[i]->semaphore;
 		cookies[i] = sites[i]->condition;
 	}
-	if (offsets && multi)
-		link = attach_multi(program, sites[0]->on_return, sites[0]->fd, offsets, semaphores,
-				    cookies, n, pid);
+	link = link_sites(bpf_program__fd(program), sites[0]->on_return, sites[0]->fd, offsets,
+			  semaphores, cookies, n, pid);
 	free(offsets);
 	if (link < 0)
 		return link;
-	multi[attachment->n_multi++] = link;
+	attachment->links[attachment->n++] = (struct attached){ .multi = link };
 	return 0;
 }
 
@@ -353,6 +341,8 @@ static int attach_list(struct attachment *attachment, const struct bpf_program *
 
 	for (size_t done = 0, step; done < n && !error; done += step) {
 		*failed = sites[done];
+		if (ARRAY_GROW(attachment->links, attachment->n, attachment->capacity))
+			return -ENOMEM;
 		if (program_is_multi(program)) {
 			step = same_link(&sites[done], n - done);
 			error = attach_together(attachment, program, &sites[done], step, pid);
@@ -382,7 +372,7 @@ static const struct site **sites_join(struct sites *const *sets, size_t n_sets, 
 
 bool attachment_has_events(const struct attachment *attachment)
 {
-	return attachment && attachment->n_links;
+	return attachment && attachment->has_events;
 }
 
 exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
@@ -450,17 +440,18 @@ struct kprobe_info {
 bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped)
 {
 	*dropped = 0;
-	for (size_t i = 0; i < attachment->n_links; i++) {
+	for (size_t i = 0; i < attachment->n; i++) {
+		struct bpf_link *link = attachment->links[i].link;
 		struct kprobe_info info = { 0 };
 		__u32 size = sizeof(info);
 
 		/* If the kernel's structure ends earlier, the size says so. */
-		if (bpf_obj_get_info_by_fd(bpf_link__fd(attachment->links[i]), &info, &size) ||
+		if (!link || bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) ||
 		    info.type != BPF_LINK_TYPE_PERF_EVENT || size < sizeof(info))
 			return false;
 		*dropped += info.missed;
 	}
-	return attachment->n_links;
+	return attachment->n;
 }
 
 /* Links for several threads to close. Each thread mostly waits for the kernel, and a breakpoint
@@ -472,26 +463,20 @@ struct closing {
 	size_t attachment, link; /* the next one */
 };
 
-/* Takes the next link out of its attachment. Returns false if none is left. */
-static bool link_take(struct closing *closing, struct bpf_link **link, int *multi)
+/* Takes the next link out of its attachment. NULL: none is left. */
+static const struct attached *link_take(struct closing *closing)
 {
-	bool taken = false;
+	const struct attached *taken = NULL;
 
-	*link = NULL;
-	*multi = -1;
 	pthread_mutex_lock(&closing->lock);
-	for (; closing->attachment < closing->n && !taken; closing->link++) {
-		struct attachment *attachment = closing->attachments[closing->attachment];
-		size_t at = closing->link;
+	while (closing->attachment < closing->n && !taken) {
+		const struct attachment *attachment = closing->attachments[closing->attachment];
 
-		taken = attachment && at < attachment->n_links + attachment->n_multi;
-		if (taken && at < attachment->n_links)
-			*link = attachment->links[at];
-		else if (taken)
-			*multi = attachment->multi[at - attachment->n_links];
-		if (!taken) {
+		if (attachment && closing->link < attachment->n) {
+			taken = &attachment->links[closing->link++];
+		} else {
 			closing->attachment++;
-			closing->link = (size_t)-1;
+			closing->link = 0;
 		}
 	}
 	pthread_mutex_unlock(&closing->lock);
@@ -500,14 +485,13 @@ static bool link_take(struct closing *closing, struct bpf_link **link, int *mult
 
 static void *links_close(void *context)
 {
-	struct bpf_link *link;
-	int multi;
+	const struct attached *attached;
 
-	while (link_take(context, &link, &multi)) {
-		bpf_link__destroy(link);
-		if (multi >= 0)
-			close(multi);
-	}
+	while ((attached = link_take(context)))
+		if (attached->link)
+			bpf_link__destroy(attached->link);
+		else
+			close(attached->multi);
 	return NULL;
 }
 
@@ -522,7 +506,7 @@ void attachments_close(struct attachment *const *attachments, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (attachments[i])
-			links += attachments[i]->n_links + attachments[i]->n_multi;
+			links += attachments[i]->n;
 	/* Signals go to the thread that waits for them. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -537,7 +521,6 @@ void attachments_close(struct attachment *const *attachments, size_t n)
 		if (!attachments[i])
 			continue;
 		free(attachments[i]->links);
-		free(attachments[i]->multi);
 		free(attachments[i]);
 	}
 }
