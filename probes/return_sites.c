@@ -220,9 +220,6 @@ void returns_confirm(struct returns *returns, const struct function_code *functi
 
 /* --- Where return probes kill --- */
 
-/* The kernel replaces the return address on the stack by one of its own. Code that looks for the
- * return address, or moves the stack, finds the wrong one. */
-
 bool file_is_go(const struct elf_file *file)
 {
 	static const char *const sections[] = { ".note.go.buildid", ".gopclntab",
@@ -329,15 +326,14 @@ struct job {
 	const struct function *function;
 	char *name; /* NULL: unknown */
 	uint64_t size;
-	uint8_t *bytes[RETURNS_CHUNKS];
+	struct function_code code; /* owned */
+	struct returns found;
 };
 
 struct jobs {
 	const struct return_search *search;
 	struct cfi *cfi; /* NULL: there is none */
 	struct job *all;
-	struct function_code *codes; /* of each function */
-	struct returns *found;       /* in each function */
 	size_t n;
 	uint64_t bytes;
 };
@@ -383,81 +379,76 @@ static bool cfi_has(const struct jobs *jobs, uint64_t address, struct cfi_fde *f
 	return jobs->cfi && !cfi_find(jobs->cfi, address, fde);
 }
 
-static exit_status chunk_add(struct jobs *jobs, size_t i, uint64_t address, uint64_t size)
+static exit_status chunk_add(struct jobs *jobs, struct job *job, uint64_t address, uint64_t size)
 {
-	struct function_code *code = &jobs->codes[i];
-	struct job *job = &jobs->all[i];
-	uint8_t *bytes;
+	struct code_chunk *chunk = &job->code.chunks[job->code.n];
 	uint64_t offset;
+	uint8_t *bytes;
 
-	if (code->n == RETURNS_CHUNKS)
+	if (job->code.n == RETURNS_CHUNKS)
 		return 0;
 	if (!size || size > RETURNS_CODE_MAX || jobs->bytes + size > MOST_CODE)
 		return job_refuse(jobs, job, size ? "it is too large" : "its size is not known");
 	bytes = malloc(size);
 	if (!bytes)
 		return log_no_memory();
-	job->bytes[code->n] = bytes;
+	*chunk = (struct code_chunk){ .address = address, .code = bytes, .size = size };
+	job->code.n++;
+	jobs->bytes += size;
 	if (!elf_file_offset(jobs->search->file, address, PF_X, &offset) ||
 	    elf_file_read(jobs->search->file, offset, bytes, size))
 		return job_refuse(jobs, job, "its code cannot be read");
-	code->chunks[code->n++] =
-		(struct code_chunk){ .address = address, .code = bytes, .size = size };
-	jobs->bytes += size;
 	return 0;
 }
 
 /* Finds rarely run code by its name. */
-struct cold_search {
-	struct jobs *jobs;
-	int status;
-};
-
 static exit_status cold_take(void *context, const struct symbol *symbol)
 {
-	struct cold_search *cold = context;
+	struct jobs *jobs = context;
 	const char *suffix = strstr(symbol->name, COLD);
 	size_t length = suffix ? (size_t)(suffix - symbol->name) : 0;
+	int status = 0;
 
-	for (size_t i = 0; suffix && i < cold->jobs->n && !cold->status; i++) {
-		const char *name = cold->jobs->all[i].name;
+	for (size_t i = 0; suffix && i < jobs->n && !status; i++) {
+		const char *name = jobs->all[i].name;
 
 		if (name && strlen(name) == length && !memcmp(name, symbol->name, length))
-			cold->status = chunk_add(cold->jobs, i, symbol->address, symbol->size);
+			status = chunk_add(jobs, &jobs->all[i], symbol->address, symbol->size);
 	}
-	return cold->status;
+	return status;
 }
 
 static exit_status jobs_read(struct jobs *jobs)
 {
 	const struct return_search *search = jobs->search;
-	struct cold_search cold = { .jobs = jobs };
 	bool whole = true;
+	int status = 0;
 
 	for (size_t i = 0; i < jobs->n; i++) {
 		const struct function *function = &search->functions->all[i];
+		struct job *job = &jobs->all[i];
 
-		jobs->all[i].function = function;
-		jobs->all[i].size = function->size;
-		jobs->codes[i].is_64 = elf_file_is_64(search->file);
-		if (*function->name && !(jobs->all[i].name = strdup(function->name)))
+		job->function = function;
+		job->size = function->size;
+		job->code.is_64 = elf_file_is_64(search->file);
+		if (*function->name && !(job->name = strdup(function->name)))
 			return log_no_memory();
 		whole = whole && *function->name && function->size;
 	}
 	if (!whole)
 		symbols_each(search->file, search->pid, search->path, symbol_take, jobs);
-	for (size_t i = 0; i < jobs->n && !cold.status; i++) {
+	for (size_t i = 0; i < jobs->n && !status; i++) {
 		struct job *job = &jobs->all[i];
 		struct cfi_fde fde;
 
 		if (!job->size && cfi_has(jobs, job->function->address, &fde) &&
 		    fde.start == job->function->address)
 			job->size = fde.end - fde.start;
-		cold.status = chunk_add(jobs, i, job->function->address, job->size);
+		status = chunk_add(jobs, job, job->function->address, job->size);
 	}
-	if (!cold.status)
-		symbols_each(search->file, search->pid, search->path, cold_take, &cold);
-	return cold.status;
+	if (!status) /* an error means that there are no more names */
+		status = symbols_each(search->file, search->pid, search->path, cold_take, jobs);
+	return status > 0 ? status : 0;
 }
 
 /* --- What was found --- */
@@ -485,22 +476,21 @@ static exit_status chunks_complete(struct jobs *jobs, bool *again)
 
 	*again = false;
 	for (size_t i = 0; i < jobs->n && !status; i++) {
-		const struct returns *found = &jobs->found[i];
+		struct job *job = &jobs->all[i];
 		struct cfi_fde fde;
 
-		if (found->result != RETURNS_LEAVES || jobs->codes[i].n == RETURNS_CHUNKS ||
-		    !cfi_has(jobs, found->target, &fde) || !fde.begins_inside)
+		if (job->found.result != RETURNS_LEAVES || job->code.n == RETURNS_CHUNKS ||
+		    !cfi_has(jobs, job->found.target, &fde) || !fde.begins_inside)
 			continue;
-		status = chunk_add(jobs, i, fde.start, fde.end - fde.start);
+		status = chunk_add(jobs, job, fde.start, fde.end - fde.start);
 		*again = true;
 	}
 	return status;
 }
 
-static exit_status job_fail(const struct jobs *jobs, size_t i)
+static exit_status job_fail(const struct jobs *jobs, const struct job *job)
 {
-	const struct returns *found = &jobs->found[i];
-	const struct job *job = &jobs->all[i];
+	const struct returns *found = &job->found;
 	uint64_t at = found->at - job->function->address;
 	struct name_search target = { .address = found->target };
 	char why[512];
@@ -541,37 +531,36 @@ static exit_status jobs_search(struct jobs *jobs)
 		return EX_OSERR;
 	}
 	for (size_t i = 0; i < jobs->n; i++)
-		returns_search(&jobs->found[i], &jobs->codes[i]);
+		returns_search(&jobs->all[i].found, &jobs->all[i].code);
 	return 0;
 }
 
-static int job_give(const struct jobs *jobs, size_t i, return_site_found *found, void *context)
+static int job_give(const struct job *job, return_site_found *found, void *context)
 {
-	const struct returns *returns = &jobs->found[i];
-	const struct function *function = jobs->all[i].function;
 	int status = 0;
 
-	for (uint32_t site = 0; site < returns->n && !status; site++)
-		status = found(context, function, returns->addresses[site],
-			       (int64_t)(returns->addresses[site] - function->address));
+	for (uint32_t i = 0; i < job->found.n && !status; i++) {
+		uint64_t address = job->found.addresses[i];
+
+		status = found(context, job->function, address,
+			       (int64_t)(address - job->function->address));
+	}
 	return status;
 }
 
 static exit_status jobs_do(struct jobs *jobs, return_site_found *found, void *context)
 {
 	bool again = false;
-	int status = jobs_read(jobs);
+	int status = jobs_read(jobs) ?: jobs_search(jobs) ?: chunks_complete(jobs, &again);
 
-	if (!status)
-		status = jobs_search(jobs);
-	if (!status)
-		status = chunks_complete(jobs, &again);
 	if (!status && again)
 		status = jobs_search(jobs);
 	for (size_t i = 0; i < jobs->n && !status; i++) {
-		returns_confirm(&jobs->found[i], &jobs->codes[i], jobs->search->file);
-		status = jobs->found[i].result == RETURNS_FOUND ? job_give(jobs, i, found, context)
-								: job_fail(jobs, i);
+		struct job *job = &jobs->all[i];
+
+		returns_confirm(&job->found, &job->code, jobs->search->file);
+		status = job->found.result == RETURNS_FOUND ? job_give(job, found, context)
+							    : job_fail(jobs, job);
 	}
 	return status;
 }
@@ -583,20 +572,17 @@ exit_status return_sites_find(const struct return_search *search, return_site_fo
 	int status;
 
 	jobs.all = calloc(jobs.n, sizeof(*jobs.all));
-	jobs.codes = calloc(jobs.n, sizeof(*jobs.codes));
-	jobs.found = calloc(jobs.n, sizeof(*jobs.found));
+	if (!jobs.all)
+		return log_no_memory();
 	if (cfi_open(&jobs.cfi, search->file))
 		jobs.cfi = NULL;
-	status = jobs.all && jobs.codes && jobs.found ? jobs_do(&jobs, found, context)
-						      : log_no_memory();
-	for (size_t i = 0; jobs.all && i < jobs.n; i++) {
-		for (size_t chunk = 0; chunk < RETURNS_CHUNKS; chunk++)
-			free(jobs.all[i].bytes[chunk]);
+	status = jobs_do(&jobs, found, context);
+	for (size_t i = 0; i < jobs.n; i++) {
+		for (size_t chunk = 0; chunk < jobs.all[i].code.n; chunk++)
+			free((void *)jobs.all[i].code.chunks[chunk].code);
 		free(jobs.all[i].name);
 	}
-	free(jobs.found);
 	cfi_close(jobs.cfi);
-	free(jobs.codes);
 	free(jobs.all);
 	return status;
 }
