@@ -138,24 +138,12 @@ struct file_mappings {
 	size_t n, capacity;
 };
 
-static bool is_same_file(const struct site *a, const struct site *b)
-{
-	return a->fd == b->fd;
-}
-
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Compares paths; then, for another mount namespace, inodes. */
 static bool map_is_of(const struct map *map, const struct site *site)
 {
 	return !strcmp(map->path, site->object) ||
 	       (map->key.inode == site->file.inode &&
-		!strcmp(basename_of(map->path), basename_of(site->object)));
+		!strcmp(basename(map->path), basename(site->object)));
 }
 
 static int mapping_add(void *context, const struct map *map)
@@ -170,7 +158,7 @@ static int mapping_add(void *context, const struct map *map)
 		for (size_t j = 0; j < sites_count(mappings->given->sets[i]); j++) {
 			const struct site *site = sites_get(mappings->given->sets[i], j);
 
-			if (last && is_same_file(last, site))
+			if (last && last->fd == site->fd)
 				continue;
 			last = site;
 			if (!map_is_of(map, site))
@@ -203,7 +191,7 @@ static void site_look(struct placed *placed, const struct file_mappings *mapping
 	for (size_t i = 0; i < mappings->n && !found; i++) {
 		const struct map *map = &mappings->all[i].map;
 
-		if (!is_same_file(mappings->all[i].site, site))
+		if (mappings->all[i].site->fd != site->fd)
 			continue;
 		has_file = true;
 		if (!map->executable || site->offset < map->offset ||

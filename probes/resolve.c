@@ -59,6 +59,13 @@ static int cannot_read(const struct search *search, const struct object *object,
 #define KIND_FORMAT "%.*s"
 #define KIND(trigger) (int)strcspn((trigger)->text, ":"), (trigger)->text
 
+/* "up:OBJECT:" */
+static void prefix_make(char prefix[512], const struct trigger *trigger)
+{
+	snprintf(prefix, 512, KIND_FORMAT ":%s%s", KIND(trigger), trigger->object ?: "",
+		 trigger->object ? ":" : "");
+}
+
 /* --- Functions --- */
 
 static exit_status address_outside(const struct search *search, const struct object *object,
@@ -200,8 +207,7 @@ static exit_status functions_absent(struct search *search, const struct object *
 		choices_hint(&choices);
 		return EX_CONFIG;
 	}
-	snprintf(prefix, sizeof(prefix), KIND_FORMAT ":%s%s", KIND(trigger),
-		 trigger->object ? trigger->object : "", trigger->object ? ":" : "");
+	prefix_make(prefix, trigger);
 	names_closest_hint(closest, prefix,
 			   functions->any
 				   ? "--list-probes shows what there is"
@@ -319,7 +325,6 @@ struct usdt_search {
 	const struct binary *binary;
 	struct names_closest *closest;
 	size_t unusable;
-	int status;
 };
 
 /* Returns "" for arguments longer than any compiler writes. */
@@ -353,9 +358,7 @@ static exit_status usdt_take(void *context, const struct usdt_site *found)
 		return 0;
 	}
 	usdt->unusable += !found->usable;
-	if (found->usable)
-		usdt->status = sites_add(usdt->search->sites, trigger, &site);
-	return usdt->status;
+	return found->usable ? sites_add(usdt->search->sites, trigger, &site) : 0;
 }
 
 static exit_status usdt_search_object(struct search *search, const struct object *object,
@@ -364,12 +367,12 @@ static exit_status usdt_search_object(struct search *search, const struct object
 {
 	struct usdt_search usdt = { .search = search, .binary = binary, .closest = closest };
 	size_t before = search->sites->n;
-	int err = usdt_each(binary->elf, usdt_take, &usdt);
+	int result = usdt_each(binary->elf, usdt_take, &usdt);
 
-	if (usdt.status || optional)
-		return usdt.status;
-	if (err)
-		return cannot_read(search, object, err);
+	if (result > 0 || optional)
+		return result > 0 ? result : 0;
+	if (result)
+		return cannot_read(search, object, result);
 	if (!usdt.unusable)
 		return 0;
 	if (search->sites->n > before) {
@@ -394,8 +397,7 @@ static exit_status usdt_absent(const struct search *search, const struct object 
 		log_error("%s: neither %s nor its %zu shared objects have such a USDT probe",
 			  trigger->text, object_basename(object),
 			  objects_count(search->objects) - 1);
-	snprintf(prefix, sizeof(prefix), KIND_FORMAT ":%s%s", KIND(trigger),
-		 trigger->object ? trigger->object : "", trigger->object ? ":" : "");
+	prefix_make(prefix, trigger);
 	names_closest_hint(closest, prefix, "--list-probes shows what there is");
 	return EX_CONFIG;
 }

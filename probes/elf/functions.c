@@ -21,7 +21,7 @@
 #define ELLIPSIS "..."
 
 struct name_output {
-	char text[DEMANGLED_MAX + 1];
+	char text[DEMANGLED_MAX];
 	size_t length;
 	jmp_buf full;
 };
@@ -70,10 +70,8 @@ static char *demangle_by(const char *name, int options)
 		return NULL;
 	/* Legacy Rust names are also valid C++ names, but with a hash at their end. */
 	if (output_fill(output, rust_demangle_callback, name, options) ||
-	    output_fill(output, cplus_demangle_v3_callback, name, options)) {
-		output->text[output->length] = '\0';
-		text = strdup(output->text);
-	}
+	    output_fill(output, cplus_demangle_v3_callback, name, options))
+		text = strndup(output->text, output->length);
 	free(output);
 	return text;
 }
@@ -83,11 +81,7 @@ char *demangle(const char *name)
 	return demangle_by(name, DMGL_PARAMS | DMGL_ANSI);
 }
 
-/* Demangles without parameters and return type. */
-static char *demangle_name(const char *name)
-{
-	return demangle_by(name, DMGL_ANSI);
-}
+#define WITHOUT_PARAMETERS DMGL_ANSI /* nor return type */
 
 /* --- C++ and Rust functions by source name: ns::Foo<int>::bar --- */
 
@@ -158,13 +152,6 @@ static void hint_find(struct written *written)
 	written->hint_length = end - start;
 }
 
-/* The name must outlive *written. */
-static void written_init(struct written *written, const char *name)
-{
-	*written = (struct written){ .name = name, .is_glob = names_is_glob(name) };
-	hint_find(written);
-}
-
 static const char *skip_blanks(const char *text)
 {
 	return text + strspn(text, " ");
@@ -192,11 +179,10 @@ static bool ends_with(const char *text, const char *end)
 
 static bool text_matches(const struct written *written, char *text, bool with_parameters)
 {
-	bool matches = text && (written->is_glob && names_match(written->name, text));
+	bool matches = text && ((written->is_glob && names_match(written->name, text)) ||
+				(with_parameters ? ends_with(text, written->name)
+						 : is_same(text, written->name)));
 
-	if (text && !matches)
-		matches = with_parameters ? ends_with(text, written->name)
-					  : is_same(text, written->name);
 	free(text);
 	return matches;
 }
@@ -258,7 +244,8 @@ static char *rust_simplify(char *out, char *text, char *end, unsigned int depth)
 
 static bool matches_loosely(const struct written *written, const char *symbol)
 {
-	char *text = written->is_glob || !is_rust(symbol) ? NULL : demangle_name(symbol);
+	char *text = written->is_glob || !is_rust(symbol) ? NULL
+							  : demangle_by(symbol, WITHOUT_PARAMETERS);
 	bool matches;
 
 	if (!text)
@@ -274,7 +261,7 @@ static enum written_fit written_matches(const struct written *written, const cha
 	if (*symbol != '_' ||
 	    !memmem(symbol, strlen(symbol), written->name + written->hint, written->hint_length))
 		return WRITTEN_NOT;
-	if (text_matches(written, demangle_name(symbol), false) ||
+	if (text_matches(written, demangle_by(symbol, WITHOUT_PARAMETERS), false) ||
 	    text_matches(written, demangle(symbol), true))
 		return WRITTEN_EXACTLY;
 	return matches_loosely(written, symbol) ? WRITTEN_LOOSELY : WRITTEN_NOT;
@@ -289,7 +276,6 @@ struct search {
 	char name[TRIGGER_NAME_MAX + 1]; /* without version */
 	const char *version;             /* requested one; NULL: none */
 	bool by_default;                 /* must be the default version: NAME@@VERSION */
-	bool is_glob;
 	struct written written;
 	struct names_closest *closest;
 };
@@ -355,8 +341,8 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	if (search->version && (!symbol->version || strcmp(search->version, symbol->version) != 0 ||
 				(search->by_default && symbol->superseded)))
 		return 0;
-	if (search->is_glob ? names_match(search->name, symbol->name)
-			    : !strcmp(search->name, symbol->name))
+	if (search->written.is_glob ? names_match(search->name, symbol->name)
+				    : !strcmp(search->name, symbol->name))
 		fit = WRITTEN_EXACTLY;
 	else
 		fit = written_matches(&search->written, symbol->name);
@@ -411,10 +397,10 @@ int functions_find(struct functions *functions, const struct elf_file *file, pid
 		search.by_default = at[1] == '@';
 		search.version = at + 1 + search.by_default;
 	}
-	search.is_glob = names_is_glob(search.name);
-	written_init(&search.written, search.name);
+	search.written = (struct written){ search.name, names_is_glob(search.name), 0, 0 };
+	hint_find(&search.written);
 	err = symbols_each(file, pid, path, symbol_take, &search);
-	functions_choose(functions, search.is_glob || search.version);
+	functions_choose(functions, search.written.is_glob || search.version);
 	return functions->too_many ? 0 : err;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/proc_file.h"
 #include "elf_file.h"
 #include "go_table.h"
@@ -30,21 +31,6 @@ struct image {
 	uint8_t *data;
 	size_t size, capacity;
 };
-
-static int image_grow(struct image *image)
-{
-	size_t capacity = image->capacity ? image->capacity * 2 : FIRST_UNPACKED;
-	uint8_t *data;
-
-	if (capacity > MAX_UNPACKED)
-		return -E2BIG;
-	data = realloc(image->data, capacity);
-	if (!data)
-		return -ENOMEM;
-	image->data = data;
-	image->capacity = capacity;
-	return 0;
-}
 
 static int lzma_error(lzma_ret ret)
 {
@@ -83,7 +69,11 @@ static int image_unpack(struct image *image, const struct elf_file *file, const 
 			done += n;
 		}
 		if (image->size == image->capacity) {
-			err = image_grow(image);
+			size_t most = image->size ? 2 * image->size : FIRST_UNPACKED;
+
+			err = most > MAX_UNPACKED
+				      ? -E2BIG
+				      : array_reserve(&image->data, most, &image->capacity, 1);
 			if (err)
 				break;
 		}
@@ -261,18 +251,6 @@ static int root_open(void *context, const char *path)
 	if (snprintf(below, sizeof(below), DEBUG_ROOT "/%s", path) >= (int)sizeof(below))
 		return -ENAMETOOLONG;
 	return file_open(context, below);
-}
-
-/* Opens a debug file in the file system of a process (0: none), then in ours. */
-static const struct elf_file *debug_file_open(struct debug_file *debug, const struct elf_file *file,
-					      pid_t pid, const char *path)
-{
-	char root[32];
-
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
-	if (pid && debug_file_search(debug, file, path, root_open, root))
-		return debug->elf;
-	return debug_file_search(debug, file, path, root_open, NULL);
 }
 
 /* --- Symbols --- */
@@ -582,14 +560,6 @@ static int unpacked_each(struct search *search, const struct elf_file *file)
 	return err;
 }
 
-static int separate_each(struct search *search, const struct elf_file *file,
-			 debug_file_finder *find, void *find_context)
-{
-	const struct elf_file *debug = find(find_context, file);
-
-	return debug ? type_each(search, debug, SHT_SYMTAB) : -ENOENT;
-}
-
 int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
 		      void *context)
 {
@@ -640,8 +610,11 @@ static int search_all(struct search *search, debug_file_finder *find, void *find
 	if (!search->data && go_each(search, file))
 		return search->result;
 	/* Errors in a file that only adds names do not count. */
-	if ((search->data || unpacked_each(search, file)) && !search->result && find)
-		separate_each(search, file, find, find_context);
+	if ((search->data || unpacked_each(search, file)) && !search->result && find) {
+		file = find(find_context, file);
+		if (file)
+			type_each(search, file, SHT_SYMTAB);
+	}
 	return search->result;
 }
 
@@ -655,18 +628,23 @@ int symbols_each_location(const struct elf_file *file, debug_file_finder *find, 
 	return search_all(&search, find, find_context);
 }
 
-/* A file's path in a process, and its debug file once found. */
+/* A file's path in a process (0: none), and its debug file once found. */
 struct owner {
 	pid_t pid;
 	const char *path;
 	struct debug_file debug;
 };
 
+/* Searches the file system of the process, then ours. */
 static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
 	struct owner *owner = context;
+	char root[32];
 
-	return debug_file_open(&owner->debug, file, owner->pid, owner->path);
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(owner->pid));
+	if (owner->pid && debug_file_search(&owner->debug, file, owner->path, root_open, root))
+		return owner->debug.elf;
+	return debug_file_search(&owner->debug, file, owner->path, root_open, NULL);
 }
 
 static int owner_each(struct search *search, pid_t pid, const char *path)
