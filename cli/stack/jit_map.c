@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "jit_map.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/base/array.h"
 #include "probes/elf/symbols.h"
 
 #define CHUNK (64UL << 10)     /* bytes per read */
 #define READ_MOST (64UL << 20) /* per file */
-#define MOST_NAMES (1UL << 28) /* bytes */
-#define RECENT 1024          /* pieces of code on the first level, doubling on each further level */
-#define LEVELS 13            /* the last one has all others */
-#define ADD_MOST (1UL << 20) /* pieces of code added at a time */
-#define MARK 64              /* bytes before the last read position */
+#define ADD_MOST (1UL << 20)   /* pieces of code added at a time */
+#define MARK 64                /* bytes before the last read position */
+#define NODE_SIZE 64           /* bytes that a piece takes in its tree, with what malloc(3) adds */
 
-#define NONE UINT32_MAX /* the code was replaced */
-
-/* The latest code at its address: pieces never overlap. */
 struct code {
 	uint64_t start, end;
-	uint32_t name; /* offset in the names, or NONE */
-	uint32_t next; /* replaced code: pieces up to there are replaced, too */
-};
-
-/* Sorted by address. */
-struct codes {
-	struct code *all;
-	size_t n, capacity;
+	char name[];
 };
 
 struct source {
@@ -45,10 +34,8 @@ struct jit_map {
 	size_t *capacity;
 	size_t taken; /* share of *capacity in use */
 	struct source sources[JIT_FILES];
-	struct codes levels[LEVELS]; /* newer levels first; code replaced by them is marked */
-	size_t left;                 /* of ADD_MOST */
-	char *names;
-	size_t n_names, names_capacity;
+	void *codes; /* tsearch(3) tree: pieces never overlap */
+	size_t left; /* of ADD_MOST */
 	uint64_t version;
 	_Alignas(8) uint8_t chunk[CHUNK + 1];
 };
@@ -67,13 +54,8 @@ struct jit_map *jit_map_new(size_t *capacity)
 
 static void map_clear(struct jit_map *map)
 {
-	for (unsigned int i = 0; i < LEVELS; i++) {
-		free(map->levels[i].all);
-		map->levels[i] = (struct codes){ .n = 0 };
-	}
-	free(map->names);
-	map->names = NULL;
-	map->n_names = map->names_capacity = 0;
+	tdestroy(map->codes, free);
+	map->codes = NULL;
 	*map->capacity += map->taken;
 	map->taken = 0;
 	for (unsigned int i = 0; i < JIT_FILES; i++)
@@ -111,123 +93,67 @@ uint64_t jit_map_version(const struct jit_map *map)
 
 /* --- Code --- */
 
-static size_t codes_before(const struct codes *codes, uint64_t address)
+/* Pieces are equal if they overlap. */
+static int by_range(const void *left, const void *right)
 {
-	return ARRAY_SPLIT(codes->n, i, codes->all[i].end <= address);
+	const struct code *a = left, *b = right;
+
+	return a->end <= b->start ? -1 : b->end <= a->start;
 }
 
-/* Replaces all code that a piece overlaps. */
-static int codes_put(struct codes *codes, const struct code *code)
+static size_t code_size(size_t length)
 {
-	size_t first = codes_before(codes, code->start), end = first;
-
-	while (end < codes->n && codes->all[end].start < code->end)
-		end++;
-	if (first == end && ARRAY_GROW(codes->all, codes->n, codes->capacity))
-		return -ENOMEM;
-	memmove(codes->all + first + 1, codes->all + end, (codes->n - end) * sizeof(*code));
-	codes->all[first] = *code;
-	codes->n = codes->n - (end - first) + 1;
-	return 0;
+	return sizeof(struct code) + length + 1 + NODE_SIZE;
 }
 
-/* Marks overlapped pieces as replaced. Shortens the chains of next, so that repeated calls do
- * not visit replaced pieces again. */
-static void codes_drop(struct codes *codes, const struct code *code)
+static void code_drop(struct jit_map *map, struct code *code)
 {
-	size_t first = codes_before(codes, code->start), end = first, next;
+	size_t size = code_size(strlen(code->name));
 
-	while (end < codes->n && codes->all[end].start < code->end) {
-		struct code *gone = &codes->all[end];
-
-		if (gone->name != NONE) {
-			gone->name = NONE;
-			gone->next = (uint32_t)end + 1;
-		}
-		end = gone->next;
-	}
-	for (; first < end; first = next) {
-		next = codes->all[first].next;
-		codes->all[first].next = (uint32_t)end;
-	}
+	tdelete(code, &map->codes, by_range);
+	free(code);
+	*map->capacity += size;
+	map->taken -= size;
 }
 
-/* Merges a level into the next one. */
-static int level_merge(struct jit_map *map, unsigned int level)
-{
-	struct codes *old = &map->levels[level + 1], *recent = &map->levels[level];
-	struct codes merged = { .capacity = old->n + recent->n };
-	size_t i = 0, j = 0;
-
-	merged.all = malloc(merged.capacity * sizeof(*merged.all));
-	if (!merged.all)
-		return -ENOMEM;
-	while (i < old->n || j < recent->n) {
-		bool is_old = j == recent->n ||
-			      (i < old->n && old->all[i].start < recent->all[j].start);
-		const struct code *code = is_old ? &old->all[i++] : &recent->all[j++];
-
-		if (code->name != NONE)
-			merged.all[merged.n++] = *code;
-	}
-	free(old->all);
-	free(recent->all);
-	*old = merged;
-	*recent = (struct codes){ .n = 0 };
-	return 0;
-}
-
-/* Makes space on the first level. Each piece moves about ten times in all. */
-static int levels_merge(struct jit_map *map)
-{
-	int err = 0;
-
-	for (unsigned int i = LEVELS - 1; !err && i-- > 0;)
-		if (map->levels[i].n >= (size_t)RECENT << i)
-			err = level_merge(map, i);
-	return err;
-}
-
-/* Returns 0, or a negative value without space. */
+/* Replaces all code that a piece overlaps. Returns 0, or a negative value without space. */
 static int code_add(struct jit_map *map, uint64_t start, uint64_t size, const char *name,
 		    size_t length)
 {
-	struct code code = { .start = start, .name = (uint32_t)map->n_names };
-	size_t takes = sizeof(code) + length + 1;
+	struct code *code, **met;
+	uint64_t end;
 
 	if (map->left)
 		map->left--;
-	if (!size || !length || __builtin_add_overflow(start, size, &code.end))
+	if (!size || !length || __builtin_add_overflow(start, size, &end))
 		return 0;
-	if (takes > *map->capacity || length + 1 > MOST_NAMES - map->n_names ||
-	    (map->levels[0].n == RECENT && levels_merge(map)) ||
-	    array_reserve(&map->names, map->n_names + length + 1, &map->names_capacity, 1) ||
-	    codes_put(&map->levels[0], &code))
+	code = code_size(length) <= *map->capacity ? malloc(code_size(length) - NODE_SIZE) : NULL;
+	if (!code)
 		return -ENOMEM;
-	for (unsigned int i = 1; i < LEVELS; i++)
-		codes_drop(&map->levels[i], &code);
-	memcpy(map->names + map->n_names, name, length);
-	map->names[map->n_names + length] = '\0';
-	map->n_names += length + 1;
-	*map->capacity -= takes;
-	map->taken += takes;
+	code->start = start;
+	code->end = end;
+	memcpy(code->name, name, length);
+	code->name[length] = '\0';
+	while ((met = tfind(code, &map->codes, by_range)))
+		code_drop(map, *met);
+	if (!tsearch(code, &map->codes, by_range)) {
+		free(code);
+		return -ENOMEM;
+	}
+	*map->capacity -= code_size(length);
+	map->taken += code_size(length);
 	map->version++;
 	return 0;
 }
 
 bool jit_map_find(const struct jit_map *map, uint64_t address, struct jit_code *code)
 {
-	for (unsigned int i = 0; i < LEVELS; i++) {
-		const struct codes *codes = &map->levels[i];
-		size_t at = codes_before(codes, address);
+	const struct code key = { .start = address, .end = address + 1 };
+	const struct code *const *found = tfind(&key, &map->codes, by_range);
 
-		if (at == codes->n || codes->all[at].start > address || codes->all[at].name == NONE)
-			continue;
-		code->name = map->names + codes->all[at].name;
-		code->start = codes->all[at].start;
-		return true;
-	}
-	return false;
+	if (found)
+		*code = (struct jit_code){ .name = (*found)->name, .start = (*found)->start };
+	return found;
 }
 
 /* --- perf map lines: START SIZE NAME, numbers in hexadecimal --- */
@@ -303,8 +229,6 @@ static int record_read(struct jit_map *map, const struct dump_record *record, si
 {
 	size_t named = offsetof(struct dump_record, load.name);
 	struct jit_code from;
-	char *name;
-	int err;
 
 	if (record->type == RECORD_LOAD && size > named)
 		return code_add(map, record->load.start, record->load.size, record->load.name,
@@ -314,12 +238,7 @@ static int record_read(struct jit_map *map, const struct dump_record *record, si
 	if (record->type != RECORD_MOVE || size < sizeof(*record) ||
 	    !jit_map_find(map, record->move.from, &from))
 		return 0;
-	/* The names may be reallocated. */
-	name = strdup(from.name);
-	err = name ? code_add(map, record->move.to, record->move.size, name, strlen(name))
-		   : -ENOMEM;
-	free(name);
-	return err;
+	return code_add(map, record->move.to, record->move.size, from.name, strlen(from.name));
 }
 
 /* Parses the record at the start of the chunk. Returns its size including code, which may exceed
