@@ -161,16 +161,6 @@ static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 		tid_set(tid, KD_SLOT_REFUSED);
 }
 
-/* Returns a slot whose TID found no space in kd_tids, because of too many marks. */
-static __always_inline u32 slot_return(struct kd_thread *thread, u32 slot)
-{
-	thread->task = 0;
-	thread->state = KD_UNSEEN;
-	bpf_map_push_elem(&kd_free_slots, &slot, BPF_ANY);
-	loss_count(KD_LOSS_THREADS);
-	return KD_SLOT_FREE;
-}
-
 /* Gives the thread a slot in the given state. */
 static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 {

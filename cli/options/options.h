@@ -81,7 +81,6 @@ struct options {
 	bool skip_polls;          /* calls excludes polls */
 	uint64_t off_cpu;         /* waits of at least this long, ns; 0: off */
 	struct wait_filter waits; /* waits to list */
-	bool waits_chosen;        /* by the command line */
 	bool all_wakers;          /* not only the target's threads */
 	unsigned int profile_hz;  /* 0: off */
 

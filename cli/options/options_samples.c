@@ -206,7 +206,6 @@ static exit_status read_waits(const struct option_row *row, const char *text,
 	char word[32];
 
 	*filter = (struct wait_filter){ .text = text, .others = *text == '!' };
-	options->waits_chosen = text != row->preset;
 	for (;; list++) {
 		size_t length = strcspn(list, ",");
 
