@@ -48,6 +48,7 @@ struct recorded_list {
 
 extern const struct recorded_list recorded_lists[SPAN_LISTS];
 
-extern const struct field recording_fields[]; /* struct recording, except for its lists */
+extern const struct field recording_fields[];       /* struct recording, except for its lists */
+extern const struct field recorded_thread_fields[]; /* struct recorded_thread */
 
 #endif

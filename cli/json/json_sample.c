@@ -16,6 +16,7 @@
 #include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
+#include "json_recorded.h"
 
 /* --- RFC 3339 times, in UTC --- */
 
@@ -235,16 +236,6 @@ static void text_write(struct json_writer *writer, const struct json_scope *scop
 
 static const struct json_form text_form = { text_write, NULL };
 
-#define THREAD(key, kind, member, ...) FIELD(key, kind, struct path_thread, member, __VA_ARGS__)
-static const struct field thread_fields_of_path[] = {
-	THREAD("tid", FIELD_I32, tid),
-	THREAD("pid", FIELD_I32, pid),
-	THREAD("name", FIELD_NAME, name),
-	THREAD("own", FIELD_BOOL, of_target),
-	THREAD("kernel", FIELD_BOOL, of_kernel, .flags = FIELD_IF_ANY),
-	FIELDS_END,
-};
-
 #define WHO(key, kind, member, ...) FIELD(key, kind, struct path_who, member, __VA_ARGS__)
 static const struct field who_fields[] = {
 	WHO("kind", FIELD_WORD, kind, .words = culprit_kinds, .of = CULPRIT_KINDS),
@@ -271,7 +262,7 @@ static const struct field row_fields[] = {
 	{ .key = "states_ns", .kind = FIELD_OBJECT, .fields = state_fields },
 	ROW("several_threads", FIELD_BOOL, multiple_threads, .flags = FIELD_IF_ANY),
 	ROW("mostly_ns", FIELD_U64, mostly),
-	ROW("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),
+	ROW("thread", FIELD_OBJECT, thread, .fields = recorded_thread_fields),
 	ROW("state", FIELD_WORD, state, .words = path_state_keys, .of = PATH_STATES),
 	ROW("awaited", FIELD_WORD, awaited, .words = awaited_keys, .of = KD_AWAITED_KINDS,
 	    .flags = FIELD_IF_ANY),
@@ -287,7 +278,7 @@ static const struct field row_fields[] = {
 
 #define PATH(key, kind, member, ...) FIELD(key, kind, struct critical_path, member, __VA_ARGS__)
 static const struct field path_fields[] = {
-	PATH("thread", FIELD_OBJECT, thread, .fields = thread_fields_of_path),
+	PATH("thread", FIELD_OBJECT, thread, .fields = recorded_thread_fields),
 	PATH("chosen", FIELD_WORD, chosen, .words = path_choice_keys, .of = PATH_CHOICES),
 	PATH("start_ns", FIELD_U64, start),
 	PATH("end_ns", FIELD_U64, end),

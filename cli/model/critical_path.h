@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
+#include "recording.h"
 
 struct sample;
 
@@ -60,12 +61,6 @@ extern const char *const path_choice_keys[PATH_CHOICES], *const path_choice_text
 extern const char *const path_reason_keys[PATH_REASONS];
 extern const char *const path_state_keys[PATH_STATES];
 
-struct path_thread {
-	pid_t tid, pid;         /* pid 0: unknown */
-	char name[KD_COMM_LEN]; /* not escaped; "": unknown */
-	bool of_target, of_kernel;
-};
-
 /* Other task or interrupt of a leg. Ready: what had the CPU. Interrupt: which one. Blocked: the
  * task that ended the wait. All zeros: none, or unknown. */
 struct path_who {
@@ -82,13 +77,13 @@ struct path_row {
 	bool multiple_threads;        /* the legs are of different threads */
 	/* What the leg is. For several legs: the kind that took most of the time, as far as
 	 * known, and at least how much that was. */
-	uint64_t mostly;           /* ns; all of it for a single leg */
-	struct path_thread thread; /* thread of the leg */
-	uint32_t state;            /* enum ledger_state, path_state */
-	uint32_t awaited;          /* blocked legs: enum kd_awaited */
-	uint32_t ended_by;         /* blocked legs: enum kd_from; KD_FROM_UNKNOWN: unknown */
-	uint32_t reason;           /* enum path_reason */
-	int32_t call;              /* system call; KD_CALL_NONE: none, or unknown */
+	uint64_t mostly;               /* ns; all of it for a single leg */
+	struct recorded_thread thread; /* thread of the leg */
+	uint32_t state;                /* enum ledger_state, path_state */
+	uint32_t awaited;              /* blocked legs: enum kd_awaited */
+	uint32_t ended_by;             /* blocked legs: enum kd_from; KD_FROM_UNKNOWN: unknown */
+	uint32_t reason;               /* enum path_reason */
+	int32_t call;                  /* system call; KD_CALL_NONE: none, or unknown */
 	struct path_who by;
 };
 
@@ -96,13 +91,13 @@ struct path_row {
 #define PATH_ROWS 1000
 
 struct critical_path {
-	struct path_thread thread; /* tid 0: no path */
-	uint32_t chosen;           /* enum path_choice */
-	uint64_t start, end;       /* the window */
-	uint64_t legs;             /* in all rows */
-	uint64_t lost;             /* events missing from the recording, so the path may be
-				    * partly wrong */
-	struct path_row *rows;     /* in order of time, without gaps, from start to end */
+	struct recorded_thread thread; /* tid 0: no path */
+	uint32_t chosen;               /* enum path_choice */
+	uint64_t start, end;           /* the window */
+	uint64_t legs;                 /* in all rows */
+	uint64_t lost;                 /* events missing from the recording, so the path may be
+					* partly wrong */
+	struct path_row *rows;         /* in order of time, without gaps, from start to end */
 	size_t n_rows;
 };
 

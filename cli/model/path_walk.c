@@ -256,7 +256,7 @@ static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint6
 
 /* A task that the path is on, or that waits for the tasks after it. */
 struct visit {
-	struct path_thread thread;
+	struct recorded_thread thread;
 	const struct span *states;
 	size_t n;
 	uint64_t bound;          /* the path goes back no further on this task */
@@ -274,7 +274,7 @@ struct path_walk {
 };
 
 /* The mode of running tasks outside the target is unknown. */
-static uint32_t state_of(const struct path_thread *thread, uint32_t state)
+static uint32_t state_of(const struct recorded_thread *thread, uint32_t state)
 {
 	const struct ledger_words *words = ledger_words_of(state);
 
@@ -301,18 +301,11 @@ static struct path_row leg_of(const struct visit *visit, const struct span *stat
 	};
 }
 
-static struct path_thread thread_of(const struct recording *recording, pid_t tid)
+static struct recorded_thread thread_of(const struct recording *recording, pid_t tid)
 {
 	const struct recorded_thread *known = recording_thread(recording, tid);
-	struct path_thread thread = { .tid = tid };
 
-	if (known) {
-		thread.pid = known->pid;
-		thread.of_target = known->of_target;
-		thread.of_kernel = known->of_kernel;
-		memcpy(thread.name, known->name, sizeof(thread.name));
-	}
-	return thread;
+	return known ? *known : (struct recorded_thread){ .tid = tid };
 }
 
 static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
@@ -327,7 +320,7 @@ static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
 
 static struct path_who task_who(const struct recording *recording, pid_t tid)
 {
-	const struct path_thread thread = thread_of(recording, tid);
+	const struct recorded_thread thread = thread_of(recording, tid);
 	struct path_who who = { .kind = CULPRIT_TASK, .tid = tid, .pid = thread.pid };
 
 	memcpy(who.name, thread.name, sizeof(thread.name));
@@ -539,10 +532,10 @@ void critical_path_clear(struct critical_path *path)
 
 /* --- Which thread --- */
 
-static void thread_take(struct path_thread *thread, const struct sample *sample,
+static void thread_take(struct recorded_thread *thread, const struct sample *sample,
 			const struct thread_row *row)
 {
-	*thread = (struct path_thread){
+	*thread = (struct recorded_thread){
 		.tid = row->tid,
 		.pid = row->pid ? row->pid : sample->pid,
 		.of_target = true,
@@ -558,12 +551,9 @@ static bool choose_hit(struct critical_path *path, const struct sample *sample, 
 
 	if (!known || !known->of_target)
 		return false;
-	path->thread = (struct path_thread){
-		.tid = tid,
-		.pid = known->pid ? known->pid : sample->pid,
-		.of_target = true,
-	};
-	memcpy(path->thread.name, known->name, sizeof(path->thread.name));
+	path->thread = *known;
+	if (!known->pid)
+		path->thread.pid = sample->pid;
 	path->chosen = why;
 	return true;
 }

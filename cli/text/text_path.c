@@ -79,7 +79,7 @@ static int by_time(const void *a, const void *b)
 
 /* --- Lines --- */
 
-static void name_escaped(char *text, size_t size, const struct path_thread *thread)
+static void name_escaped(char *text, size_t size, const struct recorded_thread *thread)
 {
 	char name[16];
 
