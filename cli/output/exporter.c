@@ -115,12 +115,6 @@ exit_status exporter_socket_open(int *fd, bool *is_v6, const char *address, uint
 /* An unprivileged process answers requests from the latest published text. It never waits for
  * the publisher, and the publisher never waits for it. */
 
-/* A text from malloc(). */
-struct exporter_text {
-	char *text;
-	size_t length;
-};
-
 #ifdef HAVE_MICROHTTPD
 #define HAS_SERVER true
 #else
@@ -153,11 +147,9 @@ static exit_status library_missing(const char *what, exit_status status)
 
 static exit_status exporter_failed(int error)
 {
-	if (error == -EPIPE) {
-		log_error("cannot serve metrics: the process that answers requests has ended");
-		return EX_OSERR;
-	}
-	log_error("cannot serve metrics: %s", strerror(-error));
+	log_error("cannot serve metrics: %s",
+		  error == -EPIPE ? "the process that answers requests has ended"
+				  : strerror(-error));
 	return EX_OSERR;
 }
 
@@ -239,40 +231,25 @@ static _Noreturn void child_run(struct exporter *exporter, pid_t parent)
 
 /* --- Parent --- */
 
-static int texts_write(int fd, struct exporter_text texts[EXPORTER_FORMS])
+/* Makes new texts, and publishes them. Answers in progress keep the old ones. Returns 0; -EAGAIN
+ * if the other process is several behind; -EPIPE if it has ended; another negative errno. */
+static int texts_publish(struct exporter *exporter)
 {
-	for (int form = 0; form < EXPORTER_FORMS; form++) {
-		for (size_t done = 0; done < texts[form].length;) {
-			ssize_t written = write(fd, texts[form].text + done,
-						texts[form].length - done);
+	int fd = memfd_create("metrics", MFD_CLOEXEC), err;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
-			if (written < 0 && errno == EINTR)
-				continue;
-			if (written <= 0)
-				return written < 0 ? -errno : -EIO;
-			done += (size_t)written;
-		}
+	if (!out) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
 	}
-	return 0;
-}
-
-/* Publishes new texts and frees them in either case. Answers in progress keep the old ones.
- * Returns 0; -EAGAIN if the other process is several behind; -EPIPE if it has ended; another
- * negative errno. */
-static int texts_publish(struct exporter *exporter, struct exporter_text texts[EXPORTER_FORMS])
-{
-	int fd = memfd_create("metrics", MFD_CLOEXEC);
-	int err = fd < 0 ? -errno : texts_write(fd, texts);
-
-	if (!err) {
-		packet_begin(&exporter->packet, EXPORTER_TEXTS);
-		exporter->packet.head.t = texts[0].length;
-		err = packet_send(exporter->channel, &exporter->packet, fd, AT_ONCE);
-	}
-	if (fd >= 0)
-		close(fd);
-	for (int form = 0; form < EXPORTER_FORMS; form++)
-		free(texts[form].text);
+	packet_begin(&exporter->packet, EXPORTER_TEXTS);
+	err = metrics_write_prometheus(exporter->metrics, out);
+	exporter->packet.head.t = (uint64_t)ftello(out);
+	err = err ?: metrics_write_openmetrics(exporter->metrics, out);
+	err = err ?: packet_send(exporter->channel, &exporter->packet, fd, AT_ONCE);
+	fclose(out);
 	return err == -ETIMEDOUT ? -EAGAIN : err;
 }
 
@@ -343,38 +320,6 @@ static exit_status server_listen(struct exporter *exporter, const char *address)
 /* Making answers takes at most 1/SHARE of the time: the consumer also handles samples. */
 #define SHARE 10
 
-static int (*const writers[EXPORTER_FORMS])(const struct metrics *metrics, FILE *out) = {
-	[EXPORTER_PROMETHEUS] = metrics_write_prometheus,
-	[EXPORTER_OPENMETRICS] = metrics_write_openmetrics,
-};
-
-/* The caller frees the text, also after an error. */
-static int form_write(const struct metrics *metrics, enum exporter_form form,
-		      struct exporter_text *text)
-{
-	FILE *out = open_memstream(&text->text, &text->length);
-	int error;
-
-	if (!out)
-		return -errno;
-	error = writers[form](metrics, out);
-	return fclose(out) && !error ? -ENOMEM : error;
-}
-
-static int answer_make(struct exporter *exporter)
-{
-	struct exporter_text texts[EXPORTER_FORMS] = { 0 };
-	int error = 0;
-
-	for (int form = 0; form < EXPORTER_FORMS && !error; form++)
-		error = form_write(exporter->metrics, (enum exporter_form)form, &texts[form]);
-	if (!error)
-		return texts_publish(exporter, texts);
-	for (int form = 0; form < EXPORTER_FORMS; form++)
-		free(texts[form].text);
-	return error;
-}
-
 exit_status exporter_refresh(struct exporter *exporter)
 {
 	uint64_t now;
@@ -385,7 +330,7 @@ exit_status exporter_refresh(struct exporter *exporter)
 	now = clock_monotonic();
 	if (now < exporter->due)
 		return 0;
-	error = answer_make(exporter);
+	error = texts_publish(exporter);
 	exporter->changed = error == -EAGAIN;
 	if (exporter->changed)
 		error = 0;
@@ -393,26 +338,21 @@ exit_status exporter_refresh(struct exporter *exporter)
 	return error ? exporter_failed(error) : 0;
 }
 
-exit_status exporter_add(struct exporter *exporter, const struct sample *sample)
+static exit_status exporter_added(struct exporter *exporter, int error)
 {
-	int error;
-
-	if (!exporter)
-		return 0;
-	error = metrics_add(exporter->metrics, sample);
 	exporter->changed = true;
 	return error ? exporter_failed(error) : exporter_refresh(exporter);
 }
 
+exit_status exporter_add(struct exporter *exporter, const struct sample *sample)
+{
+	return exporter ? exporter_added(exporter, metrics_add(exporter->metrics, sample)) : 0;
+}
+
 exit_status exporter_add_triggers(struct exporter *exporter, const struct trigger_stats *stats)
 {
-	int error;
-
-	if (!exporter)
-		return 0;
-	error = metrics_add_triggers(exporter->metrics, stats);
-	exporter->changed = true;
-	return error ? exporter_failed(error) : exporter_refresh(exporter);
+	return exporter ? exporter_added(exporter, metrics_add_triggers(exporter->metrics, stats))
+			: 0;
 }
 
 static void exporter_tell(const struct exporter *exporter, const char *address)
@@ -441,11 +381,8 @@ exit_status exporter_open(struct exporter **out, const struct exporter_config *c
 	exporter->metrics = metrics_new(&config->report);
 	if (!exporter->metrics || metrics_expect(exporter->metrics, config->capture, config->pid))
 		return exporter_failed(-ENOMEM);
-	status = server_listen(exporter, config->address);
-	if (!status)
-		status = exporter_refresh(exporter);
-	if (!status)
-		status = server_start(exporter);
+	status = server_listen(exporter, config->address) ?: exporter_refresh(exporter)
+							  ?: server_start(exporter);
 	if (!status)
 		exporter_tell(exporter, config->address);
 	return status;

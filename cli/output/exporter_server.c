@@ -18,8 +18,6 @@
 #include "cli/base/clock.h"
 #include "cli/sandbox/helper.h"
 
-/* --- Who may ask, and for what --- */
-
 /* --- Format by the client's Accept header (RFC 9110, 12.5.1) --- */
 
 #define BLANKS " \t"
@@ -95,9 +93,6 @@ enum exporter_form exporter_accept_form(const struct exporter_accept *accept)
 }
 
 /* --- Check of the Host header --- */
-
-/* A web page can make a browser send requests to the page's own name, which may be changed to
- * one of our addresses (DNS rebinding). Such requests carry that name. */
 
 #define LOCAL "localhost"
 #define NAME_MOST 256 /* limit of DNS */
