@@ -291,7 +291,7 @@ static int term_read(struct cursor *cursor, struct predicate_term *term)
 {
 	int error;
 
-	memset(term, 0, sizeof(*term));
+	memset(term, 0, sizeof(*term)); /* padding, too: see predicate_is() */
 	blanks_skip(cursor);
 	term->value_at = cursor->at;
 	error = loads_read(cursor, &term->value);
@@ -325,27 +325,11 @@ int predicate_parse(struct predicate *predicate, const char *text, struct predic
 	}
 }
 
-static bool value_is(const struct predicate_value *a, const struct predicate_value *b)
-{
-	for (unsigned int i = 0; i < PREDICATE_LOADS; i++)
-		if (a->offsets[i] != b->offsets[i])
-			return false;
-	return a->location == b->location && a->argument == b->argument &&
-	       !strcmp(a->name, b->name) && a->loads == b->loads && a->type.size == b->type.size &&
-	       a->type.is_signed == b->type.is_signed && a->mask == b->mask;
-}
-
 bool predicate_is(const struct predicate *a, const struct predicate *b)
 {
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct predicate_term *one = &a->terms[i], *two = &b->terms[i];
-
-		if (!value_is(&one->value, &two->value) || one->compare != two->compare ||
-		    one->number.magnitude != two->number.magnitude ||
-		    one->number.negative != two->number.negative || one->ends != two->ends)
+	for (size_t i = 0; i < a->n && i < b->n; i++)
+		if (memcmp(&a->terms[i], &b->terms[i], offsetof(struct predicate_term, value_at)) !=
+		    0)
 			return false;
-	}
-	return true;
+	return a->n == b->n;
 }

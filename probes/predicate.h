@@ -50,8 +50,9 @@ struct predicate_term {
 	struct predicate_value value;
 	enum predicate_compare compare;
 	struct predicate_number number;
-	bool ends;                  /* last of a group that must all be true; alternatives follow */
-	size_t value_at, number_at; /* bytes into the text */
+	bool ends; /* last of a group that must all be true; alternatives follow */
+	/* Bytes into the text; what is before is compared as bytes. */
+	size_t value_at, number_at;
 };
 
 struct predicate {

@@ -9,25 +9,14 @@
 
 #define SELF "/proc/self/exe"
 #define COPY_SIZE 64
-#define TEXT(x) #x
-#define VALUE(x) TEXT(x)
+_Static_assert(COPY_SIZE == 64 && SELF_PROBE_COPIES == 3, "as in the assembly below");
 
 /* Places the copies one after the other. */
 #define FUNCTION(name, instructions)                                                               \
 	extern const char name[];                                                                  \
-	__asm__(".pushsection .text\n"                                                             \
-		".balign " VALUE(                                                                  \
-			COPY_SIZE) "\n"                                                            \
-				   ".hidden " #name "\n"                                           \
-				   ".globl " #name "\n" #name ":\n"                                \
-				   ".rept " VALUE(                                                 \
-					   SELF_PROBE_COPIES) "\n"                                 \
-							      ".balign " VALUE(                    \
-								      COPY_SIZE) "\n" instructions \
-										 "\n"              \
-										 "ret\n"           \
-										 ".endr\n"         \
-										 ".popsection\n");
+	__asm__(".pushsection .text\n.balign 64\n.hidden " #name "\n.globl " #name "\n" #name      \
+		":\n"                                                                              \
+		".rept 3\n.balign 64\n" instructions "\nret\n.endr\n.popsection\n");
 
 #if defined(__x86_64__)
 FUNCTION(self_branch, ".byte 0xeb, 0") /* to the next instruction */
