@@ -14,6 +14,7 @@
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
 #include "probes/elf/elf_file.h"
+#include "probes/elf/symbols.h"
 #include "protocol.h"
 
 /* --- Files that a process had mapped, found by its mounts --- */
@@ -128,7 +129,6 @@ static int mounts_open(pid_t pid, const struct object *file, char path[PATH_MAX]
 
 /* --- Separate debug files --- */
 
-#define DEBUG_ROOT "/usr/lib/debug"
 #define BUILD_ID ".build-id/"
 #define SUFFIX ".debug"
 #define HEX "0123456789abcdef"
@@ -145,51 +145,36 @@ static bool is_build_id(const char *path)
 	return length && length <= MOST_HEX && !strcmp(path + length, SUFFIX);
 }
 
-/* True if the first length bytes of a path are these three texts. */
-static bool path_begins(const char *path, size_t length, const char *before, const char *directory,
-			size_t directory_length, const char *behind)
-{
-	size_t first = strlen(before), last = strlen(behind);
-
-	return length == first + directory_length + last && !memcmp(path, before, first) &&
-	       !memcmp(path + first, directory, directory_length) &&
-	       !memcmp(path + first + directory_length, behind, last);
-}
-
 static bool is_link(const char *object, const char *path)
 {
-	const char *name = strrchr(path, '/');
-	size_t length = (size_t)(name - path);
-	size_t directory = (size_t)(strrchr(object, '/') - object);
+	const char *name = strrchr(path, '/') + 1;
+	char valid[DEBUG_PATH];
 
-	name++;
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return false;
-	return path_begins(path, length, "", object, directory, "") ||
-	       path_begins(path, length, "", object, directory, "/.debug") ||
-	       path_begins(path, length, DEBUG_ROOT, object, directory, "");
+	for (unsigned int i = 0; debug_link_path(i, object, name, valid); i++)
+		if (!strcmp(path, valid))
+			return true;
+	return false;
 }
 
 bool debug_path_is_valid(const char *object, const char *path)
 {
 	if (!strncmp(path, BUILD_ID, strlen(BUILD_ID)))
 		return is_build_id(path + strlen(BUILD_ID));
-	return *object == '/' && *path == '/' && is_link(object, path);
+	return *path == '/' && is_link(object, path);
 }
 
 int debug_path_open(pid_t pid, const char *object, const char *path)
 {
-	char root[32], full[PATH_MAX];
+	char root[32];
 	int fd;
 
 	if (!debug_path_is_valid(object, path))
 		return -EINVAL;
-	if (snprintf(full, sizeof(full), "%s%s", *path == '/' ? "" : DEBUG_ROOT "/", path) >=
-	    (int)sizeof(full))
-		return -ENAMETOOLONG;
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
-	fd = elf_only(file_open(root, full));
-	return fd < 0 ? elf_only(file_open(NULL, full)) : fd;
+	fd = elf_only(debug_file_open(root, path));
+	return fd < 0 ? elf_only(debug_file_open(NULL, path)) : fd;
 }
 
 /* --- Files about JIT code --- */

@@ -65,8 +65,7 @@ int opener_jit(struct opener *opener, pid_t pid, const struct object *dump, stru
 /* --- Separate debug files --- */
 
 /* True if a path is acceptable as debug file of an object with this path:
- * ".build-id/ab/cdef.debug", or an absolute path from its .gnu_debuglink. The latter must be in
- * the object's directory, in .debug below it, or in its counterpart below /usr/lib/debug. */
+ * ".build-id/ab/cdef.debug", or an absolute one as of debug_link_path(). */
 bool debug_path_is_valid(const char *object, const char *path);
 
 /* Opens such a path in the process's root, or else in ours. It is a regular ELF file, but may

@@ -23,8 +23,6 @@
 #define PIECE (8 * 1024)
 
 #define MAX_ID 64
-#define MAX_PATH 4096
-#define DEBUG_ROOT "/usr/lib/debug"
 
 /* Growing buffer of decompressed data. */
 struct image {
@@ -197,19 +195,27 @@ static bool debug_try_id(struct debug_file *debug, const struct debug_search *se
 	return debug_try(debug, search, path);
 }
 
-/* Tries all paths a link may mean, like gdb. */
-static bool debug_try_link(struct debug_file *debug, const struct debug_search *search,
-			   const char *directory)
+bool debug_link_path(unsigned int i, const char *object, const char *name, char path[DEBUG_PATH])
 {
-	static const char *const forms[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
-	char path[MAX_PATH];
+	static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s" };
+	const char *slash = strrchr(object, '/');
 
-	for (size_t i = 0; *search->wanted.link && i < sizeof(forms) / sizeof(*forms); i++) {
-		if (snprintf(path, sizeof(path), forms[i], directory, search->wanted.link) <
-			    (int)sizeof(path) &&
-		    debug_try(debug, search, path))
+	*path = '\0';
+	if (i >= sizeof(forms) / sizeof(*forms) || *object != '/')
+		return false;
+	if (snprintf(path, DEBUG_PATH, forms[i], (int)(slash - object), object, name) >= DEBUG_PATH)
+		*path = '\0';
+	return true;
+}
+
+static bool debug_try_link(struct debug_file *debug, const struct debug_search *search,
+			   const char *object)
+{
+	char path[DEBUG_PATH];
+
+	for (unsigned int i = 0; debug_link_path(i, object, search->wanted.link, path); i++)
+		if (*path && debug_try(debug, search, path))
 			return true;
-	}
 	return false;
 }
 
@@ -217,18 +223,14 @@ const struct elf_file *debug_file_search(struct debug_file *debug, const struct 
 					 const char *path, debug_file_opener *opener, void *context)
 {
 	struct debug_search search = { .opener = opener, .context = context };
-	const char *slash = strrchr(path, '/');
-	size_t length = slash ? (size_t)(slash - path) : 0;
-	char directory[MAX_PATH];
 
 	*debug = (struct debug_file){ .elf = NULL };
 	search.wanted.id_size = elf_file_build_id(file, search.wanted.id, sizeof(search.wanted.id));
-	if (debug_try_id(debug, &search) || *path != '/' || length >= sizeof(directory))
+	if (debug_try_id(debug, &search))
 		return debug->elf;
-	memcpy(directory, path, length);
-	directory[length] = '\0';
 	wanted_read_link(&search.wanted, file);
-	debug_try_link(debug, &search, directory);
+	if (*search.wanted.link)
+		debug_try_link(debug, &search, path);
 	return debug->elf;
 }
 
@@ -241,16 +243,15 @@ void debug_file_close(struct debug_file *debug)
 	debug->elf = NULL;
 }
 
-/* Opens below a root, the context; NULL: our own. */
-static int root_open(void *context, const char *path)
+int debug_file_open(void *root, const char *path)
 {
-	char below[MAX_PATH];
+	char below[DEBUG_PATH];
 
 	if (*path == '/')
-		return file_open(context, path);
+		return file_open(root, path);
 	if (snprintf(below, sizeof(below), DEBUG_ROOT "/%s", path) >= (int)sizeof(below))
 		return -ENAMETOOLONG;
-	return file_open(context, below);
+	return file_open(root, below);
 }
 
 /* --- Symbols --- */
@@ -642,9 +643,10 @@ static const struct elf_file *debug_find(void *context, const struct elf_file *f
 	char root[32];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(owner->pid));
-	if (owner->pid && debug_file_search(&owner->debug, file, owner->path, root_open, root))
+	if (owner->pid &&
+	    debug_file_search(&owner->debug, file, owner->path, debug_file_open, root))
 		return owner->debug.elf;
-	return debug_file_search(&owner->debug, file, owner->path, root_open, NULL);
+	return debug_file_search(&owner->debug, file, owner->path, debug_file_open, NULL);
 }
 
 static int owner_each(struct search *search, pid_t pid, const char *path)

@@ -40,6 +40,18 @@ const struct elf_file *debug_file_search(struct debug_file *debug, const struct 
 					 const char *path, debug_file_opener *opener,
 					 void *context);
 
+/* Opens such a path below a root directory; NULL: our own. Returns a descriptor, which the caller
+ * closes, or a negative errno. */
+int debug_file_open(void *root, const char *path);
+
+#define DEBUG_ROOT "/usr/lib/debug"
+#define DEBUG_PATH 4096
+
+/* The i-th path that a name in .gnu_debuglink may mean, as in gdb: in the object's directory, in
+ * .debug below it, or in its counterpart below DEBUG_ROOT; "" if it is too long. Returns false
+ * after the last one, and for an object without a path. */
+bool debug_link_path(unsigned int i, const char *object, const char *name, char path[DEBUG_PATH]);
+
 /* --- Symbols --- */
 
 /* Calls found for each function in .symtab and .dynsym. Without .symtab, also uses Go's
