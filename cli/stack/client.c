@@ -171,7 +171,7 @@ struct client {
 	uint32_t n;        /* copies submitted */
 	uint32_t received; /* stacks of this batch received */
 	struct submitted submitted[PROTOCOL_COPIES];
-	client_digested *tell_digest; /* NULL: not wanted */
+	stacks_digested *tell_digest; /* NULL: not wanted */
 	void *digest_context;
 	struct stack_table *table;
 	struct meaning meanings[PROTOCOL_STACKS];
@@ -441,7 +441,7 @@ static int client_stack(struct client *client)
 	return 0;
 }
 
-void client_tell_digests(struct client *client, client_digested *tell, void *context)
+void client_tell_digests(struct client *client, stacks_digested *tell, void *context)
 {
 	client->tell_digest = tell;
 	client->digest_context = context;

@@ -39,6 +39,8 @@ struct file_entry {
 
 struct mapped_files {
 	struct opener *opener;
+	mapped_found *found;
+	void *context; /* of found */
 	struct file_entry *all;
 	size_t n, capacity;
 	size_t reported; /* objects reported so far */
@@ -46,12 +48,15 @@ struct mapped_files {
 	size_t n_names, names_capacity;
 };
 
-struct mapped_files *mapped_files_new(struct opener *opener)
+struct mapped_files *mapped_files_new(struct opener *opener, mapped_found *found, void *context)
 {
 	struct mapped_files *files = calloc(1, sizeof(*files));
 
-	if (files)
-		files->opener = opener;
+	if (!files)
+		return NULL;
+	files->opener = opener;
+	files->found = found;
+	files->context = context;
 	return files;
 }
 
@@ -238,20 +243,21 @@ static int mapped_files_find(struct mapped_files *files, pid_t pid, const struct
 }
 
 /* Reports the next object; closes its descriptor. */
-static int file_tell(struct mapped_files *files, int fd, mapped_found *found, void *context)
+static int file_tell(struct mapped_files *files, int fd)
 {
 	uint32_t number = (uint32_t)files->reported++;
 	int err;
 
 	files->all[number].is_open = fd >= 0;
-	err = found(context, number, fd < 0 ? -1 : fd, files->all[number].object.path);
+	err = files->found(files->context, number, fd < 0 ? -1 : fd,
+			   files->all[number].object.path);
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
-/* Calls found for each new object. Returns 0 or its result. */
-static int mapped_files_tell(struct mapped_files *files, mapped_found *found, void *context)
+/* Reports each new object. Returns 0 or the result of found. */
+static int mapped_files_tell(struct mapped_files *files)
 {
 	int err = 0;
 
@@ -261,7 +267,7 @@ static int mapped_files_tell(struct mapped_files *files, mapped_found *found, vo
 		int fd = is_vdso ? image_open(file)
 				 : opener_mapped(files->opener, file->pid, &file->object);
 
-		err = file_tell(files, fd, found, context);
+		err = file_tell(files, fd);
 	}
 	return err;
 }
@@ -314,8 +320,7 @@ static bool mapped_files_can_be(const struct mapped_files *files, uint32_t numbe
 
 /* Adds a file that a process no longer maps, by its path, and reports it. Returns its number;
  * -ENOENT: not found; another -errno. */
-static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct object *file,
-			     mapped_found *found, void *context)
+static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct object *file)
 {
 	char path[PATH_MAX];
 	const struct object object = { .path = path, .key = file->key };
@@ -330,7 +335,7 @@ static int mapped_files_gone(struct mapped_files *files, pid_t pid, const struct
 			close(fd);
 		return number == -ENOMEM ? number : -ENOENT;
 	}
-	err = file_tell(files, fd, found, context);
+	err = file_tell(files, fd);
 	return err ? err : number;
 }
 
@@ -455,7 +460,7 @@ static int mapped_take(void *context, const struct map *map)
 }
 
 /* Reads the mappings, unless that was done after t. */
-static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, void *context)
+static int mapped_look(struct mapped *mapped, uint64_t t)
 {
 	uint64_t now = clock_monotonic();
 	int err;
@@ -467,7 +472,7 @@ static int mapped_look(struct mapped *mapped, uint64_t t, mapped_found *found, v
 	err = maps_each(mapped->pid, mapped_take, mapped);
 	if (!err && !mapped->snapshot.n)
 		err = -ESRCH; /* a zombie has no memory */
-	err = mapped_files_tell(mapped->files, found, context) ?: err;
+	err = mapped_files_tell(mapped->files) ?: err;
 	if (!err)
 		mapped->snapshot_at = now;
 	else
@@ -512,9 +517,9 @@ static int ranges_add_between(struct ranges *ranges, const struct ranges *others
 }
 
 /* Takes over the snapshot entirely. */
-static int mapped_take_all(struct mapped *mapped, uint64_t t, mapped_found *found, void *context)
+static int mapped_take_all(struct mapped *mapped, uint64_t t)
 {
-	int err = mapped_look(mapped, t, found, context);
+	int err = mapped_look(mapped, t);
 
 	mapped->next.n = 0;
 	if (!err)
@@ -531,9 +536,9 @@ static int mapped_forget(struct mapped *mapped)
 	return ranges_add(&mapped->next, &unknown) ?: mapped_step(mapped);
 }
 
-int mapped_read(struct mapped *mapped, mapped_found *found, void *context)
+int mapped_read(struct mapped *mapped)
 {
-	return mapped_take_all(mapped, UINT64_MAX, found, context);
+	return mapped_take_all(mapped, UINT64_MAX);
 }
 
 /* Replaces only the range between start and end. */
@@ -609,8 +614,7 @@ static int file_in_snapshot(const struct mapped *mapped, const struct object *fi
 }
 
 /* Number of the file's object; -ENOENT: none; another -errno. */
-static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
-			 mapped_found *found, void *context)
+static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapped *change)
 {
 	char path[PATH_MAX];
 	const struct object file = {
@@ -623,19 +627,18 @@ static int numbered_find(struct mapped *mapped, uint64_t t, const struct kd_mapp
 	number = mapped_files_lookup(mapped->files, &file);
 	if (number >= 0)
 		return number;
-	err = mapped_look(mapped, t, found, context);
+	err = mapped_look(mapped, t);
 	if (mapped_files_are_untold(mapped->files))
 		return err; /* the receiver is gone */
 	number = err ? -ENOENT : file_in_snapshot(mapped, &file, change->start, change->offset);
 	if (number < 0)
-		number = mapped_files_gone(mapped->files, mapped->pid, &file, found, context);
+		number = mapped_files_gone(mapped->files, mapped->pid, &file);
 	if (number >= 0)
 		mapped_files_name(mapped->files, &file, (uint32_t)number);
 	return number;
 }
 
-int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
-		  mapped_found *found, void *context)
+int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct mapping mapping = { .start = change->start,
@@ -644,18 +647,18 @@ int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *cha
 	int number = -ENOENT, err;
 
 	if (change->kind == KD_MAPPED_ALL) {
-		err = mapped_take_all(mapped, t, found, context);
+		err = mapped_take_all(mapped, t);
 		return err == -ESRCH ? mapped_forget(mapped) : err;
 	}
 	mapping.end = (change->start + change->length + page - 1) / page * page;
 	if (mapping.end <= mapping.start || change->length > mapping.end)
 		return 0;
 	if (change->kind == KD_MAPPED_CHANGED) {
-		err = mapped_look(mapped, t, found, context);
+		err = mapped_look(mapped, t);
 		return err ? err : mapped_changed(mapped, mapping.start, mapping.end);
 	}
 	if (change->kind == KD_MAPPED_FILE)
-		number = numbered_find(mapped, t, change, found, context);
+		number = numbered_find(mapped, t, change);
 	if (number >= 0)
 		mapping.object = (uint32_t)number;
 	else if (number != -ENOENT)

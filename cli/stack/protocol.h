@@ -121,10 +121,8 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 /* A process of that space names its JIT code in a file, whose descriptor the caller keeps. */
 int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd);
 
-/* Receives what a stack was unwound from, for copies with mapped_at. */
-typedef void client_digested(void *context, const struct digest *digest, const struct stack *stack,
-			     uint64_t mapped_at);
-void client_tell_digests(struct client *client, client_digested *tell, void *context);
+/* Registers a function that receives what stacks were unwound from, for copies with mapped_at. */
+void client_tell_digests(struct client *client, stacks_digested *tell, void *context);
 
 /* Submits a copy of a process in that space for resolution: *stack is set by the next
  * client_flush() at the latest. */

@@ -95,6 +95,10 @@ struct digest {
 	uint64_t hash;         /* see kd_hash_mix() */
 };
 
+/* Receives what a stack was unwound from. */
+typedef void stacks_digested(void *context, const struct digest *digest, const struct stack *stack,
+			     uint64_t mapped_at);
+
 /* Starts with only the instruction and the stack pointer. */
 void digest_begin(struct digest *digest, const struct stack_copy *copy);
 

@@ -26,8 +26,9 @@ struct mapped_files;
  * the vdso; -1 if it is no ELF file or unreadable. The caller keeps it. Nonzero: no more calls. */
 typedef int mapped_found(void *context, uint32_t number, int fd, const char *path);
 
-/* Starts empty. The opener, which opens the files, is not owned. Returns NULL without memory. */
-struct mapped_files *mapped_files_new(struct opener *opener);
+/* Starts empty. The opener, which opens the files, is not owned. The functions below call found for
+ * each new object. Returns NULL without memory. */
+struct mapped_files *mapped_files_new(struct opener *opener, mapped_found *found, void *context);
 
 /* NULL is allowed. */
 void mapped_files_free(struct mapped_files *files);
@@ -57,17 +58,16 @@ struct mapped *mapped_fork(const struct mapped *parent, pid_t pid);
 /* NULL is allowed. */
 void mapped_free(struct mapped *mapped);
 
-/* Reads the current mappings, and calls found for each new object. Skips mappings without a
- * file, and files beyond the limit. Returns 1; 0 if nothing changed since the last read; -ESRCH
- * if the process has ended; the result of found; another -errno. */
-int mapped_read(struct mapped *mapped, mapped_found *found, void *context);
+/* Reads the current mappings. Skips those without a file, and files beyond the limit. Returns 1; 0
+ * if nothing changed since the last read; -ESRCH if the process has ended; the result of found;
+ * another -errno. */
+int mapped_read(struct mapped *mapped);
 
 /* Updates after the process mapped something at t (CLOCK_MONOTONIC ns), replacing only that
  * range. After an exec of a process that has ended, nothing is known. An unknown file that is no
  * longer mapped is looked up by the process's mounts. Without a file, or if it is not found, the
  * range becomes SPACE_NO_FILE. */
-int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change,
-		  mapped_found *found, void *context);
+int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *change);
 
 /* Known mappings by address, valid until the next of these calls. */
 const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n);

@@ -52,6 +52,12 @@ static int shared_new(void **mapped)
 	return err;
 }
 
+/* What the child is given. */
+struct stacks_child {
+	int shared;           /* shared memory, from shared_new() */
+	unsigned int without; /* enum sandbox_without */
+};
+
 /* Reports why the child cannot start. The socket may have its final number already. */
 static void child_excuse(int socket, int err, const char *what)
 {
@@ -247,7 +253,7 @@ static int stacks_tell(struct stacks *stacks, struct stack_process *process, uin
 
 static int stacks_read(struct stacks *stacks, struct stack_process *process, uint64_t t)
 {
-	return stacks_tell(stacks, process, t, mapped_read(process->mapped, stacks_found, stacks));
+	return stacks_tell(stacks, process, t, mapped_read(process->mapped));
 }
 
 /* Adds an existing process. *err: why it was unreadable. NULL: too many. */
@@ -297,7 +303,7 @@ static int stacks_start(struct stacks *stacks, size_t capacity, const struct sta
 
 	if (err)
 		return err;
-	stacks->files = mapped_files_new(stacks->opener);
+	stacks->files = mapped_files_new(stacks->opener, stacks_found, stacks);
 	stacks->processes = stack_processes_new();
 	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity, setup->patience,
 				    stacks_serve, stacks);
@@ -465,7 +471,7 @@ int stacks_mapped(struct stacks *stacks, pid_t pid, uint64_t t, const struct kd_
 	if (!process->mapped)
 		return process->error;
 	return stacks_tell(stacks, process, stacks_time(stacks, t),
-			   mapped_change(process->mapped, t, change, stacks_found, stacks));
+			   mapped_change(process->mapped, t, change));
 }
 
 /* Separates a process whose JIT code has names from others in its space. Its JIT files then

@@ -67,8 +67,6 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 
 /* Registers a function that receives what stacks were unwound from, for copies with mapped_at:
  * by the next stacks_flush(). */
-typedef void stacks_digested(void *context, const struct digest *digest, const struct stack *stack,
-			     uint64_t mapped_at);
 void stacks_tell_digests(struct stacks *stacks, stacks_digested *tell, void *context);
 
 /* Waits for all submitted copies. */
@@ -86,12 +84,6 @@ void stacks_children(const struct stacks *stacks, pid_t children[2]);
 
 /* First command line argument of such a process. */
 #define STACKS_CHILD "--resolve-stacks"
-
-/* What it is given. */
-struct stacks_child {
-	int shared;           /* shared memory, from shared_new() */
-	unsigned int without; /* enum sandbox_without */
-};
 
 /* Main function of the executed program; words start at STACKS_CHILD. Returns EX_USAGE unless
  * they are from stacks_child_run(); otherwise does not return. */

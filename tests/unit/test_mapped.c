@@ -20,12 +20,6 @@
 static struct opener *opener;
 static struct mapped_files *files;
 
-static void files_renew(void)
-{
-	mapped_files_free(files);
-	files = mapped_files_new(opener);
-}
-
 static void file_write(const char *name, const void *data, size_t size)
 {
 	int fd = open(path_of(name), O_RDWR | O_CREAT | O_TRUNC, 0700);
@@ -102,6 +96,12 @@ static int note_found(void *context, uint32_t number, int fd, const char *path)
 	return 0;
 }
 
+static void files_renew(struct found_all *all)
+{
+	mapped_files_free(files);
+	files = mapped_files_new(opener, note_found, all);
+}
+
 static const struct found *find(const struct found_all *all, const char *name)
 {
 	for (unsigned int i = 0; i < all->n && i < 64; i++) {
@@ -145,9 +145,9 @@ TEST(mapped)
 	pid_t pid;
 
 	pid = target_start(map_odd_files);
-	files_renew();
+	files_renew(&all);
 	mapped = mapped_new(files, pid);
-	is_i64(mapped_read(mapped, note_found, &all), 1, "mappings are read");
+	is_i64(mapped_read(mapped), 1, "mappings are read");
 	for (size_t i = 0; i < COUNT(wanted); i++) {
 		const struct found *found = find(&all, wanted[i].name);
 
@@ -169,10 +169,10 @@ TEST(mapped)
 	ok(sorted, "sorted, of known objects");
 	is_u64(anonymous, 1, "and of no file");
 	all.n = 0;
-	is_i64(mapped_read(mapped, note_found, &all), 0, "nothing has changed");
+	is_i64(mapped_read(mapped), 0, "nothing has changed");
 	is_u64(all.n, 0, "nothing new");
 	target_end(pid);
-	is_i64(mapped_read(mapped, note_found, &all), -ESRCH, "the process has gone");
+	is_i64(mapped_read(mapped), -ESRCH, "the process has gone");
 	mapped_mappings(mapped, &n);
 	ok(n, "what is known stays");
 	mapped_free(mapped);
@@ -188,9 +188,9 @@ TEST(zombie)
 	if (!pid)
 		_exit(0);
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
-	files_renew();
+	files_renew(&all);
 	mapped = mapped_new(files, pid);
-	is_i64(mapped_read(mapped, note_found, &all), -ESRCH, "a zombie has gone");
+	is_i64(mapped_read(mapped), -ESRCH, "a zombie has gone");
 	mapped_free(mapped);
 	waitpid(pid, NULL, 0);
 }
@@ -323,8 +323,7 @@ struct changes {
 
 static int change_tell(struct changes *changes, struct kd_mapped change)
 {
-	return mapped_change(changes->mapped, clock_monotonic(), &change, note_found,
-			     &changes->all);
+	return mapped_change(changes->mapped, clock_monotonic(), &change);
 }
 
 static void test_known(struct changes *changes)
@@ -388,9 +387,9 @@ TEST(changes)
 	}
 	fourth = change_of("fourth", 10);
 	pid = target_start(map_step);
-	files_renew();
+	files_renew(&changes.all);
 	changes.mapped = mapped_new(files, pid);
-	is_i64(mapped_read(changes.mapped, note_found, &changes.all), 1, "read");
+	is_i64(mapped_read(changes.mapped), 1, "read");
 	test_known(&changes);
 	step_next(pid);
 	is_i64(change_tell(&changes, change_of("second", 10)), 1, "a file that is not known");

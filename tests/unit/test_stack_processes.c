@@ -34,7 +34,7 @@ static struct stack_process *process_read(struct stack_processes *all, pid_t pid
 	if (!process)
 		return NULL;
 	process->mapped = mapped_new(files, getpid());
-	need(process->mapped && mapped_read(process->mapped, note_none, NULL) >= 0);
+	need(process->mapped && mapped_read(process->mapped) >= 0);
 	return process;
 }
 
@@ -45,7 +45,7 @@ static void process_map(struct stack_process *process, uint64_t page)
 					  .start = (page + 1) << 20,
 					  .length = 1 << 12 };
 
-	need(mapped_change(process->mapped, 1, &change, note_none, NULL) == 1);
+	need(mapped_change(process->mapped, 1, &change) == 1);
 }
 
 TEST(shared)
@@ -278,7 +278,7 @@ TEST(table)
 void tests_begin(void)
 {
 	opener_open(&opener, NULL, SANITIZED);
-	files = mapped_files_new(opener);
+	files = mapped_files_new(opener, note_none, NULL);
 }
 
 void tests_end(void)
