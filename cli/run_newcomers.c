@@ -55,7 +55,7 @@ static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 		/* A bad file of one process must not end the run. */
 		if (!triggers_extend(session_triggers(run->session), role, set->n_sets[role]))
 			log_note("trigger '%s' is now also in %s", set->triggers[role].text,
-				 sites_get(set->sets[role][before[role]], 0)->object);
+				 set->sets[role][before[role]]->all[0].object);
 	}
 }
 

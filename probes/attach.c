@@ -361,12 +361,12 @@ static const struct site **sites_join(struct sites *const *sets, size_t n_sets, 
 	size_t all = 0;
 
 	for (size_t i = 0; i < n_sets; i++)
-		all += sites_count(sets[i]);
+		all += sets[i]->n;
 	list = calloc(all + 1, sizeof(*list));
 	*n = 0;
 	for (size_t i = 0; list && i < n_sets; i++)
-		for (size_t j = 0; j < sites_count(sets[i]) && !sites_are_left_out(sets[i]); j++)
-			list[(*n)++] = sites_get(sets[i], j);
+		for (size_t j = 0; j < sets[i]->n && !sets[i]->left_out; j++)
+			list[(*n)++] = &sets[i]->all[j];
 	return list;
 }
 

@@ -43,8 +43,8 @@ static bool is_entry_of(const struct trigger_sites *trigger, const struct site *
 	if (!trigger->n_sets || !trigger_is_user(trigger->trigger))
 		return false;
 	for (size_t i = 0; i < trigger->n_sets; i++)
-		for (size_t j = 0; j < sites_count(trigger->sets[i]); j++) {
-			const struct site *other = sites_get(trigger->sets[i], j);
+		for (size_t j = 0; j < trigger->sets[i]->n; j++) {
+			const struct site *other = &trigger->sets[i]->all[j];
 
 			if (!other->on_return && other->offset == site->offset &&
 			    file_id_is(&other->file, &site->file))
@@ -83,10 +83,10 @@ struct attach_costs *attach_costs_new(const struct trigger_sites *triggers, size
 	costs->n_triggers = n;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < triggers[i].n_sets; j++)
-			for (size_t k = 0; trigger_is_user(triggers[i].trigger) &&
-					   k < sites_count(triggers[i].sets[j]);
+			for (size_t k = 0;
+			     trigger_is_user(triggers[i].trigger) && k < triggers[i].sets[j]->n;
 			     k++)
-				site_want(costs, sites_get(triggers[i].sets[j], k));
+				site_want(costs, &triggers[i].sets[j]->all[k]);
 	return costs;
 }
 
@@ -247,7 +247,7 @@ uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger
 	uint64_t ns = 0, n = 0;
 
 	for (size_t i = 0; i < trigger->n_sets; i++)
-		for (size_t j = 0; j < sites_count(trigger->sets[i]); j++, n++)
-			ns += attach_cost(costs, trigger->trigger, sites_get(trigger->sets[i], j));
+		for (size_t j = 0; j < trigger->sets[i]->n; j++, n++)
+			ns += attach_cost(costs, trigger->trigger, &trigger->sets[i]->all[j]);
 	return n ? ns / n : 0;
 }

@@ -446,8 +446,8 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 		*conditions = calloc(1, sizeof(**conditions));
 	if (!*conditions)
 		return log_no_memory();
-	for (size_t i = 0; i < sites_count(sites); i++) {
-		int status = condition_of_site(&condition, trigger, sites_get(sites, i));
+	for (size_t i = 0; i < sites->n; i++) {
+		int status = condition_of_site(&condition, trigger, &sites->all[i]);
 		uint32_t number;
 
 		if (status)
@@ -468,7 +468,7 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 			log_hint("name one object, or what has fewer sites");
 			return EX_CONFIG;
 		}
-		sites_set_condition(sites, i, number);
+		sites->all[i].condition = number;
 	}
 	return 0;
 }

@@ -155,8 +155,8 @@ static int mapping_add(void *context, const struct map *map)
 		return 0;
 	maps_cut_deleted((char *)map->path); /* in the line that was read */
 	for (size_t i = 0; i < mappings->given->n_sets; i++)
-		for (size_t j = 0; j < sites_count(mappings->given->sets[i]); j++) {
-			const struct site *site = sites_get(mappings->given->sets[i], j);
+		for (size_t j = 0; j < mappings->given->sets[i]->n; j++) {
+			const struct site *site = &mappings->given->sets[i]->all[j];
 
 			if (last && last->fd == site->fd)
 				continue;
@@ -220,8 +220,8 @@ static int process_look(struct placed *placed, const struct trigger_sites *given
 		return 0;
 	error = remote.pagemap >= 0 ? maps_each(pid, mapping_add, &mappings) : 0;
 	for (size_t i = 0; i < given->n_sets && !error && mappings.n; i++)
-		for (size_t j = 0; j < sites_count(given->sets[i]); j++)
-			site_look(placed, &mappings, &remote, sites_get(given->sets[i], j));
+		for (size_t j = 0; j < given->sets[i]->n; j++)
+			site_look(placed, &mappings, &remote, &given->sets[i]->all[j]);
 	remote_close(&remote);
 	free(mappings.all);
 	return error == -ENOMEM ? error : 0;

@@ -138,31 +138,6 @@ void sites_free(struct sites *sites)
 	free(sites);
 }
 
-void sites_leave_out(struct sites *sites)
-{
-	sites->left_out = true;
-}
-
-bool sites_are_left_out(const struct sites *sites)
-{
-	return sites->left_out;
-}
-
-size_t sites_count(const struct sites *sites)
-{
-	return sites->n;
-}
-
-const struct site *sites_get(const struct sites *sites, size_t index)
-{
-	return &sites->all[index];
-}
-
-void sites_set_condition(struct sites *sites, size_t index, uint32_t condition)
-{
-	sites->all[index].condition = condition;
-}
-
 exit_status sites_refuse_more(const struct trigger *trigger)
 {
 	log_error("%s: there are more than %d sites that match", trigger->text, MAX_SITES);
@@ -378,7 +353,7 @@ exit_status sites_send(const struct sites *sites, const struct trigger *trigger,
 
 	for (size_t i = 0; i < sites->n_binaries && !error; i++)
 		error = binary_send(&sites->binaries[i], socket);
-	for (size_t i = 0; i < sites_count(sites) && !error; i++) {
+	for (size_t i = 0; i < sites->n && !error; i++) {
 		struct site *site = &sites->all[i];
 		uint32_t binary = 0;
 

@@ -65,6 +65,22 @@ struct site {
 	enum instruction_class instruction; /* user space: class of the probed instruction */
 };
 
+/* An object's file, open for all its sites. */
+struct binary {
+	int fd;
+	struct file_id file;
+	struct elf_file *elf; /* NULL: no longer needed */
+	char *path;
+};
+
+struct sites {
+	struct site *all;
+	size_t n;
+	struct binary *binaries;
+	size_t n_binaries;
+	bool left_out; /* they cannot be probed: no attachment includes them from now on */
+};
+
 /* Drops sites that others contain too, which would be hit twice. */
 void sites_subtract(struct sites *sites, const struct sites *others);
 
@@ -79,18 +95,6 @@ struct trigger_sites {
 	struct conditions *const *conditions; /* *conditions NULL: all hits count */
 };
 
-size_t sites_count(const struct sites *sites);
-
-/* Marks the sites as impossible to probe: no attachment includes them from now on. Their files
- * remain. */
-void sites_leave_out(struct sites *sites);
-bool sites_are_left_out(const struct sites *sites);
-
-const struct site *sites_get(const struct sites *sites, size_t index);
-
-/* Sets which of its trigger's conditions a site has. */
-void sites_set_condition(struct sites *sites, size_t index, uint32_t condition);
-
 /* --- Finding them --- */
 
 /* Finds all sites that a trigger names in the process or the kernel. Returns 0. Otherwise prints
@@ -102,22 +106,6 @@ exit_status sites_find(struct sites **sites, const struct trigger *trigger, pid_
 		       struct signals *signals);
 
 /* --- While sites are being found --- */
-
-/* An object's file, open for all its sites. */
-struct binary {
-	int fd;
-	struct file_id file;
-	struct elf_file *elf; /* NULL: no longer needed */
-	char *path;
-};
-
-struct sites {
-	struct site *all;
-	size_t n;
-	struct binary *binaries;
-	size_t n_binaries;
-	bool left_out;
-};
 
 /* Adds a copy of the site, with its strings, if it is new. Returns 0, or an exit status after
  * printing what is wrong. */

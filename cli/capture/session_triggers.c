@@ -132,8 +132,8 @@ static bool calls_mark(struct kernel_delay *skel, const struct trigger_sites *gi
 	bool exit;
 
 	for (size_t i = 0; i < given->n_sets; i++)
-		for (size_t j = 0; j < sites_count(given->sets[i]); j++) {
-			int number = site_call(sites_get(given->sets[i], j), &exit);
+		for (size_t j = 0; j < given->sets[i]->n; j++) {
+			int number = site_call(&given->sets[i]->all[j], &exit);
 
 			if (number < 0 || number >= KD_CLASSES)
 				return false;
@@ -193,8 +193,8 @@ static bool stop_is_end(const struct trigger_sites *stop)
 	if (!stop->n_sets || stop->trigger->kind != TRIGGER_TRACEPOINT)
 		return false;
 	for (size_t i = 0; i < stop->n_sets; i++)
-		for (size_t j = 0; j < sites_count(stop->sets[i]); j++)
-			if (!strcmp(sites_get(stop->sets[i], j)->name, "sched_process_exit"))
+		for (size_t j = 0; j < stop->sets[i]->n; j++)
+			if (!strcmp(stop->sets[i]->all[j].name, "sched_process_exit"))
 				return true;
 	return false;
 }
@@ -391,9 +391,9 @@ static exit_status sites_attach(struct triggers *triggers, enum kd_role role, si
 
 		if (!failed)
 			continue;
-		sites_leave_out(sites->sets[i]);
+		sites->sets[i]->left_out = true;
 		log_warn("trigger '%s': left out in %s", sites->trigger->text,
-			 sites_get(sites->sets[i], 0)->object);
+			 sites->sets[i]->all[0].object);
 		status = status ? status : failed;
 	}
 	return status;
@@ -415,7 +415,7 @@ static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role 
 		return status;
 	status = sites_attach(triggers, role, 0);
 	for (size_t i = 0; i < sites->n_sets; i++)
-		if (!sites_are_left_out(sites->sets[i]))
+		if (!sites->sets[i]->left_out)
 			return 0;
 	return status ? status : EX_OSERR;
 }

@@ -143,7 +143,7 @@ static int triggers_check(FILE *file, const char *role, const struct trigger *tr
 			  const struct sites *sites, bool target_only, const uint64_t *costs)
 {
 	struct list_out out = { .file = file };
-	size_t n = sites_count(sites);
+	size_t n = sites->n;
 
 	list_print(&out, "%s ", role);
 	list_print_text(&out, trigger->text, 0);
@@ -154,7 +154,7 @@ static int triggers_check(FILE *file, const char *role, const struct trigger *tr
 			   ? "; other processes that run this code pay as much"
 			   : "");
 	for (size_t i = 0; i < n && !out.error; i++)
-		site_print(&out, trigger, sites_get(sites, i), costs[i]);
+		site_print(&out, trigger, &sites->all[i], costs[i]);
 	if (!out.error && fflush(file))
 		out.error = errno ? -errno : -EIO;
 	return out.error;
@@ -165,14 +165,14 @@ static int triggers_check(FILE *file, const char *role, const struct trigger *tr
 static exit_status sites_check(const struct attach_costs *costs, const struct trigger_set *set,
 			       enum kd_role role, const struct sites *sites)
 {
-	size_t n = sites_count(sites);
+	size_t n = sites->n;
 	uint64_t *ns = calloc(n + 1, sizeof(*ns));
 	int error;
 
 	if (!ns)
 		return log_no_memory();
 	for (size_t i = 0; i < n; i++)
-		ns[i] = attach_cost(costs, &set->triggers[role], sites_get(sites, i));
+		ns[i] = attach_cost(costs, &set->triggers[role], &sites->all[i]);
 	error = triggers_check(stdout, role_keys[role], &set->triggers[role], sites,
 			       set->target_only[role], ns);
 	free(ns);

@@ -173,11 +173,11 @@ static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_
 	for (size_t i = 0; i < n; i++)
 		sites_subtract(sites, set->sets[role][i]);
 	/* In another file it may be in the middle of an instruction: a probe would crash that. */
-	if (n && sites_count(sites) && is_address(&set->triggers[role])) {
+	if (n && sites->n && is_address(&set->triggers[role])) {
 		sites_free(sites);
 		return EX_CONFIG;
 	}
-	if (sites_count(sites) && n < TRIGGER_SETS) {
+	if (sites->n && n < TRIGGER_SETS) {
 		status = conditions_add(&set->conditions[role], &set->triggers[role], sites);
 		if (status)
 			sites_free(sites);
@@ -185,7 +185,7 @@ static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_
 			set->sets[role][set->n_sets[role]++] = sites;
 		return status;
 	}
-	if (sites_count(sites) && !set->full_reported[role]) {
+	if (sites->n && !set->full_reported[role]) {
 		set->full_reported[role] = true;
 		log_warn("trigger '%s' is in more than %d programs, and is left out in that of "
 			 "process %d and others; watch fewer processes at a time",
@@ -374,7 +374,7 @@ static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 static bool role_is_go(const struct trigger_set *set, enum kd_role role)
 {
 	for (size_t i = 0; i < set->n_sets[role]; i++)
-		if (sites_count(set->sets[role][i]) && sites_get(set->sets[role][i], 0)->go)
+		if (set->sets[role][i]->n && set->sets[role][i]->all[0].go)
 			return true;
 	return false;
 }

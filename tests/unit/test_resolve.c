@@ -103,8 +103,8 @@ static void leads_to(const char *text, const char *address, const char *name)
 		ok(false, "%s: found", text);
 		return;
 	}
-	site = sites_get(sites, 0);
-	is_u64(sites_count(sites), 1, "%s: one site", text);
+	site = &sites->all[0];
+	is_u64(sites->n, 1, "%s: one site", text);
 	is_u64(site->offset, offset, "%s: its offset", text);
 	is_str(site->name, name, "%s: its name", text);
 	ok(!fstat(site->fd, &stat) && stat.st_ino == inode, "%s: the file", text);
@@ -157,7 +157,7 @@ TEST(globs)
 	struct sites *sites = find("up:resolve_me_*", 0);
 
 	if (sites)
-		is_u64(sites_count(sites), 2, "an alias is not another site");
+		is_u64(sites->n, 2, "an alias is not another site");
 	sites_free(sites);
 	says("up:resolve_you_*", "no function that matches");
 }
@@ -203,12 +203,12 @@ TEST(ambiguous_name)
 	says("up:libtwice.so.1:0x512300", "not in the code");
 	sites = find("up:libtwice.so.1:0x401220", 0);
 	if (sites) {
-		is_u64(sites_get(sites, 0)->offset, TEXT_OFFSET + 32, "a choice: its offset");
-		is_str(sites_get(sites, 0)->object, path, "a choice: the object");
+		is_u64(sites->all[0].offset, TEXT_OFFSET + 32, "a choice: its offset");
+		is_str(sites->all[0].object, path, "a choice: the object");
 	}
 	sites_free(sites);
 	sites = find("up:libtwice.so.1:sam?", 0);
-	is_u64(sites ? sites_count(sites) : 0, 2, "a pattern takes both");
+	is_u64(sites ? sites->n : 0, 2, "a pattern takes both");
 	sites_free(sites);
 	/* By its soname, which is not the name of the file. */
 	sites_free(find("up:" IMAGE_SONAME ":0x401220", 0));
@@ -216,11 +216,11 @@ TEST(ambiguous_name)
 	/* Deleted, and another file is instead of it. */
 	unlink(path);
 	sites = find("up:libtwice.so.1:sam?", 0);
-	is_u64(sites ? sites_count(sites) : 0, 2, "in a deleted file");
+	is_u64(sites ? sites->n : 0, 2, "in a deleted file");
 	sites_free(sites);
 	close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0700));
 	sites = find("up:libtwice.so.1:sam?", 0);
-	is_u64(sites ? sites_count(sites) : 0, 2, "in a file that was replaced");
+	is_u64(sites ? sites->n : 0, 2, "in a file that was replaced");
 	sites_free(sites);
 	unlink(path);
 	free(path);
@@ -275,17 +275,17 @@ TEST(usdt)
 	char *first = usdt_map("libshop.so", "opened"), *second;
 	struct sites *sites = find("u:shop:sold", 0);
 
-	is_u64(sites ? sites_count(sites) : 0, 2, "two sites, one of which is noted twice");
+	is_u64(sites ? sites->n : 0, 2, "two sites, one of which is noted twice");
 	if (sites) {
-		is_u64(sites_get(sites, 0)->offset, TEXT_OFFSET + 1, "the first one's offset");
-		is_u64(sites_get(sites, 1)->offset, TEXT_OFFSET + 9, "the second one's");
-		is_u64(sites_get(sites, 1)->semaphore, DATA_OFFSET + 2, "the semaphore's");
-		is_str(sites_get(sites, 0)->group, "shop", "the provider");
-		is_str(sites_get(sites, 0)->object, first, "the object");
+		is_u64(sites->all[0].offset, TEXT_OFFSET + 1, "the first one's offset");
+		is_u64(sites->all[1].offset, TEXT_OFFSET + 9, "the second one's");
+		is_u64(sites->all[1].semaphore, DATA_OFFSET + 2, "the semaphore's");
+		is_str(sites->all[0].group, "shop", "the provider");
+		is_str(sites->all[0].object, first, "the object");
 	}
 	sites_free(sites);
 	sites = find("u:shop:opened", 0);
-	is_u64(sites ? sites_get(sites, 0)->semaphore : 1, 0, "no semaphore");
+	is_u64(sites ? sites->all[0].semaphore : 1, 0, "no semaphore");
 	sites_free(sites);
 	says("u:shop:nowhere", "USDT probe");
 	says("u:libshop.so:shop:nowhere", "does not have the addresses");
@@ -296,13 +296,13 @@ TEST(usdt)
 	says("u:shop:sold", "u:libshop.so:shop:sold");
 	ok(strstr(said, "u:libstore.so:shop:sold"), "both objects are named");
 	sites = find("u:libstore.so:shop:sold", 0);
-	is_str(sites ? sites_get(sites, 0)->object : NULL, second, "the one that is named");
+	is_str(sites ? sites->all[0].object : NULL, second, "the one that is named");
 	sites_free(sites);
 	sites = find("u:sh*:*[od][sp]ed", 0);
-	is_u64(sites ? sites_count(sites) : 0, 1, "a pattern in one object");
+	is_u64(sites ? sites->n : 0, 1, "a pattern in one object");
 	sites_free(sites);
 	sites = find("u:shop:s?ld", 0);
-	is_u64(sites ? sites_count(sites) : 0, 4, "a pattern in both");
+	is_u64(sites ? sites->n : 0, 4, "a pattern in both");
 	sites_free(sites);
 	unlink(first);
 	unlink(second);
@@ -323,7 +323,7 @@ TEST(too_many)
 	image_symbols(&image, &table, SHT_SYMTAB);
 	path = image_map("libmany.so");
 	sites = find("up:libmany.so:f*", 0);
-	is_u64(sites ? sites_count(sites) : 0, TEXT_SIZE, "a function at every byte");
+	is_u64(sites ? sites->n : 0, TEXT_SIZE, "a function at every byte");
 	sites_free(sites);
 	unlink(path);
 	free(path);
@@ -359,12 +359,12 @@ TEST(multiple)
 	struct sites *again = find("up:resolve_me_one", 0);
 
 	sites_subtract(again, one);
-	is_u64(sites_count(again), 0, "the same site is found in each");
+	is_u64(again->n, 0, "the same site is found in each");
 	sites_subtract(both, one);
-	is_u64(sites_count(both), 1, "one of two is the same");
-	ok(strstr(sites_get(both, 0)->name, "two"), "the other one is left");
+	is_u64(both->n, 1, "one of two is the same");
+	ok(strstr(both->all[0].name, "two"), "the other one is left");
 	sites_subtract(both, again);
-	is_u64(sites_count(both), 1, "also without what has none");
+	is_u64(both->n, 1, "also without what has none");
 	sites_free(both);
 	sites_free(one);
 	sites_free(again);
