@@ -165,9 +165,7 @@ uint64_t cfi_read_pointer(struct cfi_reader *reader, uint8_t encoding)
 	}
 }
 
-/* --- Validation for libunwind, which trusts much of its input --- */
-
-/* Nothing here depends on the target's registers or memory, so one check is enough. */
+/* --- Validation for libunwind --- */
 
 #define STATES_MAX 32 /* remembered at once; compilers rarely nest */
 

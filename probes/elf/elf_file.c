@@ -74,9 +74,6 @@ int file_open_itself(const char *root, const char *path)
 
 /* --- Reading hostile ELF files with libelf --- */
 
-/* Maps nothing (if a mapped file shrinks, its reader dies of SIGBUS), and stores only headers:
- * everything else is read in pieces. */
-
 /* Far more than any linker emits. */
 #define MAX_SEGMENTS 1024
 #define MAX_LOADS 64 /* each address is compared with all of them */
@@ -286,17 +283,17 @@ static int headers_read(struct elf_file *file)
 	return err;
 }
 
-/* Takes over the structure's contents. */
-static int headers_open(struct elf_file **file, const struct elf_file *opened)
+/* Takes over the image. */
+static int headers_open(struct elf_file **file, int fd, void *image, size_t size)
 {
 	int err;
 
 	*file = calloc(1, sizeof(**file));
 	if (!*file) {
-		free(opened->image);
+		free(image);
 		return -ENOMEM;
 	}
-	**file = *opened;
+	**file = (struct elf_file){ .fd = fd, .image = image, .size = size };
 	err = headers_read(*file);
 	if (err) {
 		elf_file_close(*file);
@@ -307,22 +304,18 @@ static int headers_open(struct elf_file **file, const struct elf_file *opened)
 
 int elf_file_open(struct elf_file **file, int fd)
 {
-	struct elf_file opened = { .fd = fd };
 	struct stat stat;
 
 	if (fstat(fd, &stat))
 		return -errno;
 	if (!S_ISREG(stat.st_mode))
 		return -ENOEXEC;
-	opened.size = (uint64_t)stat.st_size;
-	return headers_open(file, &opened);
+	return headers_open(file, fd, NULL, (size_t)stat.st_size);
 }
 
 int elf_file_open_image(struct elf_file **file, void *image, size_t size)
 {
-	const struct elf_file opened = { .fd = -1, .image = image, .size = size };
-
-	return headers_open(file, &opened);
+	return headers_open(file, -1, image, size);
 }
 
 void elf_file_close(struct elf_file *file)

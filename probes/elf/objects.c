@@ -164,14 +164,6 @@ static int objects_add_map(void *context, const struct map *map)
 						     .key = map->key });
 }
 
-static int objects_read_maps(struct objects *objects)
-{
-	int err = maps_each(objects->pid, objects_add_map, objects);
-
-	objects_unify(objects);
-	return err;
-}
-
 /* How certain an object is the program: its path and inode match, or only one, as with overlay
  * file systems and renaming. */
 static unsigned int object_is_program(const struct object *object, const char *path,
@@ -225,31 +217,26 @@ static int objects_mark_executable(struct objects *objects)
 	return 0;
 }
 
-/* Cuts paths before " (deleted)", once they have been compared. */
-static void objects_cut_deleted(struct objects *objects)
+int objects_read(struct objects **out, pid_t pid)
 {
-	for (size_t i = 0; i < objects->n; i++)
-		objects->all[i].deleted = maps_cut_deleted((char *)objects->all[i].path);
-}
-
-int objects_read(struct objects **objects, pid_t pid)
-{
+	struct objects *objects = *out = calloc(1, sizeof(*objects));
 	int err;
 
-	*objects = calloc(1, sizeof(**objects));
-	if (!*objects)
+	if (!objects)
 		return -ENOMEM;
-	(*objects)->pid = pid;
-	err = objects_read_maps(*objects);
+	objects->pid = pid;
+	err = maps_each(pid, objects_add_map, objects);
+	objects_unify(objects);
 	if (!err)
-		err = objects_mark_executable(*objects);
+		err = objects_mark_executable(objects);
+	/* Not before, as paths were compared. */
+	for (size_t i = 0; i < objects->n; i++)
+		objects->all[i].deleted = maps_cut_deleted((char *)objects->all[i].path);
 	if (err) {
-		objects_free(*objects);
-		*objects = NULL;
-		return err;
+		objects_free(objects);
+		*out = NULL;
 	}
-	objects_cut_deleted(*objects);
-	return 0;
+	return err;
 }
 
 void objects_free(struct objects *objects)
