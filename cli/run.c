@@ -36,34 +36,6 @@
  * mainline level, but one of Debian, Ubuntu and Android. */
 #define PARANOID_ADMIN 3
 
-/* --- Privileges by kind of run (PRIVILEGES in the manual page has the same table) --- */
-
-static bool is_capture(const struct run *run)
-{
-	return run->session;
-}
-
-static bool is_replay(const struct run *run)
-{
-	return !run->session;
-}
-
-static bool has_traces(const struct run *run)
-{
-	return run->tracing.on;
-}
-
-/* Children may run as another user. */
-static bool has_children(const struct run *run)
-{
-	return run->stacks || run->command || outputs_are_served(run->outputs);
-}
-
-static bool has_command(const struct run *run)
-{
-	return run->command;
-}
-
 static bool has_files(const struct run *run)
 {
 	const struct outputs_config *outputs = &run->options->outputs;
@@ -76,27 +48,6 @@ static bool has_files(const struct run *run)
 	return false;
 }
 
-static bool has_pager(const struct run *run)
-{
-	return outputs_have_pager(run->outputs);
-}
-
-/* Probes may be attached again, or to new processes, and their cost is measured at the end. */
-static bool has_triggers(const struct run *run)
-{
-	return run->session && !trigger_set_is_empty(run->triggers);
-}
-
-static bool has_successors(const struct run *run)
-{
-	return run->options->follow_restart;
-}
-
-static bool has_successors_by_btf(const struct run *run)
-{
-	return run->options->follow_restart && run->options->btf_file;
-}
-
 /* True if probes are attached by perf_event_open(2). For functions of processes it always needs
  * CAP_SYS_ADMIN (perf_uprobe_event_init()). */
 static bool attaches_by_perf(const struct run *run)
@@ -107,37 +58,9 @@ static bool attaches_by_perf(const struct run *run)
 	if (!triggers)
 		return false;
 	return triggers_have_events(triggers, true) ||
-	       (paranoid && (triggers_have_events(triggers, false) || has_successors(run)));
+	       (paranoid &&
+		(triggers_have_events(triggers, false) || run->options->follow_restart));
 }
-
-static const struct need {
-	bool (*wanted)(const struct run *run);
-	uint64_t capabilities;
-	unsigned int calls;
-} needs[] = {
-	/* BPF maps and iterators; files of the target in /proc, and those it maps. */
-	{ is_capture,
-	  CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYS_PTRACE) | CAPABILITY(CAP_DAC_READ_SEARCH) |
-		  CAPABILITY(CAP_CHECKPOINT_RESTORE),
-	  0 },
-	{ is_replay, CAPABILITY(CAP_DAC_READ_SEARCH), 0 }, /* the file */
-	{ has_traces, CAPABILITY(CAP_SYSLOG), 0 },         /* addresses in /proc/kallsyms */
-	{ has_children, CAPABILITY(CAP_KILL), 0 },         /* signals */
-	{ has_files, CAPABILITY(CAP_DAC_OVERRIDE), 0 },
-	{ has_command, 0, CONFINE_DETACH },
-	{ has_pager, CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SETPCAP),
-	  CONFINE_EXECUTE | CONFINE_USERS | CONFINE_SOCKETS }, /* becomes the user who called
-								* sudo */
-	{ has_triggers, CAPABILITY(CAP_PERFMON), CONFINE_ATTACH },
-	{ attaches_by_perf, CAPABILITY(CAP_SYS_ADMIN), 0 },
-	/* To start over; CAP_NET_ADMIN is for the process connector. */
-	{ has_successors,
-	  CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_SYSLOG) | CAPABILITY(CAP_NET_ADMIN) |
-		  CAPABILITY(CAP_KILL) | CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) |
-		  CAPABILITY(CAP_SETPCAP) | CAPABILITY(CAP_SYS_CHROOT),
-	  CONFINE_ATTACH | CONFINE_USERS | CONFINE_SOCKETS },
-	{ has_successors_by_btf, CAPABILITY(CAP_SYS_ADMIN), CONFINE_MOUNT },
-};
 
 /* CAP_SYS_ADMIN stands in for capabilities split off from it. */
 static uint64_t with_substitute(uint64_t capabilities)
@@ -150,24 +73,68 @@ static uint64_t with_substitute(uint64_t capabilities)
 	return capabilities;
 }
 
+#define USER_CAPABILITIES                                                                          \
+	(CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SETPCAP))
+
+/* What a kind of run still needs (PRIVILEGES in the manual page has the same table). */
+static struct confine needs_of(const struct run *run)
+{
+	const struct options *options = run->options;
+	const struct {
+		bool wanted;
+		uint64_t capabilities;
+		unsigned int calls;
+	} needs[] = {
+		/* BPF maps and iterators; files of the target in /proc, and those it maps. */
+		{ run->session,
+		  CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYS_PTRACE) |
+			  CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_CHECKPOINT_RESTORE),
+		  0 },
+		{ !run->session, CAPABILITY(CAP_DAC_READ_SEARCH), 0 }, /* the replayed file */
+		{ run->tracing.on, CAPABILITY(CAP_SYSLOG), 0 }, /* addresses in /proc/kallsyms */
+		/* Signals to children, which may run as another user. */
+		{ run->stacks || run->command || outputs_are_served(run->outputs),
+		  CAPABILITY(CAP_KILL), 0 },
+		{ has_files(run), CAPABILITY(CAP_DAC_OVERRIDE), 0 },
+		{ run->command, 0, CONFINE_DETACH },
+		/* A pager becomes the user who called sudo. */
+		{ outputs_have_pager(run->outputs), USER_CAPABILITIES,
+		  CONFINE_EXECUTE | CONFINE_USERS | CONFINE_SOCKETS },
+		/* Probes may be attached again, or to new processes, and their cost is measured
+		 * at the end. */
+		{ run->session && !trigger_set_is_empty(run->triggers), CAPABILITY(CAP_PERFMON),
+		  CONFINE_ATTACH },
+		{ attaches_by_perf(run), CAPABILITY(CAP_SYS_ADMIN), 0 },
+		/* To start over; CAP_NET_ADMIN is for the process connector. */
+		{ options->follow_restart,
+		  CAPABILITY(CAP_PERFMON) | CAPABILITY(CAP_SYSLOG) | CAPABILITY(CAP_NET_ADMIN) |
+			  CAPABILITY(CAP_KILL) | USER_CAPABILITIES | CAPABILITY(CAP_SYS_CHROOT),
+		  CONFINE_ATTACH | CONFINE_USERS | CONFINE_SOCKETS },
+		{ options->follow_restart && options->btf_file, CAPABILITY(CAP_SYS_ADMIN),
+		  CONFINE_MOUNT },
+	};
+	struct confine left = { 0 };
+
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		left.capabilities |= needs[i].wanted ? needs[i].capabilities : 0;
+		left.calls |= needs[i].wanted ? needs[i].calls : 0;
+	}
+	left.capabilities = with_substitute(left.capabilities);
+	return left;
+}
+
 /* Gives up what only the beginning of a run needed. Call it when all is attached. A run without
  * a session replays a file, and needs only options and outputs set. Warns about what cannot be
  * given up. */
 static void run_confine(const struct run *run)
 {
-	struct confine left = { 0 };
+	struct confine left;
 	const char *what;
 	int error;
 
 	if (run->options->keep_privileges)
 		return;
-	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
-		if (!needs[i].wanted(run))
-			continue;
-		left.capabilities |= needs[i].capabilities;
-		left.calls |= needs[i].calls;
-	}
-	left.capabilities = with_substitute(left.capabilities);
+	left = needs_of(run);
 	error = confine(&left, &what);
 	if (error)
 		log_warn("this program goes on with more privileges than it needs: %s: %s", what,
@@ -217,19 +184,14 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 	/* The file may come from anybody, so root must not parse it. */
 	if (!status)
 		run_confine(&(struct run){ .options = options, .outputs = replay.outputs });
-	if (!status)
-		status = replay_read(options->replay, &handlers);
-	if (!status)
-		status = outputs_finish(replay.outputs);
-	if (!status)
-		status = fail_if_compare(fail_if, outputs_comparison(replay.outputs));
+	status = status ?: replay_read(options->replay, &handlers)
+			?: outputs_finish(replay.outputs)
+			?: fail_if_compare(fail_if, outputs_comparison(replay.outputs));
 	shown = outputs_show(replay.outputs);
-	if (!status)
-		status = shown;
+	status = status ?: shown;
 	if (!status && replay.report->threads && !replay.matched)
 		status = run_threads_absent(replay.report->threads);
-	if (!status)
-		status = run_conclude(options, fail_if, replay.lost);
+	status = status ?: run_conclude(options, fail_if, replay.lost);
 	outputs_close(replay.outputs);
 	return status;
 }
@@ -395,14 +357,9 @@ static exit_status run_attach(struct run *run)
 				      &run->capture);
 	if (!status && run->options->at.ns && !run->deadline)
 		status = run_at_approach(run);
-	if (!status)
-		status = run_begins(run);
-	if (!status)
-		status = run_open_session(run);
-	if (!status)
-		status = trigger_set_placed(run->triggers, run->processes, run->target->pid);
-	if (!status)
-		status = run_open_readers(run);
+	status = status ?: run_begins(run) ?: run_open_session(run)
+			?: trigger_set_placed(run->triggers, run->processes, run->target->pid)
+			?: run_open_readers(run);
 	run_children(run, children);
 	own_cost_begin(&run->own, children);
 	if (!run->deadline)
@@ -624,12 +581,8 @@ exit_status run_all(const struct options *options, const struct processes *proce
 	report_signal_close(&run.report_signal);
 	signals_close(run.signals);
 	shown = outputs_show(run.outputs); /* in any case: the report may be partial */
-	if (!status)
-		status = shown;
-	if (!status)
-		status = threads_conclude(&run);
-	if (!status)
-		status = run_conclude(options, run.fail_if, run.lost);
+	status = status ?: shown ?: threads_conclude(&run)
+				 ?: run_conclude(options, run.fail_if, run.lost);
 	outputs_close(run.outputs);
 	memory_forget(&run.memory);
 	return status;

@@ -62,13 +62,11 @@ static int live_drain(struct run *run)
 int run_drain(void *context)
 {
 	struct run *run = context;
-	int error = collector_drain(run->collector) ?: tracer_drain(run->tracer);
+	int error = collector_drain(run->collector)
+			    ?: tracer_drain(run->tracer)
+			    ?: interruptions_drain(run->interruptions)
+			    ?: session_tick(run->session);
 
-	if (!error)
-		error = interruptions_drain(run->interruptions);
-
-	if (!error)
-		error = session_tick(run->session);
 	if (!error && !process_set_go_on(session_process_set(run->session)))
 		loop_end(run->loop);
 	progress_tick(&run->progress);
@@ -188,13 +186,10 @@ static int locks_describe(struct run *run, struct sample *sample)
 static int resources_collect(struct run *run, const struct session_view *view,
 			     struct sample *sample)
 {
-	int error = usage_sum(sample);
+	int error = usage_sum(sample) ?: session_resent(run->session, view, sample)
+				      ?: memory_end(&run->memory, run->session, sample);
 
 	sample->resources_known = true;
-	if (!error)
-		error = session_resent(run->session, view, sample);
-	if (!error)
-		error = memory_end(&run->memory, run->session, sample);
 	if (!trigger_set_is_empty(run->triggers))
 		memory_forget(&run->memory);
 	return error;
@@ -239,21 +234,17 @@ uint64_t run_samples(const struct run *run)
 int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
 {
 	pid_t children[OWN_CHILDREN];
-	int error = tracer_read(run->tracer, view);
+	int error = tracer_read(run->tracer, view)
+			    ?: collector_finish(run->collector, view, sample);
 
-	if (!error)
-		error = collector_finish(run->collector, view, sample);
 	if (!error && is_recorded_at_once(run))
 		error = run_record(run, view, sample);
 	if (!error && run->options->resources)
 		error = resources_collect(run, view, sample);
-	if (!error)
-		error = interruptions_collect(run->interruptions, view, sample);
-	if (!error)
-		error = tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
+	error = error ?: interruptions_collect(run->interruptions, view, sample)
+		      ?: tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	traces_finish(&sample->traces);
-	if (!error)
-		error = locks_describe(run, sample);
+	error = error ?: locks_describe(run, sample);
 	sample->distributions = run->options->histogram;
 	run->matched |= sample->n_threads > 0;
 	run_children(run, children);
@@ -380,10 +371,8 @@ exit_status run_at_approach(const struct run *run)
 	log_note("waiting for %s", text);
 	is_one = processes_is_one(run->processes) && identity_read(&target, run->target->pid);
 	run_at_sleep(run, next - APPROACH_NS);
-	if (signals_ask(run->signals))
-		return 0;
 	/* Its PID may be reused by now. */
-	if (!is_one || identity_is_alive(&target))
+	if (signals_ask(run->signals) || !is_one || identity_is_alive(&target))
 		return 0;
 	log_error("process %d has ended before %s", (int)target.pid, text);
 	log_hint("--comm NAME --wait waits for another one");

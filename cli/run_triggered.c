@@ -58,10 +58,9 @@ static exit_status sample_tell(struct triggered *state, struct sample *sample)
 		status = run_mark(state->run, "Start sampling", sample->start,
 				  sample->start_triggered);
 	state->start_printed = false;
-	if (!status)
-		status = run_mark(state->run, "Stop sampling", sample->end, sample->stop_triggered);
-	if (!status)
-		status = run_print(state->run, sample);
+	status = status ?: run_mark(state->run, "Stop sampling", sample->end,
+				    sample->stop_triggered)
+			?: run_print(state->run, sample);
 	verdict_clear(&verdict);
 	return status;
 }
@@ -125,11 +124,10 @@ static exit_status windows_take(struct triggered *state, uint64_t until, enum lo
 static exit_status skipped_tell(struct run *run, const struct kd_event *event, uint64_t epoch)
 {
 	struct timespec end = clock_wall_at(event->end - KD_LEAD_NS + epoch);
-	int status = run_mark(run, "Start sampling", event->start + epoch, true);
 
-	if (!status)
-		status = run_mark(run, "Stop sampling", event->end + epoch, true);
-	return status ? status : outputs_skipped(run->outputs, event->end - event->start, &end);
+	return run_mark(run, "Start sampling", event->start + epoch, true)
+		       ?: run_mark(run, "Stop sampling", event->end + epoch, true)
+		       ?: outputs_skipped(run->outputs, event->end - event->start, &end);
 }
 
 static int nested_keep(struct triggered *state, const struct kd_event *event, uint64_t epoch)
@@ -576,16 +574,9 @@ exit_status run_triggered(struct run *run)
 	}
 	if (!status && event == LOOP_ERROR)
 		status = EX_OSERR;
-	if (!status)
-		status = windows_end(state, event);
-	if (!status)
-		status = worst_tell(state);
-	if (!status)
-		status = stats_tell(state, lasted);
-	if (!status)
-		status = outputs_finish(run->outputs);
-	if (!status)
-		status = outcome_tell(state, event);
+	status = status ?: windows_end(state, event) ?: worst_tell(state)
+			?: stats_tell(state, lasted) ?: outputs_finish(run->outputs)
+			?: outcome_tell(state, event);
 	newcomers_tell(&state->newcomers);
 	newcomers_clear(&state->newcomers);
 	worst_clear(&state->worst);
