@@ -14,8 +14,6 @@
 
 /* --- Lines cut at the edges of the screen --- */
 
-/* Pure. */
-
 #define ESCAPE '\033'
 #define CHARACTER 4 /* bytes at most */
 
@@ -77,8 +75,6 @@ size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool
 
 /* --- The live view as lines of text --- */
 
-/* Pure: draws words and figures of the text report. */
-
 #define LISTED_LEAST 5  /* threads, on a screen of 24 lines */
 #define NAME_COLUMNS 40 /* a thread and its figures, see TEXT_SCREEN_THREADS */
 #define BAR_LEAST 10    /* columns */
@@ -101,7 +97,7 @@ static void line_end(struct layout *layout)
 }
 
 /* Writes the lines of a text from line down on, as many as fit above the last lines of the
- * screen. Leaves the text unchanged. */
+ * screen. A highlight at the beginning of a line ends with it. */
 static void lines_put(struct layout *layout, const char *text, size_t down, size_t last)
 {
 	const struct view *view = layout->view;
@@ -115,14 +111,10 @@ static void lines_put(struct layout *layout, const char *text, size_t down, size
 		}
 		cut_line(text, (size_t)(end - text), view->right, view->columns, view->ascii,
 			 layout->out);
+		if (!strncmp(text, LAYOUT_REVERSE, strlen(LAYOUT_REVERSE)))
+			fputs(TEXT_PLAIN, layout->out);
 		line_end(layout);
 	}
-}
-
-static void lines_fill(struct layout *layout, size_t last)
-{
-	while (layout->used < last)
-		line_end(layout);
 }
 
 /* Writes a line in reverse video across the screen. */
@@ -197,26 +189,23 @@ static void last_line(struct layout *layout)
 	const char *ask = view->prompt == PROMPT_FILTER
 				  ? "threads whose names match (nothing: all): "
 				  : "write to FORMAT:FILE, as json:window.json: ";
-	size_t width;
+	const char *line = escaped;
+	size_t width, skip = 0;
 
 	if (view->prompt) {
 		escape_text(escaped, sizeof(escaped), view->input, sizeof(view->input));
 		width = escape_width(escaped) + strlen(ask) + 1;
 		snprintf(text, sizeof(text), "%s%s" LAYOUT_REVERSE " " TEXT_PLAIN, ask, escaped);
-		/* The end, where the user types. */
-		cut_line(text, strlen(text), width > view->columns ? width - view->columns : 0,
-			 view->columns, view->ascii, layout->out);
+		line = text;
+		skip = u64_sub(width, view->columns); /* the end, where the user types */
 	} else if (*view->message) {
 		escape_text(escaped, sizeof(escaped), view->message, sizeof(view->message));
-		cut_line(escaped, strlen(escaped), 0, view->columns, view->ascii, layout->out);
 	} else {
-		const char *keys =
-			view->page == VIEW_THREADS
-				? " q quit  ? help  Enter open  s sort  / filter  f freeze  w write"
-				: " q quit  Esc back  Up Down Left Right scroll  f freeze  w write";
-
-		cut_line(keys, strlen(keys), 0, view->columns, view->ascii, layout->out);
+		line = view->page == VIEW_THREADS
+			       ? " q quit  ? help  Enter open  s sort  / filter  f freeze  w write"
+			       : " q quit  Esc back  Up Down Left Right scroll  f freeze  w write";
 	}
+	cut_line(line, strlen(line), skip, view->columns, view->ascii, layout->out);
 	line_end(layout);
 }
 
@@ -293,21 +282,6 @@ static int list_write(struct text *text, const struct layout *layout)
 	return error;
 }
 
-/* The highlight of the cursor's line ends with the line: lines contain no other sequences. */
-static void list_put(struct layout *layout, const char *list, size_t last)
-{
-	const struct view *view = layout->view;
-	const char *end;
-
-	for (; *list && layout->used < last; list = *end ? end + 1 : end) {
-		end = strchrnul(list, '\n');
-		cut_line(list, (size_t)(end - list), 0, view->columns, view->ascii, layout->out);
-		if (!strncmp(list, LAYOUT_REVERSE, strlen(LAYOUT_REVERSE)))
-			fputs(TEXT_PLAIN, layout->out);
-		line_end(layout);
-	}
-}
-
 static void list_header(struct layout *layout)
 {
 	char text[256];
@@ -336,10 +310,8 @@ static int threads_page(struct layout *layout, size_t last)
 		list = text_make(layout, list_write);
 		if (!list)
 			return -ENOMEM;
-		if (layout->shown->n)
-			list_put(layout, list, last);
-		else
-			lines_put(layout, "  No thread has such a name.", 0, last);
+		lines_put(layout, layout->shown->n ? list : "  No thread has such a name.", 0,
+			  last);
 	}
 	free(list);
 	return 0;
@@ -458,25 +430,17 @@ static void margin_remove(char *text)
 	*to = '\0';
 }
 
-static size_t lines_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
-}
-
 static int page_put(struct layout *layout, char *text, size_t last)
 {
 	struct view *view = layout->view;
-	size_t lines, left = last - layout->used;
+	size_t lines = 0, left = last - layout->used;
 
 	if (!text)
 		return -ENOMEM;
 	margin_remove(text);
-	lines = lines_of(text);
-	view->down_most = lines > left ? lines - left : 0;
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	view->down_most = u64_sub(lines, left);
 	view->down = u64_min(view->down, view->down_most);
 	lines_put(layout, text, view->down, last);
 	free(text);
@@ -487,11 +451,8 @@ static int help_write(struct text *text, const struct layout *layout)
 {
 	const char *line;
 
-	for (size_t i = 0; (line = keys_help(i)); i++) {
-		columns_add(&text->columns, "  ");
-		columns_add(&text->columns, line);
-		columns_add(&text->columns, "\n");
-	}
+	for (size_t i = 0; (line = keys_help(i)); i++)
+		columns_print(&text->columns, "  %s\n", line);
 	return layout->out ? 0 : -EINVAL;
 }
 
@@ -509,7 +470,8 @@ int layout_write(struct view *view, const struct shown *shown, FILE *out)
 		error = page_put(&layout, text_make(&layout, opened_write), last);
 	else if (shown->known && view->lines > 1)
 		error = threads_page(&layout, last);
-	lines_fill(&layout, last);
+	while (layout.used < last)
+		line_end(&layout);
 	if (view->lines)
 		last_line(&layout);
 	if (!error && ferror(out))

@@ -87,9 +87,7 @@ static void shown_clear(struct shown *shown)
 	free(shown->order);
 	verdict_clear(&shown->verdict);
 	sample_clear(&shown->sample);
-	shown->order = NULL;
-	shown->n = 0;
-	shown->known = false;
+	*shown = (struct shown){ .history = shown->history };
 }
 
 static int shown_order(struct shown *shown, struct view *view)
@@ -173,12 +171,10 @@ static int draw(struct live *live)
 static exit_status sample_write(const struct outputs_config *config, const struct sample *sample)
 {
 	struct outputs *outputs = NULL;
-	int status = outputs_open(&outputs, config, sample->pid, NULL);
+	int status = outputs_open(&outputs, config, sample->pid, NULL)
+			     ?: outputs_write(outputs, sample)
+			     ?: outputs_finish(outputs);
 
-	if (!status)
-		status = outputs_write(outputs, sample);
-	if (!status)
-		status = outputs_finish(outputs);
 	outputs_close(outputs);
 	return status;
 }
@@ -216,27 +212,16 @@ static bool is_file(const struct output *output)
 	return true;
 }
 
-static const struct option_row *output_row(void)
-{
-	const struct option_row *row;
-
-	for (size_t i = 0; (row = option_row_at(i)); i++)
-		if (row->name && !strcmp(row->name, "output"))
-			break;
-	return row;
-}
-
 /* Writes the sample as --output would. */
 static void write_shown(struct live *live)
 {
 	struct options *options = calloc(1, sizeof(*options)); /* a large structure */
 	struct outputs_config config = *live->outputs;
-	const struct option_row *row = output_row();
+	const struct option_row *row = option_row_find('o');
 	int status;
 
-	if (!options || !row) {
+	if (!options) {
 		log_no_memory();
-		free(options);
 		return;
 	}
 	status = row->read(row, live->view.input, options);
@@ -333,8 +318,8 @@ int live_tick(struct live *live)
 
 /* --- Opening and closing --- */
 
-/* Watches the signals of the terminal. */
-static exit_status signals_watch(struct live *live)
+/* Blocks the signals of the terminal, or lets them through. */
+static sigset_t signals_mask(int how)
 {
 	sigset_t set;
 
@@ -342,7 +327,14 @@ static exit_status signals_watch(struct live *live)
 	sigaddset(&set, SIGTSTP);
 	sigaddset(&set, SIGCONT);
 	sigaddset(&set, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(how, &set, NULL);
+	return set;
+}
+
+static exit_status signals_watch(struct live *live)
+{
+	const sigset_t set = signals_mask(SIG_BLOCK);
+
 	live->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (live->signal_fd >= 0)
 		return 0;
@@ -352,14 +344,8 @@ static exit_status signals_watch(struct live *live)
 
 static void signals_forget(struct live *live)
 {
-	sigset_t set;
-
 	signals_restore_first(live->signals, NULL, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTSTP);
-	sigaddset(&set, SIGCONT);
-	sigaddset(&set, SIGWINCH);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	signals_mask(SIG_UNBLOCK);
 	if (live->signal_fd >= 0)
 		close(live->signal_fd);
 }
@@ -385,11 +371,8 @@ exit_status live_open(struct live **out, const struct outputs_config *outputs,
 	live->signals = signals;
 	live->view.sort = outputs->settings.report.sort;
 	live->stale = true;
-	status = signals_watch(live);
-	if (!status)
-		status = signals_restore_first(signals, restore, live);
-	if (!status)
-		status = screen_open(&live->screen);
+	status = signals_watch(live) ?: signals_restore_first(signals, restore, live)
+				     ?: screen_open(&live->screen);
 	if (status)
 		return status;
 	live->view.ascii = screen_is_ascii(live->screen);

@@ -116,21 +116,13 @@ static void patience_open(struct screen *screen)
 	screen->has_patience = !timer_create(CLOCK_MONOTONIC, &event, &screen->patience);
 }
 
-static void patience_begin(const struct screen *screen)
+/* Seconds to wait again and again; 0: no more. */
+static void patience_set(const struct screen *screen, time_t seconds)
 {
-	const struct itimerspec each = { .it_interval.tv_sec = PATIENCE,
-					 .it_value.tv_sec = PATIENCE };
+	const struct itimerspec each = { { .tv_sec = seconds }, { .tv_sec = seconds } };
 
 	if (screen->has_patience)
 		timer_settime(screen->patience, 0, &each, NULL);
-}
-
-static void patience_end(const struct screen *screen)
-{
-	const struct itimerspec never = { .it_value.tv_sec = 0 };
-
-	if (screen->has_patience)
-		timer_settime(screen->patience, 0, &never, NULL);
 }
 
 static void patience_close(struct screen *screen)
@@ -216,10 +208,10 @@ void screen_restore(struct screen *screen)
 		background_restore();
 		return;
 	}
-	patience_begin(screen);
+	patience_set(screen, PATIENCE);
 	if (takes_output())
 		endwin();
-	patience_end(screen);
+	patience_set(screen, 0);
 	tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
 }
 
@@ -291,7 +283,7 @@ bool screen_draw(struct screen *screen, const char *text, bool all)
 
 	if (!screen->taken || !takes_output())
 		return false;
-	patience_begin(screen);
+	patience_set(screen, PATIENCE);
 	erase();
 	for (int line = 0; *text && line < LINES; line++, text = *end ? end + 1 : end) {
 		end = strchrnul(text, '\n');
@@ -301,7 +293,7 @@ bool screen_draw(struct screen *screen, const char *text, bool all)
 	if (all)
 		clearok(stdscr, TRUE);
 	refresh();
-	patience_end(screen);
+	patience_set(screen, 0);
 	return true;
 }
 

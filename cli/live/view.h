@@ -144,9 +144,7 @@ void keys_follow(struct view *view, const struct shown *shown);
 /* Help on keys, line by line; NULL after the last one. */
 const char *keys_help(size_t line);
 
-/* --- Lines of the window --- */
-
-/* The live view as lines of text. Pure: draws words and figures of the text report. */
+/* --- The live view as lines of text. Pure: draws words and figures of the text report --- */
 
 /* Begins reverse video; TEXT_PLAIN ends it. */
 #define LAYOUT_REVERSE "\033[7m"
@@ -156,18 +154,12 @@ const char *keys_help(size_t line);
  * the view. Returns 0 or a negative errno. */
 int layout_write(struct view *view, const struct shown *shown, FILE *out);
 
-/* --- Lines cut at the edges of the screen --- */
-
-/* Pure. */
-
 /* Writes the columns from skip on of escaped text, width of them at most. Escape sequences
  * (TEXT_BOLD and the like) take no columns and are always kept. ascii: replaces other characters
  * by question marks. Returns the columns written. */
 size_t cut_line(const char *text, size_t length, size_t skip, size_t width, bool ascii, FILE *out);
 
-/* --- The terminal --- */
-
-/* Terminal of the live view. Only this uses ncurses. */
+/* --- The terminal. Only this uses ncurses --- */
 
 struct screen;
 
