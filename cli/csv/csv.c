@@ -59,11 +59,7 @@ static void csv_bool(struct csv_writer *writer, bool truth)
 	csv_word(writer, truth ? "true" : "false");
 }
 
-/* Adds an empty field: unknown. */
-static void csv_nothing(struct csv_writer *writer)
-{
-	csv_word(writer, "");
-}
+#define NOTHING "" /* an empty field: unknown */
 
 /* Adds foreign text, up to length bytes or a NUL. Escaped as in the text report, so that it is
  * one line of valid UTF-8; quoted if it has commas or quotes; after an apostrophe if it starts
@@ -102,12 +98,6 @@ static void csv_line_end(struct csv_writer *writer)
 	writer->comma = false;
 }
 
-/* Adds comma-separated column names: plain words. */
-static void columns_write(struct csv_writer *writer, const char *list)
-{
-	csv_word(writer, list);
-}
-
 /* --- Leading columns of all tables --- */
 
 #define SAMPLE_COLUMNS "host,sample"
@@ -132,22 +122,33 @@ static void thread_begin(struct csv_writer *writer, const struct sample *sample,
 	csv_text(writer, thread->name, sizeof(thread->name));
 }
 
-static void count_end(struct csv_writer *writer, uint64_t count, uint64_t total, uint64_t max)
+static void counts_add(struct csv_writer *writer, uint64_t count, uint64_t total, uint64_t max)
 {
 	csv_u64(writer, count);
 	csv_u64(writer, total);
 	csv_u64(writer, max);
+}
+
+/* A line of a table about threads. */
+static void count_line(struct csv_writer *writer, const struct sample *sample,
+		       const struct thread_row *thread, const char *kind, const char *name,
+		       const struct kd_count *count)
+{
+	thread_begin(writer, sample, thread);
+	csv_word(writer, kind);
+	csv_text(writer, name, SIZE_MAX);
+	counts_add(writer, count->count, count->total, count->max);
 	csv_line_end(writer);
 }
 
 /* --- samples --- */
 
-static int samples_header(struct csv_writer *writer)
+#define SAMPLES_COLUMNS                                                                            \
+	"number,time,process,pid,version,kernel,start_ns,end_ns,duration_ns,interrupted,"          \
+	"target_exited,expired,overloaded,threads,busy_ns,kept_ns,unexplained_ns,lost"
+
+static int samples_more(struct csv_writer *writer)
 {
-	columns_write(writer,
-		      "number,time,process,pid,version,kernel,start_ns,end_ns,duration_ns,"
-		      "interrupted,target_exited,expired,overloaded,threads,busy_ns,kept_ns,"
-		      "unexplained_ns,lost");
 	for (size_t i = 0; i < LOSSES; i++) {
 		csv_word(writer, "lost_");
 		columns_add(&writer->columns, losses[i].key);
@@ -170,7 +171,7 @@ static void time_add(struct csv_writer *writer, const struct sample *sample)
 	struct tm tm;
 
 	if (!gmtime_r(&when.tv_sec, &tm) || !strftime(text, sizeof(text), "%FT%T", &tm)) {
-		csv_nothing(writer);
+		csv_word(writer, NOTHING);
 		return;
 	}
 	snprintf(fraction, sizeof(fraction), ".%06ldZ", when.tv_nsec / 1000 % 1000000);
@@ -216,12 +217,11 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 
 /* --- threads: one column per measure --- */
 
-static int threads_header(struct csv_writer *writer)
+static int threads_more(struct csv_writer *writer)
 {
 	struct measures measures = { 0 };
 	int error = measures_find(&measures);
 
-	columns_write(writer, THREAD_COLUMNS ",members,ended");
 	for (size_t i = 0; i < measures.n; i++) {
 		char key[MEASURE_KEY];
 
@@ -246,7 +246,7 @@ static void thread_line(struct csv_writer *writer, const struct sample *sample,
 		if (measure_figure(&measures->all[i], thread, &figure))
 			csv_u64(writer, figure);
 		else
-			csv_nothing(writer);
+			csv_word(writer, NOTHING);
 	}
 	csv_line_end(writer);
 }
@@ -265,12 +265,6 @@ static int threads_rows(struct csv_writer *writer, const struct sample *sample)
 
 /* --- syscalls --- */
 
-static int syscalls_header(struct csv_writer *writer)
-{
-	columns_write(writer, THREAD_COLUMNS ",number,mode,syscall," COUNT_COLUMNS ",longest_ns");
-	return 0;
-}
-
 static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 {
 	for (size_t i = 0; i < sample->n_threads; i++) {
@@ -285,9 +279,7 @@ static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 			csv_u64(writer, syscall_plain(call->number));
 			csv_word(writer, syscall_mode_name(syscall_mode(call->number)));
 			csv_word(writer, name ? name : "");
-			csv_u64(writer, call->count);
-			csv_u64(writer, call->total);
-			csv_u64(writer, call->max);
+			counts_add(writer, call->count, call->total, call->max);
 			csv_u64(writer, complete_call(thread, call).max);
 			csv_line_end(writer);
 		}
@@ -297,12 +289,6 @@ static int syscalls_rows(struct csv_writer *writer, const struct sample *sample)
 
 /* --- waits: asleep by awaited kind, ready by what had the CPU --- */
 
-static int waits_header(struct csv_writer *writer)
-{
-	columns_write(writer, THREAD_COLUMNS ",state,wait_for," COUNT_COLUMNS);
-	return 0;
-}
-
 static void ready_line(struct csv_writer *writer, const struct sample *sample,
 		       const struct thread_row *thread, const struct culprit *culprit)
 {
@@ -311,7 +297,7 @@ static void ready_line(struct csv_writer *writer, const struct sample *sample,
 	thread_begin(writer, sample, thread);
 	csv_word(writer, "ready");
 	csv_text(writer, culprit_name(culprit, name), sizeof(name));
-	csv_nothing(writer); /* the number of cases is unknown */
+	csv_word(writer, NOTHING); /* the number of cases */
 	csv_u64(writer, culprit_ns(culprit));
 	csv_u64(writer, culprit->longest_ns);
 	csv_line_end(writer);
@@ -325,12 +311,9 @@ static int waits_rows(struct csv_writer *writer, const struct sample *sample)
 		for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
 			const struct kd_count *count = &thread->ledger.awaited[kind];
 
-			if (!count->count && !count->total)
-				continue;
-			thread_begin(writer, sample, thread);
-			csv_word(writer, "blocked");
-			csv_word(writer, awaited_keys[kind]);
-			count_end(writer, count->count, count->total, count->max);
+			if (count->count || count->total)
+				count_line(writer, sample, thread, "blocked", awaited_keys[kind],
+					   count);
 		}
 		for (size_t j = 0; j < thread->n_culprits; j++)
 			ready_line(writer, sample, thread, &thread->culprits[j]);
@@ -340,12 +323,6 @@ static int waits_rows(struct csv_writer *writer, const struct sample *sample)
 
 /* --- interruptions --- */
 
-static int interruptions_header(struct csv_writer *writer)
-{
-	columns_write(writer, THREAD_COLUMNS ",kind,name," COUNT_COLUMNS);
-	return 0;
-}
-
 static void irqs_lines(struct csv_writer *writer, const struct sample *sample,
 		       const struct thread_row *thread, const char *kind,
 		       const struct irq_row *irqs, size_t n)
@@ -354,7 +331,8 @@ static void irqs_lines(struct csv_writer *writer, const struct sample *sample,
 		thread_begin(writer, sample, thread);
 		csv_word(writer, kind);
 		csv_text(writer, irqs[i].name, sizeof(irqs[i].name));
-		count_end(writer, irqs[i].count, irqs[i].total, irqs[i].max);
+		counts_add(writer, irqs[i].count, irqs[i].total, irqs[i].max);
+		csv_line_end(writer);
 	}
 }
 
@@ -368,25 +346,15 @@ static int interruptions_rows(struct csv_writer *writer, const struct sample *sa
 		for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
 			const struct kd_count *count = &thread_interrupted(thread)[cause].count;
 
-			if (!count->count)
-				continue;
-			thread_begin(writer, sample, thread);
-			csv_word(writer, "interruption");
-			csv_word(writer, interruption_keys[cause]);
-			count_end(writer, count->count, count->total, count->max);
+			if (count->count)
+				count_line(writer, sample, thread, "interruption",
+					   interruption_keys[cause], count);
 		}
 	}
 	return 0;
 }
 
 /* --- verdicts --- */
-
-static int verdicts_header(struct csv_writer *writer)
-{
-	columns_write(writer, "cause,who,who_tid,who_pid,ns,count,longest_ns,threads,worst_tid,"
-			      "worst_ns,blamed");
-	return 0;
-}
 
 static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 {
@@ -412,14 +380,18 @@ static int verdicts_rows(struct csv_writer *writer, const struct sample *sample)
 	return 0;
 }
 
-#define TABLE(table)                                                                               \
-	{                                                                                          \
-#table, table##_header, table##_rows                                               \
-	}
 /* In output order: a sample listed in samples is complete in all tables. */
 const struct csv_table csv_tables[CSV_TABLES + 1] = {
-	TABLE(threads),  TABLE(syscalls), TABLE(waits),         TABLE(interruptions),
-	TABLE(verdicts), TABLE(samples),  { NULL, NULL, NULL },
+	{ "threads", THREAD_COLUMNS ",members,ended", threads_rows, threads_more },
+	{ "syscalls", THREAD_COLUMNS ",number,mode,syscall," COUNT_COLUMNS ",longest_ns",
+	  syscalls_rows, NULL },
+	{ "waits", THREAD_COLUMNS ",state,wait_for," COUNT_COLUMNS, waits_rows, NULL },
+	{ "interruptions", THREAD_COLUMNS ",kind,name," COUNT_COLUMNS, interruptions_rows, NULL },
+	{ "verdicts",
+	  "cause,who,who_tid,who_pid,ns,count,longest_ns,threads,worst_tid,worst_ns,blamed",
+	  verdicts_rows, NULL },
+	{ "samples", SAMPLES_COLUMNS, samples_rows, samples_more },
+	{ .name = NULL },
 };
 
 int csv_write_header(const struct csv_table *table, FILE *out)
@@ -428,8 +400,9 @@ int csv_write_header(const struct csv_table *table, FILE *out)
 	int error, failed;
 
 	columns_begin(&writer.columns, out);
-	columns_write(&writer, SAMPLE_COLUMNS);
-	error = table->header(&writer);
+	csv_word(&writer, SAMPLE_COLUMNS);
+	csv_word(&writer, table->columns);
+	error = table->more ? table->more(&writer) : 0;
 	csv_line_end(&writer);
 	failed = columns_end(&writer.columns);
 	return error ? error : failed;

@@ -12,10 +12,11 @@
 struct csv_writer;
 
 struct csv_table {
-	const char *name; /* of the file, without suffix */
-	/* Writes all column names except those of the sample, and its rows. Return 0 or -ENOMEM. */
-	int (*header)(struct csv_writer *writer);
+	const char *name;    /* of the file, without suffix */
+	const char *columns; /* except those of the sample */
+	/* Writes the rows, and further column names; NULL: none. Return 0 or -ENOMEM. */
 	int (*rows)(struct csv_writer *writer, const struct sample *sample);
+	int (*more)(struct csv_writer *writer);
 };
 
 /* All tables, ended by a NULL name. */
