@@ -41,14 +41,15 @@
 #define RUN_FAMILY(id, type, when, name, unit, help, value)                                        \
 	{ P name, METRIC_##type, unit, "", help, METRIC_RUN, POINT_##when(RUN_##id) },
 /* Events of a kind: count, total time, longest. */
-#define EVENTS(kind, name, labels, LONGEST_VALUE, count, seconds, longest)                         \
-	{ P name "s", METRIC_COUNTER, "", labels, count, kind, VALUE(EVENTS_COUNT) },              \
+#define EVENTS_NAMED(kind, counted, name, labels, LONGEST_VALUE, count, seconds, longest)          \
+	{ P counted, METRIC_COUNTER, "", labels, count, kind, VALUE(EVENTS_COUNT) },               \
 		{ P name "_seconds",  METRIC_COUNTER, SECONDS, labels, seconds, kind,              \
 		  VALUE(EVENTS_TOTAL) },                                                           \
 	{                                                                                          \
 		P name "_max_seconds", METRIC_GAUGE, SECONDS, labels, longest, kind,               \
 			LONGEST_VALUE(EVENTS_MAX)                                                  \
 	}
+#define EVENTS(kind, name, ...) EVENTS_NAMED(kind, name "s", name, __VA_ARGS__)
 #define STATISTIC_POINT(of, label)                                                                 \
 	{                                                                                          \
 		"statistic=\"" label "\"", STATISTIC_##of, false                                   \
@@ -73,35 +74,20 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_RUN] = { RUN_COLUMNS, 0, 0, RUN_COLUMNS },
 	[METRIC_WINDOW] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 	[METRIC_TRIGGER] = { TRIGGER_COLUMNS, 0, 0, TRIGGER_COLUMNS },
-	[METRIC_BUSY] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
-	[METRIC_CAUSE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
-	[METRIC_UPCALL] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
-	[METRIC_LOSS] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
+	[METRIC_BUSY... METRIC_LOSS] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
 	[METRIC_ABSENCE] = { ONE_COLUMN, 0, 0, 0 },
 	[METRIC_DISK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROCESS] = { PROCESS_COLUMNS, 0, 0, PROCESS_ALIVE },
 	[METRIC_IMAGE] = { ONE_COLUMN, 0, 0, 0 },
 	[METRIC_USAGE] = { USAGE_COLUMNS, 0, 0, USAGE_MEMORY },
 	[METRIC_THREAD] = { THREAD_COLUMNS, THREAD_MAX, PERIODS, THREAD_MEMBERS },
-	[METRIC_READY_BY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_INTERRUPTION] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_LATE_TICK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_BLOCKED] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_READY_BY... METRIC_OVERSLEPT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_LISTS... METRIC_LISTS_LAST] = { LIST_COLUMNS, EVENTS_MAX, 1, LIST_COLUMNS },
 	[METRIC_IO] = { IO_COLUMNS, 0, 0, IO_COLUMNS },
-	[METRIC_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_OPEN_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_SLOW_CALL] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_WAIT] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
-	[METRIC_WAIT_END] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_CALL... METRIC_WAIT_END] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROFILE] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
-	[METRIC_STATISTIC_TIME] = { STATISTIC_COLUMNS, 0, 0, 0 },
-	[METRIC_STATISTIC_COUNT] = { STATISTIC_COLUMNS, 0, 0, 0 },
-	[METRIC_STATISTIC_RATE] = { STATISTIC_COLUMNS, 0, 0, 0 },
-	[METRIC_PERIOD_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
-	[METRIC_CALL_TIMES] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
-	[METRIC_LIST_TIMES...
+	[METRIC_STATISTIC_TIME... METRIC_STATISTIC_RATE] = { STATISTIC_COLUMNS, 0, 0, 0 },
+	[METRIC_PERIOD_TIMES...
 		METRIC_LIST_TIMES_LAST] = { HISTOGRAM_COLUMNS, 0, 0, HISTOGRAM_COLUMNS },
 };
 
@@ -213,35 +199,24 @@ const struct metric_family metric_families[] = {
 	{ P "ready_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,culprit",
 	  "The most that one took in one wait; over the last one to two minutes.", METRIC_READY_BY,
 	  VALUE(EVENTS_MAX) },
-	{ P "blocked", METRIC_COUNTER, "", "thread,kind",
-	  "Sleeps, interruptible or not, that ended in a window, by what they waited for.",
-	  METRIC_BLOCKED, VALUE(EVENTS_COUNT) },
-	{ P "blocked_seconds", METRIC_COUNTER, SECONDS, "thread,kind",
-	  "Their time inside the windows; that of all kinds is that of the states blocked and "
-	  "blocked_uninterruptible.",
-	  METRIC_BLOCKED, VALUE(EVENTS_TOTAL) },
-	{ P "blocked_max_seconds", METRIC_GAUGE, SECONDS, "thread,kind",
-	  "The longest of them, as a whole or so far; over the last one to two minutes.",
-	  METRIC_BLOCKED, VALUE(EVENTS_MAX) },
-	{ P "overslept", METRIC_COUNTER, "", "thread",
-	  "Sleeps that lasted until their time-out; it and their end lie inside a window.",
-	  METRIC_OVERSLEPT, VALUE(EVENTS_COUNT) },
-	{ P "overslept_seconds", METRIC_COUNTER, SECONDS, "thread",
-	  "By how much they ended later than requested.", METRIC_OVERSLEPT, VALUE(EVENTS_TOTAL) },
-	{ P "overslept_max_seconds", METRIC_GAUGE, SECONDS, "thread",
-	  "The largest of these times; over the last one to two minutes.", METRIC_OVERSLEPT,
-	  VALUE(EVENTS_MAX) },
-	{ P "stopped_by", METRIC_COUNTER, "", "thread,kind,stopper",
-	  "Stops of which a part lies in a window: kind is signal, tracer or unexplained, stopper "
-	  "the name of the signal's sender or the tracer, or terminal. Of each thread the first 16 "
-	  "have names, the others are other.",
-	  METRIC_LIST(STOPS), VALUE(EVENTS_COUNT) },
-	{ P "stopped_by_seconds", METRIC_COUNTER, SECONDS, "thread,kind,stopper",
-	  "Their time inside the windows; that of all is that of the state stopped.",
-	  METRIC_LIST(STOPS), VALUE(EVENTS_TOTAL) },
-	{ P "stopped_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,kind,stopper",
-	  "The longest of them inside a window; over the last one to two minutes.",
-	  METRIC_LIST(STOPS), VALUE(EVENTS_MAX) },
+	EVENTS_NAMED(METRIC_BLOCKED, "blocked", "blocked", "thread,kind", VALUE,
+		     "Sleeps, interruptible or not, that ended in a window, by what they waited "
+		     "for.",
+		     "Their time inside the windows; that of all kinds is that of the states "
+		     "blocked and blocked_uninterruptible.",
+		     "The longest of them, as a whole or so far; over the last one to two "
+		     "minutes."),
+	EVENTS_NAMED(METRIC_OVERSLEPT, "overslept", "overslept", "thread", VALUE,
+		     "Sleeps that lasted until their time-out; it and their end lie inside a "
+		     "window.",
+		     "By how much they ended later than requested.",
+		     "The largest of these times; over the last one to two minutes."),
+	EVENTS_NAMED(METRIC_LIST(STOPS), "stopped_by", "stopped_by", "thread,kind,stopper", VALUE,
+		     "Stops of which a part lies in a window: kind is signal, tracer or "
+		     "unexplained, stopper the name of the signal's sender or the tracer, or "
+		     "terminal. Of each thread the first 16 have names, the others are other.",
+		     "Their time inside the windows; that of all is that of the state stopped.",
+		     "The longest of them inside a window; over the last one to two minutes."),
 	{ P "moved_by", METRIC_COUNTER, "", "thread,mover",
 	  "Moves to another CPU that a call of sched_setaffinity caused (affinity in "
 	  "migrations_by), by the name of the calling thread. Of each thread the first 16 names "
