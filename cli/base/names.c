@@ -131,6 +131,14 @@ bool names_match(const char *glob, const char *name)
 	return !*glob;
 }
 
+bool names_match_comm(const char *glob, const char name[static KD_COMM_LEN])
+{
+	char text[KD_COMM_LEN + 1] = "";
+
+	memcpy(text, name, KD_COMM_LEN);
+	return names_match(glob, text);
+}
+
 #define NAMES_STATES 64
 
 /* Appends a pattern; *state: first free state. */

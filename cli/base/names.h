@@ -19,6 +19,9 @@ bool names_is_glob(const char *text);
  * bounded by the product of both lengths. */
 bool names_match(const char *glob, const char *name);
 
+/* The same of a thread's name, which may fill its space. */
+bool names_match_comm(const char *glob, const char name[static KD_COMM_LEN]);
+
 /* Compiles a pattern to an automaton for the kernel side. False: too many elements. */
 bool names_compile(struct kd_names *names, const char *glob);
 

@@ -60,10 +60,7 @@ void traces_clear(struct trace_list *list)
 
 bool trace_is_of(const struct trace_row *row, const char *names)
 {
-	char name[KD_COMM_LEN + 1] = "";
-
-	memcpy(name, row->name, KD_COMM_LEN);
-	return !names || names_match(names, name);
+	return !names || names_match_comm(names, row->name);
 }
 
 uint64_t trace_duration(const struct trace_list *list, const struct trace_row *row,

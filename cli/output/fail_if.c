@@ -340,10 +340,7 @@ static void figure_check(struct condition *condition, uint64_t value, uint64_t w
 
 static bool wants_thread(const struct condition *condition, const char name[static KD_COMM_LEN])
 {
-	char text[KD_COMM_LEN + 1];
-
-	snprintf(text, sizeof(text), "%.*s", KD_COMM_LEN, name);
-	return !*condition->threads || names_match(condition->threads, text);
+	return !*condition->threads || names_match_comm(condition->threads, name);
 }
 
 static void condition_check_threads(struct condition *condition, const struct sample *sample,

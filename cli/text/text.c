@@ -61,25 +61,15 @@ static void text_threads_header(struct columns *columns)
 
 /* --- All threads --- */
 
-/* Section of all processes. */
-static int full_processes(struct text *text)
-{
-	int error;
-
-	if (!text_is_multiprocess(text->sample))
-		return 0;
-	error = text_processes(text, text->sample->n_processes);
-	columns_add(&text->columns, "\n");
-	return error;
-}
-
 static int full(struct text *text, const struct report_options *options)
 {
 	const struct sample *sample = text->sample;
 	const struct thread_row *last = NULL;
 	bool multiple = text_is_multiprocess(sample);
-	int error = full_processes(text) ?: text_path(text);
+	int error = text_processes(text, sample->n_processes);
 
+	columns_add(&text->columns, multiple ? "\n" : "");
+	error = error ?: text_path(text);
 	columns_add(&text->columns, sample->path.n_rows || sample->recorded.memory ? "\n" : "");
 	text_threads_header(&text->columns);
 	for (size_t i = 0; i < sample->n_threads; i++) {
@@ -237,27 +227,21 @@ static void why(struct columns *columns, const struct interruption *interruption
 	for (uint32_t i = 0; i < INTERRUPTION_CAUSES; i++) {
 		if (i == interruption->cause || !interruption->by[i])
 			continue;
-		columns_print(columns, ", %s ", interruption_titles[i]);
-		columns_ns(columns, interruption->by[i], 0);
+		columns_print(columns, ", %s %s", interruption_titles[i],
+			      GROUPED(interruption->by[i]));
 	}
-	if (interruption->tick_late) {
-		columns_add(columns, ", tick late by ");
-		columns_ns(columns, interruption->tick_late, 0);
-	}
+	if (interruption->tick_late)
+		columns_print(columns, ", tick late by %s", GROUPED(interruption->tick_late));
 	columns_add(columns, interruption->moved ? ", moved\n" : "\n");
 }
 
 static void interruption_row(struct columns *columns, const struct sample *sample,
 			     const struct interruption *interruption)
 {
-	columns_add(columns, "  ");
-	columns_count(columns, interruption->since, 19);
+	columns_gap_count(columns, interruption->since, 19);
 	columns_gap_ns(columns, interruption->ns, 15);
-	columns_add(columns, interruption->open ? "+" : " ");
-	columns_count(columns, interruption->cpu, 4);
-	columns_add(columns, " ");
-	columns_count(columns, (uint64_t)interruption->tid, 10);
-	columns_add(columns, " ");
+	columns_print(columns, "%c%4u %10d ", interruption->open ? '+' : ' ', interruption->cpu,
+		      (int)interruption->tid);
 	text_thread_name(columns, sample, interruption->name, interruption->tid);
 	columns_add(columns, " ");
 	why(columns, interruption);
@@ -272,13 +256,9 @@ static const struct interruption **chosen(const struct sample *sample, const cha
 
 	*n = *all = 0;
 	*others_ns = 0;
-	for (size_t i = 0; list && i < sample->n_interruptions; i++) {
-		char name[KD_COMM_LEN + 1];
-
-		snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, sample->interruptions[i].name);
-		if (!names || names_match(names, name))
+	for (size_t i = 0; list && i < sample->n_interruptions; i++)
+		if (!names || names_match_comm(names, sample->interruptions[i].name))
 			list[(*all)++] = &sample->interruptions[i];
-	}
 	*n = *all;
 	if (*all > LISTED) {
 		qsort(list, *all, sizeof(const struct interruption *), by_length);
@@ -342,11 +322,7 @@ static void upcall_line(struct columns *columns, const struct sample *sample, co
 			total += sample->upcalls[i].count;
 	if (!total && which != ALL)
 		return;
-	columns_add(columns, "  ");
-	columns_left(columns, name, 20);
-	columns_add(columns, ": ");
-	columns_count(columns, total, 0);
-	columns_add(columns, " [");
+	columns_print(columns, "  %-20s: %" PRIu64 " [", name, total);
 	for (size_t i = 0; i < sample->n_upcalls; i++) {
 		const struct upcall_row *row = &sample->upcalls[i];
 
@@ -354,10 +330,7 @@ static void upcall_line(struct columns *columns, const struct sample *sample, co
 			here += row->count;
 		if (!here || (i + 1 < sample->n_upcalls && row[1].cpu == row->cpu))
 			continue;
-		columns_add(columns, separator);
-		columns_count(columns, row->cpu, 0);
-		columns_add(columns, ": ");
-		columns_count(columns, here, 0);
+		columns_print(columns, "%s%u: %" PRIu64, separator, row->cpu, here);
 		here = 0;
 		separator = ", ";
 	}

@@ -367,10 +367,7 @@ int text_is_trigger(const struct sample *sample, const struct thread_row *thread
 
 bool text_wants_thread(const struct report_options *options, const struct thread_row *thread)
 {
-	char name[KD_COMM_LEN + 1];
-
-	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
-	return !options->threads || names_match(options->threads, name);
+	return !options->threads || names_match_comm(options->threads, thread->name);
 }
 
 static uint64_t sum_of(const struct thread_row *row, size_t from, size_t to)

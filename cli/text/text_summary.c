@@ -204,14 +204,6 @@ static void measures_left_add(struct section *section)
 			      GROUPED(section->measures_left));
 }
 
-static bool is_wanted(const struct section *section, const struct summary_thread *thread)
-{
-	char name[KD_COMM_LEN + 1];
-
-	snprintf(name, sizeof(name), "%.*s", KD_COMM_LEN, thread->name);
-	return !section->options->threads || names_match(section->options->threads, name);
-}
-
 static void header_add(struct section *section)
 {
 	const struct summary *summary = section->summary;
@@ -250,10 +242,11 @@ static size_t threads_choose(const struct section *section, const struct summary
 			     size_t *wanted)
 {
 	size_t most = section->options->top < SHORT_THREADS ? section->options->top : SHORT_THREADS;
+	const char *names = section->options->threads;
 
 	*wanted = 0;
 	for (size_t i = 0; i < section->summary->n; i++)
-		if (is_wanted(section, order[i]))
+		if (!names || names_match_comm(names, order[i]->name))
 			order[(*wanted)++] = order[i];
 	return section->options->extent == REPORT_FULL || *wanted <= most ? *wanted : most;
 }

@@ -150,16 +150,12 @@ static void lock_line(struct columns *columns, const struct blocker *blocker, bo
 	if (blocker->kind != KD_LOCK_NO_OWNER)
 		columns_print(columns, ", %s", lock_keys[blocker->kind]);
 	if (blocker->holder) {
-		columns_add(columns, ", held by ");
-		columns_count(columns, (uint64_t)blocker->holder, 0);
-		columns_add(columns, " ");
+		columns_print(columns, ", held by %u ", (unsigned int)blocker->holder);
 		if (!columns_foreign(columns, blocker->holder_name, KD_COMM_LEN, SIZE_MAX))
 			columns_add(columns, "[unknown]");
 	}
-	if (blocker->holder_pid) {
-		columns_add(columns, " of process ");
-		columns_count(columns, (uint64_t)blocker->holder_pid, 0);
-	}
+	if (blocker->holder_pid)
+		columns_print(columns, " of process %u", (unsigned int)blocker->holder_pid);
 	columns_add(columns, others ? ", and others)\n" : ")\n");
 }
 
@@ -220,8 +216,6 @@ static void text_stacks(struct columns *columns, const struct sample *sample,
 
 /* --- Lists of what has stacks --- */
 
-#define US 1000 /* ns */
-
 /* Results of interrupted system calls, which the kernel never returns to user space
  * (include/linux/errno.h). */
 static const struct {
@@ -252,8 +246,7 @@ static void result_add(struct columns *columns, int64_t result)
 	} else if (result < -4095 || result > UINT32_MAX) {
 		columns_hex(columns, (uint64_t)result);
 	} else {
-		if (result < 0)
-			columns_add(columns, "-");
+		columns_add(columns, result < 0 ? "-" : "");
 		columns_count(columns, (uint64_t)(result < 0 ? -result : result), 0);
 	}
 }
@@ -286,27 +279,24 @@ static void who_columns(struct columns *columns, const struct sample *sample,
 static void call_row_show(struct columns *columns, const struct sample *sample,
 			  const struct trace_row *row)
 {
-	columns_add(columns, "  ");
 	if (row->earlier)
-		columns_right(columns, "earlier", 19);
+		columns_right(columns, "earlier", 2 + 19);
 	else
-		columns_count(columns, row->start, 19);
-	columns_add(columns, " ");
+		columns_count(columns, row->start, 2 + 19);
 	if (row->end)
-		columns_count(columns, row->end, 19);
+		columns_count(columns, row->end, 1 + 19);
 	else
-		columns_right(columns, "unfinished", 19);
+		columns_right(columns, "unfinished", 1 + 19);
 	columns_add(columns, " ");
 	who_columns(columns, sample, row);
 	columns_count(columns, trace_duration(&sample->traces, row, sample->end) / US, 10);
 	columns_add(columns, "  ");
 	call_column(columns, sample, row->call);
 	columns_gap_count(columns, row->cpu, 4);
-	columns_add(columns, "  ");
 	if (row->waited)
-		columns_count(columns, row->waited / US, 11);
+		columns_gap_count(columns, row->waited / US, 11);
 	else
-		columns_right(columns, "-", 11);
+		columns_right(columns, "-", 2 + 11);
 	columns_add(columns, "  ");
 	if (row->end)
 		result_add(columns, row->result);
@@ -315,8 +305,9 @@ static void call_row_show(struct columns *columns, const struct sample *sample,
 	columns_add(columns, "\n");
 }
 
-/* "12 waits, 500,123 us" */
-static void count_print(struct columns *columns, enum trace_kind kind, uint64_t count, uint64_t ns)
+/* "12 waits, 500,123 us." */
+static void count_print(struct columns *columns, const char *before, enum trace_kind kind,
+			uint64_t count, uint64_t ns)
 {
 	static const char *const words[TRACE_KINDS] = {
 		[TRACE_CALL] = "system call",
@@ -324,9 +315,11 @@ static void count_print(struct columns *columns, enum trace_kind kind, uint64_t 
 		[TRACE_SAMPLE] = "sample",
 	};
 
-	columns_print(columns, "%s %s%s", GROUPED(count), words[kind], count == 1 ? "" : "s");
+	columns_print(columns, "%s%s %s%s", before, GROUPED(count), words[kind],
+		      count == 1 ? "" : "s");
 	if (kind != TRACE_SAMPLE)
 		columns_print(columns, ", %s us", GROUPED(ns / US));
+	columns_add(columns, ".\n");
 }
 
 /* Adds what --threads leaves out. */
@@ -344,11 +337,8 @@ static void other_threads(struct columns *columns, const struct sample *sample,
 		count++;
 		ns = u64_add(ns, trace_duration(list, row, sample->end));
 	}
-	if (!count)
-		return;
-	columns_add(columns, "  Left out by --threads: ");
-	count_print(columns, kind, count, ns);
-	columns_add(columns, ".\n");
+	if (count)
+		count_print(columns, "  Left out by --threads: ", kind, count, ns);
 }
 
 /* Adds the waits that filters leave out. */
@@ -358,9 +348,9 @@ static void other_waits(struct columns *columns, const struct trace_list *list)
 		return;
 	columns_add(columns, "  Left out by --wait-filter='");
 	columns_foreign(columns, list->wait_filter ? list->wait_filter : "", SIZE_MAX, SIZE_MAX);
-	columns_add(columns, list->wait_calls_chosen ? "' and --syscall-filter: " : "': ");
-	count_print(columns, TRACE_WAIT, list->left_out, list->left_out_ns);
-	columns_add(columns, ".\n");
+	count_print(columns,
+		    list->wait_calls_chosen ? "' and --syscall-filter: " : "': ", TRACE_WAIT,
+		    list->left_out, list->left_out_ns);
 }
 
 static void calls(struct columns *columns, const struct sample *sample, const char *names)
@@ -385,10 +375,8 @@ static void calls(struct columns *columns, const struct sample *sample, const ch
 /* "12 name", "12 name (network)", or "timer". */
 static void waker_add(struct columns *columns, const struct waker *waker)
 {
-	if (waker->tid) {
-		columns_count(columns, (uint64_t)waker->tid, 0);
-		columns_add(columns, " ");
-	}
+	if (waker->tid)
+		columns_print(columns, "%d ", (int)waker->tid);
 	if (waker->name[0])
 		columns_foreign(columns, waker->name, KD_COMM_LEN, SIZE_MAX);
 	else
@@ -423,19 +411,13 @@ static void wait_sum(struct columns *columns, const struct sample *sample,
 	const char *kind = wait_has_kind(row->state) ? awaited_words[row->awaited].key : "-";
 
 	columns_gap_count(columns, sum->count, 8);
+	columns_ns(columns, sum->total / US, 1 + 15);
+	columns_ns(columns, sum->max / US, 1 + 15);
+	columns_count(columns, sum->threads, 1 + 7);
 	columns_add(columns, " ");
-	columns_ns(columns, sum->total / US, 15);
-	columns_add(columns, " ");
-	columns_ns(columns, sum->max / US, 15);
-	columns_add(columns, " ");
-	columns_count(columns, sum->threads, 7);
-	columns_add(columns, " ");
-	who_columns(columns, sample, sum->longest);
-	columns_left(columns, state ? state->title : "[unknown]", 23);
-	columns_add(columns, " ");
-	columns_left(columns, kind, 11);
-	columns_add(columns, " ");
-	call_column(columns, sample, sum->longest->call);
+	who_columns(columns, sample, row);
+	columns_print(columns, "%-23s %-11s ", state ? state->title : "[unknown]", kind);
+	call_column(columns, sample, row->call);
 	columns_add(columns, " ");
 	ended_by(columns, sum);
 }
@@ -446,19 +428,16 @@ static void sample_sum(struct columns *columns, const struct sample *sample,
 	char buffer[TEXT_CALL];
 
 	columns_gap_count(columns, sum->count, 8);
-	columns_add(columns, " ");
-	columns_right(columns, AS_PERCENT(sum->count, sum->of_thread), 7);
+	columns_right(columns, AS_PERCENT(sum->count, sum->of_thread), 1 + 7);
 	columns_add(columns, " ");
 	who_columns(columns, sample, sum->longest);
-	columns_left(columns, sum->longest->state == KD_USER ? "user" : "kernel", 6);
-	columns_add(columns, " ");
-	columns_add(columns, row_call_name(sample, sum->longest->call, buffer));
-	columns_add(columns, "\n");
+	columns_print(columns, "%-6s %s\n", sum->longest->state == KD_USER ? "user" : "kernel",
+		      row_call_name(sample, sum->longest->call, buffer));
 }
 
 /* Sums up the rows of a kind. */
-static void sum_print(struct columns *columns, const struct trace_sum *sums, size_t n,
-		      enum trace_kind kind)
+static void sum_print(struct columns *columns, const char *before, const struct trace_sum *sums,
+		      size_t n, enum trace_kind kind)
 {
 	uint64_t count = 0, total = 0;
 
@@ -466,8 +445,7 @@ static void sum_print(struct columns *columns, const struct trace_sum *sums, siz
 		count += sums[i].count;
 		total = u64_add(total, sums[i].total);
 	}
-	count_print(columns, kind, count, total);
-	columns_add(columns, ".\n");
+	count_print(columns, before, kind, count, total);
 }
 
 #define MOST_SUMS 50 /* listed; the last line covers all */
@@ -491,11 +469,10 @@ static void sums_list(struct columns *columns, const struct sample *sample, enum
 		text_stacks(columns, sample, sums[i].longest, &sums[i]);
 	}
 	if (n > MOST_SUMS) {
-		columns_print(columns, "  and %s others: ", GROUPED(n - MOST_SUMS));
-		sum_print(columns, sums + MOST_SUMS, n - MOST_SUMS, kind);
+		columns_print(columns, "  and %s others", GROUPED(n - MOST_SUMS));
+		sum_print(columns, ": ", sums + MOST_SUMS, n - MOST_SUMS, kind);
 	}
-	columns_add(columns, "  All: ");
-	sum_print(columns, sums, n, kind);
+	sum_print(columns, "  All: ", sums, n, kind);
 	other_threads(columns, sample, kind, merging.names);
 	free(sums);
 }
