@@ -21,11 +21,15 @@ struct snapshot {
 	size_t n;
 };
 
+/* Mappings of a process, or of several that share them. */
 struct space {
 	struct snapshot snapshots[SPACE_SNAPSHOTS]; /* by time */
 	size_t n;
 	size_t mappings; /* in all snapshots */
 	uint64_t changes;
+	uint32_t serial;     /* unique to this use of its number */
+	struct jit_map *jit; /* NULL: no file with names of JIT code */
+	bool jit_read;       /* since resolver_renew() */
 };
 
 static size_t space_past(const struct space *space)
@@ -39,6 +43,7 @@ static void space_free(struct space *space)
 		return;
 	for (size_t i = 0; i < space->n; i++)
 		free(space->snapshots[i].mappings);
+	jit_map_free(space->jit);
 	free(space);
 }
 
@@ -203,14 +208,6 @@ struct demangled {
 	char *text; /* NULL: unreadable */
 };
 
-/* Mappings of a process, or of several that share them. */
-struct numbered_space {
-	struct space *space; /* NULL: not yet used */
-	uint32_t serial;     /* unique to this use of the number */
-	struct jit_map *jit; /* NULL: no file with names of JIT code */
-	bool jit_read;       /* since resolver_renew() */
-};
-
 struct resolver {
 	resolver_open *open;
 	void *open_context;
@@ -219,8 +216,9 @@ struct resolver {
 	size_t objects_capacity;
 	size_t functions_left; /* bytes left */
 	size_t jit_left;
-	struct numbered_space *spaces;
-	uint32_t n_spaces, chosen;
+	struct space **spaces; /* by number; NULL: not yet used */
+	struct space *chosen;
+	uint32_t n_spaces;
 	size_t spaces_capacity;
 	size_t mappings; /* in all spaces */
 	uint32_t begun;  /* spaces used in the run */
@@ -245,11 +243,6 @@ struct location {
 	bool in_segment;  /* address is valid */
 };
 
-static struct space *chosen_space(const struct resolver *resolver)
-{
-	return resolver->spaces[resolver->chosen].space;
-}
-
 /* Reads the headers on first use: most objects are in no stack, and thousands of them may be made
  * slow on purpose. */
 static const struct elf_file *object_elf(struct resolved_object *object)
@@ -265,7 +258,7 @@ static const struct elf_file *object_elf(struct resolved_object *object)
 static bool location_find(const struct resolver *resolver, uint64_t t, uint64_t ip,
 			  struct location *location)
 {
-	const struct mapping *mapping = space_find(chosen_space(resolver), t, ip);
+	const struct mapping *mapping = space_find(resolver->chosen, t, ip);
 	const struct elf_file *elf;
 
 	if (!mapping || mapping->object >= resolver->n_objects)
@@ -287,7 +280,7 @@ static bool code_find(void *context, uint64_t address, struct unwind_object *fou
 	struct resolved_object *object;
 
 	if (!location_find(resolver, resolver->t, address, &location)) {
-		found->anonymous = space_is_anonymous(chosen_space(resolver), resolver->t, address);
+		found->anonymous = space_is_anonymous(resolver->chosen, resolver->t, address);
 		return found->anonymous;
 	}
 	object = location.object;
@@ -341,10 +334,8 @@ void resolver_free(struct resolver *resolver)
 	if (!resolver)
 		return;
 	unwinder_free(resolver->unwinder);
-	for (uint32_t i = 0; i < resolver->n_spaces; i++) {
-		space_free(resolver->spaces[i].space);
-		jit_map_free(resolver->spaces[i].jit);
-	}
+	for (uint32_t i = 0; i < resolver->n_spaces; i++)
+		space_free(resolver->spaces[i]);
 	free(resolver->spaces);
 	for (uint32_t i = 0; i < resolver->n_objects; i++)
 		object_free(resolver->objects[i]);
@@ -397,7 +388,7 @@ static struct space *space_oldest(const struct resolver *resolver)
 	struct space *found = NULL;
 
 	for (uint32_t i = 0; i < resolver->n_spaces; i++) {
-		struct space *space = resolver->spaces[i].space;
+		struct space *space = resolver->spaces[i];
 
 		if (space && space_past(space) > (found ? space_past(found) : 0))
 			found = space;
@@ -421,7 +412,7 @@ static void space_reserve(struct resolver *resolver, size_t n)
 int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct mapping *mappings,
 			  size_t n)
 {
-	struct space *space = chosen_space(resolver);
+	struct space *space = resolver->chosen;
 	size_t others, most = SPACE_MOST;
 	int err;
 
@@ -436,70 +427,68 @@ int resolver_set_mappings(struct resolver *resolver, uint64_t t, const struct ma
 
 int resolver_choose(struct resolver *resolver, uint32_t number, bool anew)
 {
-	struct numbered_space *numbered;
 	struct space *space;
 
 	if (array_reserve(&resolver->spaces, number + 1UL, &resolver->spaces_capacity,
 			  sizeof(*resolver->spaces)))
 		return -ENOMEM;
 	while (resolver->n_spaces <= number)
-		resolver->spaces[resolver->n_spaces++] = (struct numbered_space){ 0 };
-	numbered = &resolver->spaces[number];
-	if (!numbered->space || anew) {
+		resolver->spaces[resolver->n_spaces++] = NULL;
+	space = resolver->spaces[number];
+	if (!space || anew) {
+		struct space *before = space;
+
 		space = calloc(1, sizeof(*space));
 		if (!space)
 			return -ENOMEM;
-		if (numbered->space)
-			resolver->mappings -= numbered->space->mappings;
-		space_free(numbered->space);
-		jit_map_free(numbered->jit);
-		*numbered = (struct numbered_space){ .space = space, .serial = ++resolver->begun };
+		if (before)
+			resolver->mappings -= before->mappings;
+		space_free(before);
+		space->serial = ++resolver->begun;
+		resolver->spaces[number] = space;
 	}
-	resolver->chosen = number;
+	resolver->chosen = space;
 	return 0;
 }
 
 void resolver_add_jit(struct resolver *resolver, enum jit_file kind, int fd)
 {
-	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
+	struct space *space = resolver->chosen;
 
-	if (!numbered->jit)
-		numbered->jit = jit_map_new(&resolver->jit_left);
-	if (numbered->jit)
-		jit_map_add(numbered->jit, kind, fd);
+	if (!space->jit)
+		space->jit = jit_map_new(&resolver->jit_left);
+	if (space->jit)
+		jit_map_add(space->jit, kind, fd);
 	else
 		close(fd);
-	numbered->jit_read = false;
+	space->jit_read = false;
 }
 
 void resolver_renew(struct resolver *resolver)
 {
 	for (uint32_t i = 0; i < resolver->n_spaces; i++)
-		resolver->spaces[i].jit_read = false;
+		if (resolver->spaces[i])
+			resolver->spaces[i]->jit_read = false;
 }
 
 /* Reads new names when needed. NULL: none. */
-static const struct jit_map *chosen_jit(const struct resolver *resolver)
+static const struct jit_map *space_jit(struct space *space)
 {
-	struct numbered_space *numbered = &resolver->spaces[resolver->chosen];
-
-	if (numbered->jit && !numbered->jit_read)
-		jit_map_read(numbered->jit);
-	numbered->jit_read = true;
-	return numbered->jit;
+	if (space->jit && !space->jit_read)
+		jit_map_read(space->jit);
+	space->jit_read = true;
+	return space->jit;
 }
 
 static uint64_t mapped_version(const struct resolver *resolver, uint64_t t)
 {
-	uint64_t serial = resolver->spaces[resolver->chosen].serial;
-
-	return serial << 40 ^ space_version(chosen_space(resolver), t);
+	return (uint64_t)resolver->chosen->serial << 40 ^ space_version(resolver->chosen, t);
 }
 
 uint64_t resolver_version(const struct resolver *resolver, uint64_t t,
 			  const struct unwound *unwound)
 {
-	const struct jit_map *jit = unwound->through_made ? chosen_jit(resolver) : NULL;
+	const struct jit_map *jit = unwound->through_made ? space_jit(resolver->chosen) : NULL;
 
 	return mapped_version(resolver, t) +
 	       (jit ? jit_map_version(jit) * 0x9e3779b97f4a7c15 : 0); /* no collisions */
@@ -585,7 +574,7 @@ static const char *function_text(struct resolver *resolver, uint32_t object,
 static bool jit_name(const struct resolver *resolver, uint64_t ip, uint64_t before,
 		     struct frame *frame)
 {
-	const struct jit_map *jit = chosen_jit(resolver);
+	const struct jit_map *jit = space_jit(resolver->chosen);
 	struct jit_code code;
 
 	if (!jit || !jit_map_find(jit, ip - before, &code))

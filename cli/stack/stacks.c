@@ -163,20 +163,11 @@ static int stacks_serve(void *context, uint32_t object, const char *path)
 	return fd == -EBADMSG ? -ENOENT : fd; /* file systems may also return this */
 }
 
-/* Notes why the child is ended. */
-static void failure_describe(struct stacks *stacks, int err, const char *file)
-{
-	snprintf(stacks->failure, sizeof(stacks->failure), CHILD " %s and was ended%s%s",
-		 err == -ETIMEDOUT ? "took too long"
-		 : err == -EINTR   ? "did not answer soon enough after the signal"
-				   : "sent invalid data",
-		 *file ? ", while it read " : "", file);
-}
-
-/* Ends the stacks. The child's exit status says more than a closed connection. */
+/* Ends the stacks, and notes why. The child's exit status says more than a closed connection. */
 static void stacks_fail(struct stacks *stacks, int err)
 {
-	char file[MOST_FILE] = "";
+	char file[MOST_FILE] = "", *failure = stacks->failure;
+	const size_t size = sizeof(stacks->failure);
 	int status = 0;
 	bool ended;
 
@@ -189,16 +180,18 @@ static void stacks_fail(struct stacks *stacks, int err)
 			      : helper_end(&stacks->child, &status);
 	client_abandon(stacks->client);
 	if (err == -ETIMEDOUT || err == -EINTR || err == -EBADMSG)
-		failure_describe(stacks, err, file);
+		snprintf(failure, size, CHILD " %s and was ended%s%s",
+			 err == -ETIMEDOUT ? "took too long"
+			 : err == -EINTR   ? "did not answer soon enough after the signal"
+					   : "sent invalid data",
+			 *file ? ", while it read " : "", file);
 	else if (err != -EPIPE)
-		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " failed: %s",
-			 strerror(-err));
+		snprintf(failure, size, CHILD " failed: %s", strerror(-err));
 	else if (ended && WIFSIGNALED(status))
-		snprintf(stacks->failure, sizeof(stacks->failure),
-			 CHILD " was killed by signal %d (%s)", WTERMSIG(status),
+		snprintf(failure, size, CHILD " was killed by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
 	else
-		snprintf(stacks->failure, sizeof(stacks->failure), CHILD " has ended unexpectedly");
+		snprintf(failure, size, CHILD " has ended unexpectedly");
 }
 
 static int stacks_found(void *context, uint32_t number, int fd, const char *path)

@@ -85,13 +85,6 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry
 	return 0;
 }
 
-/* Skips a pointer of these encodings; its target is never read. */
-static void pointer_skip(struct cfi_reader *reader, uint8_t encoding)
-{
-	if (encoding != CFI_PE_OMIT)
-		cfi_read_pointer(reader, encoding & ~CFI_PE_INDIRECT);
-}
-
 static bool encoding_is_known(uint8_t encoding)
 {
 	uint8_t base = encoding & CFI_PE_BASE;
@@ -123,17 +116,15 @@ static bool augmentation_read(struct cfi_reader *reader, const char *letters, st
 	for (size_t i = 1; letters[i]; i++) {
 		switch (letters[i]) {
 		case 'P':
-			encoding = cfi_read_u8(reader);
-			if (encoding != CFI_PE_OMIT &&
-			    !encoding_is_known(encoding & ~CFI_PE_INDIRECT))
-				return false;
-			pointer_skip(reader, encoding);
-			break;
 		case 'L':
 			encoding = cfi_read_u8(reader);
-			if (encoding != CFI_PE_OMIT &&
-			    !encoding_is_known(encoding & ~CFI_PE_INDIRECT))
+			if (encoding == CFI_PE_OMIT)
+				break;
+			encoding &= (uint8_t)~CFI_PE_INDIRECT;
+			if (!encoding_is_known(encoding))
 				return false;
+			if (letters[i] == 'P')
+				cfi_read_pointer(reader, encoding);
 			break;
 		case 'R':
 			cie->fde_encoding = cfi_read_u8(reader);

@@ -349,33 +349,28 @@ static int symbol_take(void *context, const struct symbol *symbol)
 	return fit ? functions_add(search->functions, symbol, fit == WRITTEN_LOOSELY) : 0;
 }
 
-static void functions_drop(struct functions *functions, size_t index)
-{
-	free(functions->all[index].name);
-	functions->n--;
-	memmove(functions->all + index, functions->all + index + 1,
-		(functions->n - index) * sizeof(*functions->all));
-}
-
 /* Keeps functions that can be probed, and prefers exact names. Of versioned names, keeps the
  * dynamic linker's default, unless all are wanted. */
 static void functions_choose(struct functions *functions, bool all_versions)
 {
-	size_t current = 0, exact = 0;
+	size_t current = 0, exact = 0, kept = 0;
 
 	for (size_t i = 0; i < functions->n; i++) {
 		current += !functions->all[i].superseded;
 		exact += !functions->all[i].loose;
 	}
-	for (size_t i = functions->n; i-- > 0;) {
-		if ((!all_versions && current && functions->all[i].superseded) ||
-		    (exact && functions->all[i].loose)) {
-			functions_drop(functions, i);
-		} else if (functions->all[i].resolver) {
-			functions->resolvers++;
-			functions_drop(functions, i);
-		}
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct function *function = &functions->all[i];
+		bool other = (!all_versions && current && function->superseded) ||
+			     (exact && function->loose);
+
+		functions->resolvers += !other && function->resolver;
+		if (other || function->resolver)
+			free(function->name);
+		else
+			functions->all[kept++] = *function;
 	}
+	functions->n = kept;
 }
 
 int functions_find(struct functions *functions, const struct elf_file *file, pid_t pid,
