@@ -347,9 +347,9 @@ static exit_status run_attach(struct run *run)
 	tracing_fill(&run->tracing, run->options);
 	/* First, as its child should inherit as little as possible. */
 	if (!status && run->tracing.on && run->tracing.user_bytes)
-		status = stacks_open(&run->stacks,
-				     processes_is_one(run->processes) ? run->target->pid : 0,
-				     run->options->stacks, run->signals);
+		status = stacks_open(
+			&run->stacks, processes_is_one(run->processes) ? run->target->pid : 0,
+			run->options->stacks, &(struct stacks_setup){ .signals = run->signals });
 	if (!status)
 		status = run_begins(run);
 	if (!status && !run->outputs)

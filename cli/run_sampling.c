@@ -159,7 +159,7 @@ static struct stacks *lock_stacks(struct run *run)
 	if (now >= run->lock_stacks_until) {
 		stacks_close(run->lock_stacks);
 		run->lock_stacks = NULL;
-		stacks_open_setup(&run->lock_stacks, 0, LOCK_STACKS, &setup);
+		stacks_open(&run->lock_stacks, 0, LOCK_STACKS, &setup);
 		run->lock_stacks_until = now + LOCK_STACKS_NS;
 	}
 	return run->lock_stacks;

@@ -238,7 +238,7 @@ struct signs {
 	bool c; /* the C library, or C with cleanups */
 };
 
-static int sign_take(void *context, const char *name, bool defined)
+static int sign_take(void *context, const struct symbol *symbol)
 {
 	/* From C++, Rust, Ada, D and Objective-C. */
 	static const char *const throwers[] = { "__gxx_personality_v0",  "__cxa_throw",
@@ -246,13 +246,14 @@ static int sign_take(void *context, const char *name, bool defined)
 						"__gnat_personality_v0", "__gdc_personality_v0",
 						"_d_eh_personality",     "__objc_personality_v0" };
 	struct signs *signs = context;
+	const char *name = symbol->name;
 
 	for (size_t i = 0; i < sizeof(throwers) / sizeof(*throwers); i++)
 		signs->throws |= !strcmp(name, throwers[i]);
 	/* Unwinders define _Unwind_RaiseException; code that throws imports it. */
-	signs->throws |= !defined && !strcmp(name, "_Unwind_RaiseException");
+	signs->throws |= symbol->undefined && !strcmp(name, "_Unwind_RaiseException");
 	signs->c |= !strcmp(name, "__gcc_personality_v0") ||
-		    (defined && !strcmp(name, "__libc_start_main"));
+		    (!symbol->undefined && !strcmp(name, "__libc_start_main"));
 	return signs->throws;
 }
 

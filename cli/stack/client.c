@@ -297,9 +297,16 @@ int client_greeted(struct client *client, char text[PROTOCOL_PATH])
 	return err;
 }
 
-int client_object(struct client *client, uint32_t number, int fd, const char *path)
+/* Sends the packet, with a file unless it is -1, and waits until it was done. */
+static int client_request(struct client *client, int fd)
 {
 	uint64_t deadline = client_deadline(client);
+
+	return client_send(client, fd, deadline) ?: client_done(client, deadline);
+}
+
+int client_object(struct client *client, uint32_t number, int fd, const char *path)
+{
 	int err;
 
 	packet_begin(&client->packet, MESSAGE_OBJECT);
@@ -309,19 +316,16 @@ int client_object(struct client *client, uint32_t number, int fd, const char *pa
 		return err;
 	client->objects = number + 1; /* set first: the other process may ask for its debug file
 				       * at once */
-	err = client_send(client, fd, deadline);
-	return err ? err : client_done(client, deadline);
+	return client_request(client, fd);
 }
 
 int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t,
 		    const struct mapping *mappings, size_t n)
 {
-	uint64_t deadline;
 	int err = client_flush(client); /* the batch occupies the memory for the mappings */
 
 	if (err)
 		return err;
-	deadline = client_deadline(client);
 	packet_begin(&client->packet, MESSAGE_MAPPINGS);
 	client->packet.head.number = space;
 	client->packet.head.status = anew;
@@ -329,20 +333,15 @@ int client_mappings(struct client *client, uint32_t space, bool anew, uint64_t t
 	client->packet.head.n = (uint32_t)n;
 	if (n)
 		memcpy(client->shared, mappings, n * sizeof(*mappings));
-	err = client_send(client, -1, deadline);
-	return err ? err : client_done(client, deadline);
+	return client_request(client, -1);
 }
 
 int client_jit(struct client *client, uint32_t space, enum jit_file kind, int fd)
 {
-	uint64_t deadline = client_deadline(client);
-	int err;
-
 	packet_begin(&client->packet, MESSAGE_JIT);
 	client->packet.head.number = space;
 	client->packet.head.status = (int32_t)kind;
-	err = packet_send(client->socket, &client->packet, fd, deadline);
-	return err ? err : client_done(client, deadline);
+	return client_request(client, fd);
 }
 
 int client_submit(struct client *client, uint32_t space, uint64_t t, const struct stack_copy *copy,

@@ -298,8 +298,8 @@ static int stacks_start(struct stacks *stacks, size_t capacity, const struct sta
 		return err;
 	stacks->files = mapped_files_new(stacks->opener, stacks_found, stacks);
 	stacks->processes = stack_processes_new();
-	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity, setup->patience,
-				    stacks_serve, stacks);
+	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity,
+				    setup->patience ?: PATIENCE, stacks_serve, stacks);
 	if (!stacks->files || !stacks->processes || !stacks->client)
 		return -ENOMEM;
 	client_heed(stacks->client, setup->signals);
@@ -358,8 +358,8 @@ static exit_status stacks_begin(struct stacks *stacks)
 	return denied ? EX_NOPERM : EX_OSERR;
 }
 
-exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t capacity,
-			      const struct stacks_setup *setup)
+exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity,
+			const struct stacks_setup *setup)
 {
 	int err, status;
 
@@ -381,13 +381,6 @@ exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t capacity
 		*stacks = NULL;
 	}
 	return status;
-}
-
-exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity, struct signals *signals)
-{
-	const struct stacks_setup setup = { .patience = PATIENCE, .signals = signals };
-
-	return stacks_open_setup(stacks, pid, capacity, &setup);
 }
 
 void stacks_close(struct stacks *stacks)

@@ -20,10 +20,10 @@ struct digest;
 /* Reason for a missing stack, by the result of stacks_submit(). */
 const char *stacks_excuse(int error);
 
-/* Deviations from stacks_open(). */
+/* How to open them. */
 struct stacks_setup {
 	unsigned int without;    /* enum sandbox_without */
-	uint64_t patience;       /* ns */
+	uint64_t patience;       /* ns; 0: enough for a debug file of 1 GB */
 	struct signals *signals; /* see signals_wait() */
 	bool quiet;              /* does not print failures: they do not matter */
 };
@@ -35,11 +35,7 @@ struct stacks_setup {
  * distinct stacks stored. Returns 0, or an exit status after printing what failed. The caller
  * ends it with stacks_close(). */
 exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity,
-			struct signals *signals);
-
-/* Opens with another setup. */
-exit_status stacks_open_setup(struct stacks **stacks, pid_t pid, size_t capacity,
-			      const struct stacks_setup *setup);
+			const struct stacks_setup *setup);
 
 /* Adds an existing process and reads its mappings, unless it is known. Later processes are read
  * when first seen. stacks_submit() reports failures. */

@@ -133,6 +133,7 @@ struct symbol {
 	bool resolver;                   /* an IFUNC: code that runs once, to choose the function */
 	bool superseded;                 /* an old version that only older programs use */
 	bool local;                      /* invisible to other files */
+	bool undefined;                  /* just a reference: of symbols_each_name() */
 };
 
 /* Returns 0 to continue; other values end the search. */

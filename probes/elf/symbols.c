@@ -274,9 +274,9 @@ int debug_file_open(void *root, const char *path)
 struct search {
 	const struct elf_file *file; /* its segments classify addresses */
 	symbol_found *found;
-	symbol_named *named; /* alternative: all names are wanted */
-	bool positions;      /* positions instead of names */
-	bool data;           /* not functions */
+	bool positions; /* positions instead of names */
+	bool data;      /* not functions */
+	bool all;       /* of any type, and references */
 	void *context;
 	int result;      /* of the latest call of found */
 	uint64_t length; /* of all names examined */
@@ -422,7 +422,7 @@ static bool symbol_is_wanted(const struct search *search, const Elf64_Sym *entry
 	unsigned char type = ELF64_ST_TYPE(entry->st_info);
 	uint64_t offset;
 
-	if (search->named)
+	if (search->all)
 		return true;
 	if (search->data)
 		return type == STT_OBJECT && entry->st_shndx != SHN_UNDEF;
@@ -450,6 +450,7 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 		.size = entry->st_size,
 		.resolver = ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC,
 		.local = ELF64_ST_BIND(entry->st_info) == STB_LOCAL,
+		.undefined = entry->st_shndx == SHN_UNDEF,
 	};
 	size_t length, most;
 	char *name, *at;
@@ -477,9 +478,7 @@ static int symbol_visit(struct search *search, struct table *table, size_t index
 	} else if (table->versions) {
 		symbol.version = version_name(&table->names, table->chunk_versions[index]);
 	}
-	search->result = search->named ? search->named(search->context, name,
-						       entry->st_shndx != SHN_UNDEF)
-				       : search->found(search->context, &symbol);
+	search->result = search->found(search->context, &symbol);
 	if (at) /* other names may share its end */
 		*at = '@';
 	return search->result;
@@ -561,10 +560,10 @@ static int unpacked_each(struct search *search, const struct elf_file *file)
 	return err;
 }
 
-int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
+int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_found *found,
 		      void *context)
 {
-	struct search search = { .file = file, .named = found, .context = context };
+	struct search search = { .file = file, .found = found, .all = true, .context = context };
 
 	return type_each(&search, file, table);
 }

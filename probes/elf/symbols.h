@@ -73,12 +73,9 @@ int symbols_each_location(const struct elf_file *file, debug_file_finder *find, 
 int symbols_each_data(const struct elf_file *file, pid_t pid, const char *path, symbol_found *found,
 		      void *context);
 
-/* Returns 0 to continue; other values end the search. defined: not just a reference. */
-typedef int symbol_named(void *context, const char *name, bool defined);
-
-/* Calls found for each name in a table, SHT_DYNSYM or SHT_SYMTAB, of any type, without versions.
- * Returns as symbols_each(); 0 also without such a table. */
-int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_named *found,
+/* Calls found for each symbol in a table, SHT_DYNSYM or SHT_SYMTAB, of any type, and for
+ * references. Returns as symbols_each(); 0 also without such a table. */
+int symbols_each_name(const struct elf_file *file, uint32_t table, symbol_found *found,
 		      void *context);
 
 #endif

@@ -158,7 +158,7 @@ static struct stacks *target_open(void)
 {
 	struct stacks *stacks;
 
-	if (stacks_open(&stacks, getpid(), STACKS, NULL))
+	if (stacks_open(&stacks, getpid(), STACKS, &(struct stacks_setup){ 0 }))
 		exit(1);
 	return stacks;
 }

@@ -69,11 +69,10 @@ static int location_see(void *context, const struct symbol *symbol)
 	return 0;
 }
 
-static int name_see(void *context, const char *name, bool defined)
+static int name_see(void *context, const struct symbol *symbol)
 {
 	(void)context;
-	(void)defined;
-	MUST(strlen(name) <= SYMBOL_NAME_MAX);
+	MUST(strlen(symbol->name) <= SYMBOL_NAME_MAX);
 	return 0;
 }
 

@@ -87,7 +87,7 @@ static void test_chain(void)
 	char self[256] = "";
 	pid_t pid = target_start(NULL);
 
-	is_i64(stacks_open_setup(&stacks, pid, 100, &setup), 0, "a process is opened");
+	is_i64(stacks_open(&stacks, pid, 100, &setup), 0, "a process is opened");
 	if (!stacks)
 		return;
 	ok(child_of(stacks) > 0, "there is a child");
@@ -126,7 +126,7 @@ static void test_capacity(void)
 	unsigned int kept = 0;
 	pid_t pid = target_start(NULL);
 
-	stacks_open_setup(&stacks, pid, 8, &setup);
+	stacks_open(&stacks, pid, 8, &setup);
 	copy.pages[0] = 1;
 	copy.start = copy.regs[KD_REG_SP] = 0x7ffff000;
 	for (unsigned int i = 0; i < 20; i++) {
@@ -180,14 +180,14 @@ static void test_failures(void)
 	pid_t pid = target_start(NULL), child;
 	struct stacks *stacks;
 
-	stacks_open_setup(&stacks, pid, 8, &setup);
+	stacks_open(&stacks, pid, 8, &setup);
 	child = child_of(stacks);
 	kill(child, SIGKILL);
 	check_failed(stacks, child, "killed");
 	ok(strstr(stacks_failure(stacks), "signal 9"), "killed: it says so");
 	stacks_close(stacks);
 
-	stacks_open_setup(&stacks, pid, 8, &hasty);
+	stacks_open(&stacks, pid, 8, &hasty);
 	child = child_of(stacks);
 	kill(child, SIGSTOP);
 	check_failed(stacks, child, "hanging");
@@ -196,7 +196,7 @@ static void test_failures(void)
 
 	target_end(pid);
 	fflush(stderr);
-	is_i64(stacks_open_setup(&stacks, pid, 8, &setup), 69, "a process that has gone");
+	is_i64(stacks_open(&stacks, pid, 8, &setup), 69, "a process that has gone");
 	ok(!stacks, "nothing is opened");
 	stacks_close(NULL);
 }
@@ -230,7 +230,7 @@ static void test_told(void)
 	pid_t pid = target_start(NULL), other = other_start(&output);
 	struct stacks *stacks;
 
-	stacks_open_setup(&stacks, pid, 8, &setup);
+	stacks_open(&stacks, pid, 8, &setup);
 	kill(child_of(stacks), SIGKILL);
 	copy.process = (uint32_t)other;
 	is_i64(stacks_submit(stacks, 1, &copy, &stack), 0, "another process is told");
@@ -253,7 +253,7 @@ static void test_several(void)
 	struct stacks *stacks;
 
 	target_end(gone);
-	is_i64(stacks_open_setup(&stacks, 0, 8, &setup), 0, "none is read at first");
+	is_i64(stacks_open(&stacks, 0, 8, &setup), 0, "none is read at first");
 	stacks_add(stacks, gone);
 	stacks_add(stacks, pid);
 	copy = target_copy(pid);
@@ -280,7 +280,7 @@ static void test_unstarted(void)
 	none.rlim_cur = 0;
 	capture_begin();
 	setrlimit(RLIMIT_NOFILE, &none);
-	is_i64(stacks_open_setup(&stacks, getpid(), 8, &setup), 71, "without descriptors");
+	is_i64(stacks_open(&stacks, getpid(), 8, &setup), 71, "without descriptors");
 	setrlimit(RLIMIT_NOFILE, &limit);
 	text = capture_end();
 	ok(!stacks && strstr(text, "cannot start"), "nothing is opened, and it is said why");
@@ -369,7 +369,7 @@ static void test_refresh(void)
 		return;
 	}
 	pid = target_start(load_late);
-	stacks_open_setup(&stacks, pid, 100, &setup);
+	stacks_open(&stacks, pid, 100, &setup);
 	kill(pid, SIGCONT);
 	waitpid(pid, NULL, WUNTRACED);
 	address = late_address(pid);
