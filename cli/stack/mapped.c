@@ -28,20 +28,11 @@ struct name {
 	uint32_t object;
 };
 
-/* Files stay open in the other process, so that no other file gets the same device and inode. */
-struct file_entry {
-	struct object object;
-	pid_t pid;      /* last process that mapped it */
-	bool is_open;   /* the other process has a file */
-	uint8_t *image; /* copy of a vdso, else NULL */
-	size_t size;    /* of the image */
-};
-
 struct mapped_files {
 	struct opener *opener;
 	mapped_found *found;
 	void *context; /* of found */
-	struct file_entry *all;
+	struct mapped_file *all;
 	size_t n, capacity;
 	size_t reported; /* objects reported so far */
 	struct name *names;
@@ -75,24 +66,9 @@ void mapped_files_free(struct mapped_files *files)
 	free(files);
 }
 
-const char *mapped_files_path(const struct mapped_files *files, uint32_t number)
+const struct mapped_file *mapped_files_get(const struct mapped_files *files, uint32_t number)
 {
-	return files->all[number].object.path;
-}
-
-bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number)
-{
-	return files->all[number].is_open;
-}
-
-const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number)
-{
-	return files->all[number].image ? NULL : &files->all[number].object;
-}
-
-pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number)
-{
-	return files->all[number].pid;
+	return &files->all[number];
 }
 
 /* True if some objects were not reported: the receiver is gone. */
@@ -106,28 +82,28 @@ static bool mapped_files_are_untold(const struct mapped_files *files)
 /* Adds an object, copying its path. Returns its number; -ENOSPC if there are too many; -ENOMEM. */
 static int file_add(struct mapped_files *files, pid_t pid, const struct object *object)
 {
-	struct file_entry *added;
+	struct mapped_file *added;
 
 	if (files->n == PROTOCOL_OBJECTS)
 		return -ENOSPC;
 	if (ARRAY_GROW(files->all, files->n, files->capacity))
 		return -ENOMEM;
 	added = &files->all[files->n];
-	*added = (struct file_entry){ .object = *object, .pid = pid };
+	*added = (struct mapped_file){ .object = *object, .pid = pid };
 	added->object.path = strdup(object->path);
 	return added->object.path ? (int)files->n++ : -ENOMEM;
 }
 
 /* Compares paths as well: btrfs shows one device for all subvolumes, which number inodes
  * independently. */
-static bool file_is_of(const struct file_entry *file, const struct map *map, const char *path)
+static bool file_is_of(const struct mapped_file *file, const struct map *map, const char *path)
 {
 	return !file->image && inode_key_is(&file->object.key, &map->key) &&
 	       !strcmp(file->object.path, path);
 }
 
 /* True if an unreadable file may be readable in this process: the earlier one may have ended. */
-static bool file_is_better(const struct mapped_files *files, const struct file_entry *file,
+static bool file_is_better(const struct mapped_files *files, const struct mapped_file *file,
 			   pid_t pid, const struct object *object)
 {
 	int fd = file->is_open || file->pid == pid ? -1 : opener_mapped(files->opener, pid, object);
@@ -190,7 +166,7 @@ static int image_find(struct mapped_files *files, pid_t pid, const struct map *m
 	int number;
 
 	for (size_t i = 0; i < files->n; i++) {
-		struct file_entry *file = &files->all[i];
+		struct mapped_file *file = &files->all[i];
 
 		/* Without an image, only the name can be compared. */
 		if (strcmp(file->object.path, MAPPED_VDSO) || !file->image != !image ||
@@ -209,7 +185,7 @@ static int image_find(struct mapped_files *files, pid_t pid, const struct map *m
 	return number;
 }
 
-static int image_open(const struct file_entry *file)
+static int image_open(const struct mapped_file *file)
 {
 	int fd = file->image ? memfd_create("vdso", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 
@@ -262,7 +238,7 @@ static int mapped_files_tell(struct mapped_files *files)
 	int err = 0;
 
 	while (!err && files->reported < files->n) {
-		const struct file_entry *file = &files->all[files->reported];
+		const struct mapped_file *file = &files->all[files->reported];
 		bool is_vdso = !strcmp(file->object.path, MAPPED_VDSO);
 		int fd = is_vdso ? image_open(file)
 				 : opener_mapped(files->opener, file->pid, &file->object);

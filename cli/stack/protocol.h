@@ -166,7 +166,7 @@ void server_free(struct server *server);
 
 /* Answers a request and takes over its file. Returns 0, or a negative errno if the connection is
  * no longer usable. */
-int server_answer(struct server *server, const struct packet *request);
+int server_answer(struct server *server, struct packet *request);
 
 /* Tells the other process whether it may send requests: status 0 or a negative errno, and a
  * text. Returns 0 or a negative errno. */

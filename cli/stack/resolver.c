@@ -345,41 +345,27 @@ void resolver_free(struct resolver *resolver)
 	free(resolver);
 }
 
-/* Takes over the descriptor. */
-static struct resolved_object *object_new(int fd, const char *path)
+int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path)
 {
 	struct resolved_object *object = calloc(1, sizeof(*object));
+	int err = -ENOMEM;
 
 	if (!object) {
 		if (fd >= 0)
 			close(fd);
-		return NULL;
+		return err;
 	}
 	object->fd = fd;
 	object->path = strdup(path);
-	if (!object->path) {
+	if (number != resolver->n_objects)
+		err = -EINVAL;
+	else if (object->path && !ARRAY_GROW(resolver->objects, number, resolver->objects_capacity))
+		err = 0;
+	if (err)
 		object_free(object);
-		return NULL;
-	}
-	return object;
-}
-
-int resolver_add_object(struct resolver *resolver, uint32_t number, int fd, const char *path)
-{
-	struct resolved_object *object = object_new(fd, path);
-
-	if (!object)
-		return -ENOMEM;
-	if (number != resolver->n_objects) {
-		object_free(object);
-		return -EINVAL;
-	}
-	if (ARRAY_GROW(resolver->objects, number, resolver->objects_capacity)) {
-		object_free(object);
-		return -ENOMEM;
-	}
-	resolver->objects[resolver->n_objects++] = object;
-	return 0;
+	else
+		resolver->objects[resolver->n_objects++] = object;
+	return err;
 }
 
 /* Space with the most outdated mappings; NULL: none has any. */

@@ -206,18 +206,15 @@ static int server_done(struct server *server, int status)
 	return packet_send(server->socket, &server->reply, -1, 0);
 }
 
-static int server_object(struct server *server, const struct packet *request)
+static int server_object(struct server *server, struct packet *request)
 {
 	const char *path = packet_text(request, PROTOCOL_PATH);
 	int err;
 
-	if (!path || request->head.number != server->objects ||
-	    server->objects == PROTOCOL_OBJECTS) {
-		if (request->fd >= 0)
-			close(request->fd);
+	if (!path || request->head.number != server->objects || server->objects == PROTOCOL_OBJECTS)
 		return -EBADMSG;
-	}
 	err = resolver_add_object(server->resolver, server->objects, request->fd, path);
+	request->fd = -1;
 	if (!err)
 		server->objects++;
 	return server_done(server, err);
@@ -346,38 +343,36 @@ static int server_copies(struct server *server, const struct packet *request)
 	return packet_send(server->socket, &server->reply, -1, 0);
 }
 
-static int server_jit(struct server *server, const struct packet *request)
+static int server_jit(struct server *server, struct packet *request)
 {
 	const struct message *message = &request->head;
-	int err = message->status < 0 || message->status >= JIT_FILES || request->fd < 0 ||
-				  message->number >= PROTOCOL_SPACES
-			  ? -EBADMSG
-			  : 0;
+	int err = -EBADMSG;
 
-	if (!err)
+	if (message->status >= 0 && message->status < JIT_FILES && request->fd >= 0 &&
+	    message->number < PROTOCOL_SPACES)
 		err = resolver_choose(server->resolver, message->number, false);
-	if (err) {
-		if (request->fd >= 0)
-			close(request->fd);
+	if (err)
 		return err;
-	}
 	resolver_add_jit(server->resolver, (enum jit_file)message->status, request->fd);
+	request->fd = -1;
 	return server_done(server, 0);
 }
 
-int server_answer(struct server *server, const struct packet *request)
+int server_answer(struct server *server, struct packet *request)
 {
+	int err = -EBADMSG;
+
 	if (request->head.type == MESSAGE_OBJECT)
-		return server_object(server, request);
-	if (request->head.type == MESSAGE_JIT)
-		return server_jit(server, request);
+		err = server_object(server, request);
+	else if (request->head.type == MESSAGE_JIT)
+		err = server_jit(server, request);
+	else if (request->head.type == MESSAGE_MAPPINGS && request->fd < 0)
+		err = server_mappings(server, request);
+	else if (request->head.type == MESSAGE_COPIES && request->fd < 0)
+		err = server_copies(server, request);
 	if (request->fd >= 0)
 		close(request->fd);
-	else if (request->head.type == MESSAGE_MAPPINGS)
-		return server_mappings(server, request);
-	else if (request->head.type == MESSAGE_COPIES)
-		return server_copies(server, request);
-	return -EBADMSG;
+	return err;
 }
 
 int server_greet(int socket, int status, const char *text)

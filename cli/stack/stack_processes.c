@@ -24,11 +24,13 @@ static const struct object *dump_find(const struct mapped *mapped, const struct 
 	const struct mapping *mappings = mapped_mappings(mapped, &n);
 
 	for (size_t i = n; i-- > 0;) {
-		uint32_t number = mappings[i].object;
+		const struct mapped_file *file;
 
-		if (number != SPACE_NO_FILE &&
-		    !fnmatch("*/jit-[0-9]*.dump", mapped_files_path(files, number), 0))
-			return mapped_files_object(files, number);
+		if (mappings[i].object == SPACE_NO_FILE)
+			continue;
+		file = mapped_files_get(files, mappings[i].object);
+		if (!fnmatch("*/jit-[0-9]*.dump", file->object.path, 0))
+			return &file->object;
 	}
 	return NULL;
 }
@@ -60,7 +62,7 @@ static bool makes_code(const struct mapped *mapped, const struct mapped_files *f
 	for (size_t i = 0; i < n; i++) {
 		if (mappings[i].object == SPACE_NO_FILE
 			    ? mappings[i].end != UINT64_MAX
-			    : !mapped_files_is_elf(files, mappings[i].object))
+			    : !mapped_files_get(files, mappings[i].object)->is_open)
 			return true;
 	}
 	return false;

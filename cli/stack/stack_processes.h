@@ -33,17 +33,17 @@ struct mapped_files *mapped_files_new(struct opener *opener, mapped_found *found
 /* NULL is allowed. */
 void mapped_files_free(struct mapped_files *files);
 
-/* Path of a known object. */
-const char *mapped_files_path(const struct mapped_files *files, uint32_t number);
+/* Files stay open in the other process, so that no other file gets the same device and inode. */
+struct mapped_file {
+	struct object object; /* as it was mapped */
+	pid_t pid;            /* last process that mapped it */
+	bool is_open;         /* it was a readable ELF file, which the other process has */
+	uint8_t *image;       /* copy of a vdso, else NULL */
+	size_t size;          /* of the image */
+};
 
-/* True if it was a readable ELF file. */
-bool mapped_files_is_elf(const struct mapped_files *files, uint32_t number);
-
-/* As it was mapped; NULL: not in a file. */
-const struct object *mapped_files_object(const struct mapped_files *files, uint32_t number);
-
-/* Process last seen with it. */
-pid_t mapped_files_pid(const struct mapped_files *files, uint32_t number);
+/* A known one; valid until the next one is found. */
+const struct mapped_file *mapped_files_get(const struct mapped_files *files, uint32_t number);
 
 /* --- Mappings of processes --- */
 

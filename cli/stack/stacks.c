@@ -153,13 +153,13 @@ struct stacks {
 static int stacks_serve(void *context, uint32_t object, const char *path)
 {
 	struct stacks *stacks = context;
+	const struct mapped_file *file = mapped_files_get(stacks->files, object);
 	int fd;
 
 	if (stacks->opened[object] == MOST_OPENED)
 		return -EBADMSG;
 	stacks->opened[object]++;
-	fd = opener_debug(stacks->opener, mapped_files_pid(stacks->files, object),
-			  mapped_files_path(stacks->files, object), path);
+	fd = opener_debug(stacks->opener, file->pid, file->object.path, path);
 	return fd == -EBADMSG ? -ENOENT : fd; /* file systems may also return this */
 }
 

@@ -298,7 +298,7 @@ static const char *known_at(const struct mapped *mapped, unsigned int page)
 			continue;
 		if (mappings[i].object == SPACE_NO_FILE)
 			return "no file";
-		return strrchr(mapped_files_path(files, mappings[i].object), '/') + 1;
+		return strrchr(mapped_files_get(files, mappings[i].object)->object.path, '/') + 1;
 	}
 	return "none";
 }
