@@ -40,10 +40,8 @@ struct search {
 
 static void object_name(struct data_location *location, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = *path == '/' && slash ? slash + 1 : path;
-
-	snprintf(location->object, sizeof(location->object), "%s", name);
+	snprintf(location->object, sizeof(location->object), "%s",
+		 *path == '/' ? basename(path) : path);
 }
 
 /* Adds an address in a file. */
