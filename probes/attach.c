@@ -333,12 +333,16 @@ static size_t same_link(const struct site *const *sites, size_t n)
 	return same;
 }
 
-static int attach_list(struct attachment *attachment, const struct bpf_program *program,
+/* Makes *out if it is NULL. *failed: the site where it failed, if it was at a site. */
+static int attach_list(struct attachment **out, const struct bpf_program *program,
 		       const struct trigger *trigger, const struct site *const *sites, size_t n,
 		       pid_t pid, const struct site **failed)
 {
-	int error = 0;
+	struct attachment *attachment = *out ?: calloc(1, sizeof(*attachment));
+	int error = attachment ? 0 : -ENOMEM;
 
+	*out = attachment;
+	*failed = NULL;
 	for (size_t done = 0, step; done < n && !error; done += step) {
 		*failed = sites[done];
 		if (ARRAY_GROW(attachment->links, attachment->n, attachment->capacity))
@@ -375,55 +379,50 @@ bool attachment_has_events(const struct attachment *attachment)
 	return attachment && attachment->has_events;
 }
 
-exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
-			      const struct trigger *trigger, struct sites *const *sets,
-			      size_t n_sets, pid_t pid)
+static exit_status list_attach(struct attachment **attachment, const struct bpf_program *program,
+			       const struct trigger *trigger, const struct site *const *sites,
+			       size_t n, pid_t pid)
 {
-	const struct site *failed = NULL, **list;
-	int error;
+	const struct site *failed;
+	int error = attach_list(attachment, program, trigger, sites, n, pid, &failed);
+
+	if (!error)
+		return 0;
+	return failed ? attach_failed(trigger, failed, pid, -error) : log_no_memory();
+}
+
+exit_status attachment_add(struct attachment **attachment, const struct bpf_program *program,
+			   const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
+			   pid_t pid)
+{
 	size_t n;
+	const struct site **list = sites_join(sets, n_sets, &n);
+	int status = list ? list_attach(attachment, program, trigger, list, n, pid)
+			  : log_no_memory();
 
-	list = sites_join(sets, n_sets, &n);
-	if (!list)
-		return log_no_memory();
-	error = attach_list(attachment, program, trigger, list, n, pid, &failed);
 	free(list);
-	return error ? attach_failed(trigger, failed, pid, -error) : 0;
+	return status;
 }
 
-exit_status attachment_open(struct attachment **out, const struct bpf_program *program,
-			    const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
-			    pid_t pid)
-{
-	*out = calloc(1, sizeof(**out));
-	return *out ? attachment_extend(*out, program, trigger, sets, n_sets, pid)
-		    : log_no_memory();
-}
-
-int attachment_open_calls(struct attachment **out, const struct bpf_program *program,
-			  const struct trigger *trigger)
+exit_status attachment_add_calls(struct attachment **attachment, const struct bpf_program *program,
+				 const struct trigger *trigger)
 {
 	static const struct site sites[] = {
 		{ .fd = -1, .group = "raw_syscalls", .name = "sys_enter", .condition = 0 },
 		{ .fd = -1, .group = "raw_syscalls", .name = "sys_exit", .condition = 1 },
 	};
-	const struct site *const list[] = { &sites[0], &sites[1] }, *failed = list[0];
-	int error = -ENOMEM;
+	const struct site *const list[] = { &sites[0], &sites[1] };
 
-	*out = calloc(1, sizeof(**out));
-	if (*out)
-		error = attach_list(*out, program, trigger, list, 2, 0, &failed);
-	return error ? attach_failed(trigger, failed, 0, -error) : 0;
+	return list_attach(attachment, program, trigger, list, 2, 0);
 }
 
-int attachment_open_list(struct attachment **out, const struct bpf_program *program,
-			 const struct trigger *trigger, const struct site *const *sites, size_t n,
-			 pid_t pid)
+int attachment_add_list(struct attachment **attachment, const struct bpf_program *program,
+			const struct trigger *trigger, const struct site *const *sites, size_t n,
+			pid_t pid)
 {
 	const struct site *failed;
 
-	*out = calloc(1, sizeof(**out));
-	return *out ? attach_list(*out, program, trigger, sites, n, pid, &failed) : -ENOMEM;
+	return attach_list(attachment, program, trigger, sites, n, pid, &failed);
 }
 
 /* Beginning of struct bpf_link_info for kprobe events since 6.7 (commit 3acf8ace6823). The

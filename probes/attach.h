@@ -22,27 +22,21 @@ bool attachment_has_events(const struct attachment *attachment);
 
 /* Attaches a loaded program of the right type (tracepoint or kprobe) to every site of the sets.
  * Sites in files: only where the process maps them; with pid 0 in every process, now or later.
- * Returns 0, or an exit status after printing what failed. The caller closes *attachment in
- * either case. */
-exit_status attachment_open(struct attachment **attachment, const struct bpf_program *program,
-			    const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
-			    pid_t pid);
+ * Adds them to *attachment, which is made if it is NULL; the caller closes it in either case.
+ * Returns 0, or an exit status after printing what failed. */
+exit_status attachment_add(struct attachment **attachment, const struct bpf_program *program,
+			   const struct trigger *trigger, struct sites *const *sets, size_t n_sets,
+			   pid_t pid);
 
-/* Like attachment_open(), but adds the sites to an existing attachment. */
-exit_status attachment_extend(struct attachment *attachment, const struct bpf_program *program,
-			      const struct trigger *trigger, struct sites *const *sets,
-			      size_t n_sets, pid_t pid);
+/* The same for the entry and exit of all system calls, with cookies 0 and 1. */
+exit_status attachment_add_calls(struct attachment **attachment, const struct bpf_program *program,
+				 const struct trigger *trigger);
 
-/* Attaches a loaded program to the entry and exit of all system calls, with cookies 0 and 1.
- * Results are as for attachment_open(). */
-int attachment_open_calls(struct attachment **attachment, const struct bpf_program *program,
-			  const struct trigger *trigger);
-
-/* Like attachment_open() for n sites, with one link per file, but prints nothing. Returns 0 or a
- * negative errno. */
-int attachment_open_list(struct attachment **attachment, const struct bpf_program *program,
-			 const struct trigger *trigger, const struct site *const *sites, size_t n,
-			 pid_t pid);
+/* The same for n sites, with one link per file, but prints nothing. Returns 0 or a negative
+ * errno. */
+int attachment_add_list(struct attachment **attachment, const struct bpf_program *program,
+			const struct trigger *trigger, const struct site *const *sites, size_t n,
+			pid_t pid);
 
 /* Counts hits of kernel functions dropped since attaching: returns of calls beyond the slots for
  * calls in progress, and hits inside another probe. Returns false if the kernel does not say

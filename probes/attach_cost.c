@@ -152,8 +152,8 @@ static int list_attach(struct attach_costs *costs, bool on_return)
 		sites[n++].on_return = on_return;
 	}
 	if (n && !error)
-		error = attachment_open_list(attachment, costs->skel->progs.kd_cost, &trigger, list,
-					     n, getpid());
+		error = attachment_add_list(attachment, costs->skel->progs.kd_cost, &trigger, list,
+					    n, getpid());
 	if (file >= 0)
 		close(file);
 	return error;

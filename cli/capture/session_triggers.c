@@ -312,9 +312,9 @@ static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 	if (status)
 		return status;
 	if (triggers->calls[role])
-		return attachment_open_calls(attachment, program, given->trigger);
-	return attachment_open(attachment, program, given->trigger, given->sets, given->n_sets,
-			       triggers->pid);
+		return attachment_add_calls(attachment, program, given->trigger);
+	return attachment_add(attachment, program, given->trigger, given->sets, given->n_sets,
+			      triggers->pid);
 }
 
 /* Attaches the stop first: no window is opened that nothing would close. */
@@ -385,9 +385,8 @@ static exit_status sites_attach(struct triggers *triggers, enum kd_role role, si
 	int status = 0;
 
 	for (size_t i = from; i < sites->n_sets; i++) {
-		int failed = attachment_extend(triggers->attachments[role],
-					       triggers->programs[role], sites->trigger,
-					       &sites->sets[i], 1, triggers->pid);
+		int failed = attachment_add(&triggers->attachments[role], triggers->programs[role],
+					    sites->trigger, &sites->sets[i], 1, triggers->pid);
 
 		if (!failed)
 			continue;
@@ -408,9 +407,7 @@ static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role 
 
 	if (triggers->calls[role] || sites->n_sets <= 1)
 		return trigger_attach(triggers, role);
-	status = values_conditions(triggers->skel, role, sites)
-			 ?: attachment_open(&triggers->attachments[role], triggers->programs[role],
-					    sites->trigger, sites->sets, 0, triggers->pid);
+	status = values_conditions(triggers->skel, role, sites);
 	if (status)
 		return status;
 	status = sites_attach(triggers, role, 0);

@@ -191,9 +191,9 @@ static exit_status probes_check(const struct attach_costs *costs, const struct t
 
 	for (int role = 0; role < KD_ROLES && program && !status; role++)
 		if (all[role].n_sets && trigger_is_user(all[role].trigger))
-			status = attachment_open(&attachments[role], program, all[role].trigger,
-						 all[role].sets, all[role].n_sets,
-						 set->everywhere ? 0 : pid);
+			status = attachment_add(&attachments[role], program, all[role].trigger,
+						all[role].sets, all[role].n_sets,
+						set->everywhere ? 0 : pid);
 	if (!status && program)
 		status = trigger_set_placed(set, processes, pid);
 	attachments_close(attachments, KD_ROLES);
