@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,13 +42,18 @@ struct output_file {
 
 /* --- Temporary files --- */
 
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
 /* True if the descriptor refers to the file with this name. */
 static bool is_named(int directory, const char *name, int fd, struct stat *there)
 {
 	struct stat open;
 
 	return !fstat(fd, &open) && !fstatat(directory, name, there, AT_SYMLINK_NOFOLLOW) &&
-	       open.st_dev == there->st_dev && open.st_ino == there->st_ino;
+	       is_same(&open, there);
 }
 
 static int temporary_create(struct output_file *file)
@@ -122,8 +128,7 @@ static int special_open(struct output_file *file, const struct stat *found)
 	fd = openat(entry->directory, entry->name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &opened) || opened.st_dev != found->st_dev ||
-	    opened.st_ino != found->st_ino) {
+	if (fstat(fd, &opened) || !is_same(&opened, found)) {
 		close(fd);
 		return -EAGAIN;
 	}
@@ -197,11 +202,6 @@ bool output_file_is_stream(const struct output_file *file)
 bool output_file_is_terminal(const struct output_file *file)
 {
 	return file->is_stream && isatty(fileno(file->record));
-}
-
-static bool is_same(const struct stat *one, const struct stat *other)
-{
-	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
 /* Status of the place, if it exists; false: it does not, or its name varies. */
@@ -317,28 +317,6 @@ int output_file_begin(struct output_file *file, uint64_t number, const struct ti
 	return error;
 }
 
-static int copy_bytes(int from, int to, off_t at, uint64_t length)
-{
-	char bytes[1 << 13];
-	off_t read_at = 0;
-
-	while (length) {
-		ssize_t n = pread(from, bytes, sizeof(bytes), read_at), written = 0;
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		for (ssize_t done = 0; done < n; done += written) {
-			written = pwrite(to, bytes + done, (size_t)(n - done), at + done);
-			if (written <= 0)
-				return written < 0 ? -errno : -EIO;
-		}
-		read_at += n;
-		at += n;
-		length -= (uint64_t)n;
-	}
-	return 0;
-}
-
 /* True if the record continues a file that is still in place. */
 static bool is_continued(const struct output_file *file, struct stat *there)
 {
@@ -356,8 +334,18 @@ bool output_file_is_new(const struct output_file *file)
 static int record_append(struct output_file *file, uint64_t length, const struct stat *there)
 {
 	struct stat status;
-	int error = copy_bytes(fileno(file->record), file->fd, there->st_size, length);
+	off_t from = 0;
+	int error = lseek(file->fd, there->st_size, SEEK_SET) < 0 ? -errno : 0;
 
+	while (!error && (uint64_t)from < length) {
+		ssize_t n = sendfile(file->fd, fileno(file->record), &from,
+				     length - (uint64_t)from);
+
+		if (!n)
+			error = -EIO;
+		else if (n < 0 && errno != EINTR)
+			error = -errno;
+	}
 	file->before = there->st_size;
 	if (error) {
 		int ignored = ftruncate(file->fd, there->st_size);

@@ -30,12 +30,12 @@ struct output_of_run {
 	const struct csv_table *table; /* table of the format; NULL: none */
 	char *path;                    /* file of the table */
 	struct output_file *file;
-	FILE *buffered; /* buffer for a pager; NULL: none */
-	char *buffered_text;
-	size_t buffered_length;
-	FILE *marks; /* file: marks for its next record; NULL: none */
-	char *marks_text;
-	size_t marks_length;
+	struct kept {
+		FILE *stream; /* NULL: none */
+		char *text;
+		size_t length;
+	} buffered,    /* for a pager */
+		marks; /* of a file's next record */
 	struct report_options report;
 	struct metrics *metrics;
 	bool each; /* metrics: one record per sample, rather than the total so far */
@@ -99,6 +99,19 @@ static exit_status output_failed(const struct output_of_run *output, int error)
 }
 
 /* --- Opening and closing --- */
+
+static void kept_begin(struct kept *kept)
+{
+	kept->stream = open_memstream(&kept->text, &kept->length);
+}
+
+static void kept_discard(struct kept *kept)
+{
+	if (kept->stream)
+		fclose(kept->stream);
+	free(kept->text);
+	*kept = (struct kept){ .stream = NULL };
+}
 
 static int metrics_begin(struct output_of_run *output)
 {
@@ -225,7 +238,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 						  wanted->file ? STDERR_FILENO : STDOUT_FILENO);
 	if (!wanted->file && output->format == output_format_at(0) && config->one &&
 	    !settings->no_pager && pager_is_usable())
-		output->buffered = open_memstream(&output->buffered_text, &output->buffered_length);
+		kept_begin(&output->buffered);
 	error = output_file_open(&output->file, &file);
 	if (!error && wanted->format->is_binary && output_file_is_terminal(output->file)) {
 		log_error("%s is a terminal, and --output %s is not text", output->name,
@@ -288,24 +301,6 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	return status;
 }
 
-static void marks_discard(struct output_of_run *output)
-{
-	if (output->marks)
-		fclose(output->marks);
-	free(output->marks_text);
-	output->marks = NULL;
-	output->marks_text = NULL;
-}
-
-static void buffered_discard(struct output_of_run *output)
-{
-	if (output->buffered)
-		fclose(output->buffered);
-	free(output->buffered_text);
-	output->buffered = NULL;
-	output->buffered_text = NULL;
-}
-
 exit_status outputs_show(struct outputs *outputs)
 {
 	int error = 0;
@@ -313,13 +308,13 @@ exit_status outputs_show(struct outputs *outputs)
 	for (size_t i = 0; outputs && i < outputs->n && !error; i++) {
 		struct output_of_run *output = &outputs->all[i];
 
-		if (!output->buffered)
+		if (!output->buffered.stream)
 			continue;
 		log_progress_end();
-		error = fflush(output->buffered)
+		error = fflush(output->buffered.stream)
 				? -ENOMEM
-				: pager_show(output->buffered_text, output->buffered_length);
-		buffered_discard(output);
+				: pager_show(output->buffered.text, output->buffered.length);
+		kept_discard(&output->buffered);
 		if (error)
 			return output_failed(output, error);
 	}
@@ -332,8 +327,8 @@ void outputs_close(struct outputs *outputs)
 		return;
 	blocking_begin();
 	for (size_t i = 0; i < outputs->n; i++) {
-		buffered_discard(&outputs->all[i]);
-		marks_discard(&outputs->all[i]);
+		kept_discard(&outputs->all[i].buffered);
+		kept_discard(&outputs->all[i].marks);
 		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
 		free(outputs->all[i].path);
@@ -347,19 +342,19 @@ void outputs_close(struct outputs *outputs)
 
 /* --- Records --- */
 
-/* Writes the marks buffered for this record. */
+/* Writes the marks kept for this record. */
 static int marks_write(struct output_of_run *output, FILE *out)
 {
+	struct kept *marks = &output->marks;
 	int error = 0;
 
-	if (!output->marks)
+	if (!marks->stream)
 		return 0;
-	if (fclose(output->marks))
+	if (fflush(marks->stream))
 		error = -ENOMEM;
-	else if (fwrite(output->marks_text, 1, output->marks_length, out) != output->marks_length)
+	else if (fwrite(marks->text, 1, marks->length, out) != marks->length)
 		error = -(errno ?: EIO);
-	output->marks = NULL;
-	marks_discard(output);
+	kept_discard(marks);
 	return error;
 }
 
@@ -421,19 +416,17 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 	FILE *out;
 	int error;
 
-	if (output->buffered) {
-		error = subject_write(output, subject, output->buffered);
+	if (output->buffered.stream) {
+		error = subject_write(output, subject, output->buffered.stream);
 		return error ? output_failed(output, error) : 0;
 	}
 	if (output_file_is_stream(output->file))
 		log_progress_end(); /* both may be on the screen */
 	error = output_file_begin(output->file, outputs->count, &outputs->when, &out);
-	if (!error) {
-		error = marks_write(output, out);
-		if (!error)
-			error = subject_write(output, subject, out);
-		error = output_file_end(output->file, error);
-	}
+	if (!error)
+		error = output_file_end(output->file,
+					marks_write(output, out)
+						?: subject_write(output, subject, out));
 	return error ? output_failed(output, error) : 0;
 }
 
@@ -520,11 +513,9 @@ exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
 	outputs->when = sample->wall_dump;
 	if (!outputs->count++ && outputs->replayed)
 		status = outputs_follow(outputs, sample);
-	if (!status)
-		status = outputs_record(outputs, &subject);
-	if (!status)
-		status = samples_take(outputs, sample);
-	return status ? status : exporter_add(outputs->exporter, sample);
+	return status ?: outputs_record(outputs, &subject)
+		      ?: samples_take(outputs, sample)
+		      ?: exporter_add(outputs->exporter, sample);
 }
 
 exit_status outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
@@ -601,14 +592,14 @@ static int mark_write(struct outputs *outputs, struct output_of_run *output, con
 {
 	FILE *out;
 
-	if (output->buffered)
-		return output->format->mark(output->buffered, what, trigger, when);
+	if (output->buffered.stream)
+		return output->format->mark(output->buffered.stream, what, trigger, when);
 	if (!output_file_is_stream(output->file)) {
-		if (!output->marks)
-			output->marks = open_memstream(&output->marks_text, &output->marks_length);
-		if (!output->marks)
+		if (!output->marks.stream)
+			kept_begin(&output->marks);
+		if (!output->marks.stream)
 			return -errno;
-		return output->format->mark(output->marks, what, trigger, when);
+		return output->format->mark(output->marks.stream, what, trigger, when);
 	}
 	log_progress_end();
 	return output_file_begin(output->file, outputs->count, when, &out)
@@ -646,7 +637,7 @@ bool outputs_have_samples(const struct outputs *outputs)
 bool outputs_have_pager(const struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)
-		if (outputs->all[i].buffered)
+		if (outputs->all[i].buffered.stream)
 			return true;
 	return false;
 }
