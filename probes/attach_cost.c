@@ -30,7 +30,7 @@ _Static_assert(PROBED_KINDS == SELF_PROBE_COPIES, "a copy of each function for e
 struct attach_costs {
 	const struct trigger_sites *triggers;
 	size_t n_triggers;
-	bool wanted[PROBED_KINDS][INSTRUCTION_CLASSES];
+	bool any, wanted[PROBED_KINDS][INSTRUCTION_CLASSES];
 	uint64_t bare[INSTRUCTION_CLASSES];
 	uint64_t ns[PROBED_KINDS][INSTRUCTION_CLASSES]; /* 0: unknown */
 	struct cost *skel;
@@ -68,7 +68,7 @@ static void site_want(struct attach_costs *costs, const struct site *site)
 	enum instruction_class instruction = site->instruction;
 	enum probed probed = probed_how(costs, site);
 
-	costs->wanted[probed][instruction] = true;
+	costs->any = costs->wanted[probed][instruction] = true;
 	if (probed == PROBED_BOTH)
 		costs->wanted[PROBED_ENTRY][instruction] = true;
 }
@@ -206,11 +206,7 @@ static void probed_measure(struct attach_costs *costs)
 
 void attach_costs_measure(struct attach_costs *costs)
 {
-	bool any = false;
-
-	for (unsigned int i = 0; i < PROBED_KINDS * INSTRUCTION_CLASSES; i++)
-		any |= costs->wanted[i / INSTRUCTION_CLASSES][i % INSTRUCTION_CLASSES];
-	if (any && !costs->tried)
+	if (costs->any && !costs->tried)
 		costs->attached = costs_attach(costs);
 	costs->tried = true;
 	if (costs->attached)

@@ -50,6 +50,7 @@ struct walk {
 	const struct stack_copy *copy;
 	struct digest *digest;   /* stack: what is read of it */
 	const struct rule *rule; /* rule being made */
+	bool has_row;            /* it was stored */
 	uint64_t regs[KD_REGS];
 	uint64_t missing; /* bitmap of unknown registers */
 	unsigned int *steps;
@@ -201,12 +202,6 @@ static int dynamic_find(unw_addr_space_t space, unw_word_t *list, void *context)
 
 /* --- Saved registers --- */
 
-struct row_search {
-	struct unwinder *unwinder;
-	const struct rule *rule;
-	bool found;
-};
-
 static uint8_t *rule_row(const struct unwinder *unwinder, const struct rule *rule)
 {
 	return unwinder->rows + (size_t)(rule - unwinder->rules) * unwinder->row_size;
@@ -215,10 +210,10 @@ static uint8_t *rule_row(const struct unwinder *unwinder, const struct rule *rul
 /* Stores the row of the rule's address, and ends the search. */
 static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_word_t end)
 {
-	struct row_search *search = token;
-	struct unwinder *unwinder = search->unwinder;
+	struct walk *walk = token;
+	struct unwinder *unwinder = walk->unwinder;
 
-	if (search->rule->address < start || search->rule->address >= end)
+	if (walk->rule->address < start || walk->rule->address >= end)
 		return 0;
 	if (!unwinder->rows && size <= MAX_ROW) {
 		unwinder->row_size = (size + 15) & ~(size_t)15;
@@ -226,8 +221,8 @@ static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_w
 	}
 	if (!unwinder->rows || size > unwinder->row_size)
 		return -UNW_ENOMEM;
-	memcpy(rule_row(unwinder, search->rule), row, size);
-	search->found = true;
+	memcpy(rule_row(unwinder, walk->rule), row, size);
+	walk->has_row = true;
 	return -UNW_ESTOPUNWIND;
 }
 
@@ -235,14 +230,13 @@ static int row_keep(void *token, void *row, size_t size, unw_word_t start, unw_w
 static enum unwind_stop row_make(struct unwinder *unwinder, const struct rule *rule,
 				 unsigned int *steps)
 {
-	struct row_search search = { .unwinder = unwinder, .rule = rule };
 	struct walk walk = { .unwinder = unwinder, .rule = rule, .steps = steps };
 	unw_cursor_t cursor;
 
 	walk.regs[KD_REG_IP] = rule->address;
 	if (unw_init_remote(&cursor, unwinder->space, &walk) == 0)
-		unw_reg_states_iterate(&cursor, row_keep, &search);
-	if (search.found)
+		unw_reg_states_iterate(&cursor, row_keep, &walk);
+	if (walk.has_row)
 		return UNWIND_COMPLETE;
 	return walk.failure ? walk.failure : UNWIND_BAD_CFI;
 }
