@@ -88,31 +88,19 @@ static bool mount_path(const struct mount *mount, const struct object *file, cha
 	return length > 0 && length < PATH_MAX;
 }
 
-static int mount_open(const char *root, const struct object *file, const char *path)
-{
-	int fd = file_open(root, path);
-
-	if (fd < 0 || mounted_file_is(&file->key, fd))
-		return fd;
-	close(fd);
-	return -ENOENT;
-}
-
 /* Opens a file for reading below the process's root, through one of its mounts; path becomes its
  * path in the process's view. Returns a descriptor, which the caller closes; -ENOENT if the file
  * is gone; another -errno. */
 static int mounts_open(pid_t pid, const struct object *file, char path[PATH_MAX])
 {
 	unsigned int tried = 0;
-	pid_t thread = proc_thread(pid);
 	struct mount mount;
 	int fd = -ENOENT;
 	size_t size = 0;
-	char root[32], name[40], *line = NULL;
+	char name[40], *line = NULL;
 	FILE *mounts;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)thread);
-	snprintf(name, sizeof(name), "/proc/%d/mountinfo", (int)thread);
+	snprintf(name, sizeof(name), "/proc/%d/mountinfo", (int)proc_thread(pid));
 	mounts = fopen(name, "re");
 	if (!mounts)
 		return -errno;
@@ -120,7 +108,11 @@ static int mounts_open(pid_t pid, const struct object *file, char path[PATH_MAX]
 		if (!mount_parse(&mount, line) || !mount_path(&mount, file, path))
 			continue;
 		tried++;
-		fd = mount_open(root, file, path);
+		fd = file_open(pid, path);
+		if (fd >= 0 && !mounted_file_is(&file->key, fd)) {
+			close(fd);
+			fd = -ENOENT;
+		}
 	}
 	free(line);
 	fclose(mounts);
@@ -167,13 +159,11 @@ bool debug_path_is_valid(const char *object, const char *path)
 
 int debug_path_open(pid_t pid, const char *object, const char *path)
 {
-	char root[32];
 	int fd;
 
 	if (!debug_path_is_valid(object, path))
 		return -EINVAL;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
-	fd = elf_only(debug_file_open(root, path));
+	fd = elf_only(debug_file_open(&pid, path));
 	return fd < 0 ? elf_only(debug_file_open(NULL, path)) : fd;
 }
 
@@ -221,15 +211,14 @@ static int file_accept(int fd, const struct owner *owner, struct inode_key *key)
  * the process's user, so others may have written it. */
 static int jit_open_perf_map(pid_t pid, struct inode_key *key)
 {
-	char root[32], path[48];
+	char path[48];
 	struct owner owner;
 	int fd;
 
 	if (!owner_read(pid, &owner))
 		return -ESRCH;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", owner.pid);
-	fd = file_open_itself(root, path);
+	fd = file_open_itself(pid, path);
 	return fd < 0 ? fd : file_accept(fd, &owner, key);
 }
 

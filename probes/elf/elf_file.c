@@ -14,21 +14,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/base/proc_file.h"
+
 /* --- Opening files whose paths another process chose --- */
 
 /* Finds the file without opening it: opening a device may have side effects. */
-static int file_find(const char *root, const char *path, int flags)
+static int file_find(pid_t pid, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | (unsigned int)flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
+	char root[32];
 	int dir, fd;
 
-	if (!root) {
+	if (!pid) {
 		fd = open(path, O_PATH | O_CLOEXEC | flags);
 		return fd < 0 ? -errno : fd;
 	}
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(pid));
 	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
@@ -39,13 +43,13 @@ static int file_find(const char *root, const char *path, int flags)
 	return fd;
 }
 
-static int file_open_by(const char *root, const char *path, int flags)
+static int file_open_by(pid_t pid, const char *path, int flags)
 {
 	char self[64];
 	struct stat stat;
 	int found, fd;
 
-	found = file_find(root, path, flags);
+	found = file_find(pid, path, flags);
 	if (found < 0)
 		return found;
 	if (fstat(found, &stat)) {
@@ -62,14 +66,14 @@ static int file_open_by(const char *root, const char *path, int flags)
 	return fd;
 }
 
-int file_open(const char *root, const char *path)
+int file_open(pid_t pid, const char *path)
 {
-	return file_open_by(root, path, 0);
+	return file_open_by(pid, path, 0);
 }
 
-int file_open_itself(const char *root, const char *path)
+int file_open_itself(pid_t pid, const char *path)
 {
-	return file_open_by(root, path, O_NOFOLLOW);
+	return file_open_by(pid, path, O_NOFOLLOW);
 }
 
 /* --- Reading hostile ELF files with libelf --- */

@@ -96,14 +96,14 @@ int elf_note_next(struct elf_note *note, const uint8_t *notes, size_t size, size
 
 /* --- Opening files whose paths another process chose --- */
 
-/* Opens a regular file for reading; others are not touched, not even opened. root: a directory
- * that neither ".." nor links can leave, such as /proc/PID/root; NULL: path is resolved
- * normally, and may be a kernel link to an open file. Returns a descriptor, which the caller
- * closes; -ENOEXEC: not a regular file; another -errno. */
-int file_open(const char *root, const char *path);
+/* Opens a regular file for reading; others are not touched, not even opened. The path is in the
+ * process's view, whose root neither ".." nor links can leave; pid 0: in ours, and it may be a
+ * kernel link to an open file. Returns a descriptor, which the caller closes; -ENOEXEC: not a
+ * regular file; another -errno. */
+int file_open(pid_t pid, const char *path);
 
 /* Opens a file without following a link in the last component: a link is not a regular file. */
-int file_open_itself(const char *root, const char *path);
+int file_open_itself(pid_t pid, const char *path);
 
 /* --- Symbols of any table --- */
 

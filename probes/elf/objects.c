@@ -300,9 +300,10 @@ static bool object_is_file(const struct object *object, int fd)
 	       !major(stat.st_dev) || !object->key.major;
 }
 
-static int object_open_path(const struct object *object, const char *root)
+/* Opens a path in a process's view (0: ours), if it leads to the mapped file. */
+static int object_open_path(const struct object *object, pid_t pid, const char *path)
 {
-	int fd = file_open(root, object->path);
+	int fd = file_open(pid, path);
 
 	if (fd >= 0 && !object_is_file(object, fd)) {
 		close(fd);
@@ -321,18 +322,16 @@ int object_open(pid_t pid, const struct object *object)
 
 	if (object->executable) {
 		snprintf(name, sizeof(name), "/proc/%d/exe", (int)thread);
-		fd = file_open(NULL, name);
+		fd = file_open(0, name);
 	}
 	if (fd < 0 && object->end) {
 		snprintf(name, sizeof(name), "/proc/%d/map_files/%lx-%lx", (int)thread,
 			 object->start, object->end);
-		fd = file_open(NULL, name);
+		fd = file_open(0, name);
 	}
-	if (fd < 0) {
-		snprintf(name, sizeof(name), "/proc/%d/root", (int)thread);
-		fd = object_open_path(object, name);
-	}
-	return fd < 0 ? object_open_path(object, NULL) : fd;
+	if (fd < 0)
+		fd = object_open_path(object, pid, object->path);
+	return fd < 0 ? object_open_path(object, 0, object->path) : fd;
 }
 
 int objects_open(const struct objects *objects, const struct object *object)
@@ -344,19 +343,11 @@ int objects_open(const struct objects *objects, const struct object *object)
 static bool objects_path_leads_to(const struct objects *objects, const char *path,
 				  const struct object *object)
 {
-	char root[32];
-	int fd;
-	bool same;
+	int fd = *path == '/' ? object_open_path(object, objects->pid, path) : -ENOENT;
 
-	if (*path != '/')
-		return false;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(objects->pid));
-	fd = file_open(root, path);
-	if (fd < 0)
-		return false;
-	same = object_is_file(object, fd);
-	close(fd);
-	return same;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 const char *object_basename(const struct object *object)

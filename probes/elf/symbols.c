@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/base/array.h"
-#include "cli/base/proc_file.h"
 #include "elf_file.h"
 #include "go_table.h"
 
@@ -243,15 +242,16 @@ void debug_file_close(struct debug_file *debug)
 	debug->elf = NULL;
 }
 
-int debug_file_open(void *root, const char *path)
+int debug_file_open(void *pid, const char *path)
 {
+	pid_t in = pid ? *(const pid_t *)pid : 0;
 	char below[DEBUG_PATH];
 
 	if (*path == '/')
-		return file_open(root, path);
+		return file_open(in, path);
 	if (snprintf(below, sizeof(below), DEBUG_ROOT "/%s", path) >= (int)sizeof(below))
 		return -ENAMETOOLONG;
-	return file_open(root, below);
+	return file_open(in, below);
 }
 
 /* --- Symbols --- */
@@ -639,11 +639,9 @@ struct owner {
 static const struct elf_file *debug_find(void *context, const struct elf_file *file)
 {
 	struct owner *owner = context;
-	char root[32];
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)proc_thread(owner->pid));
 	if (owner->pid &&
-	    debug_file_search(&owner->debug, file, owner->path, debug_file_open, root))
+	    debug_file_search(&owner->debug, file, owner->path, debug_file_open, &owner->pid))
 		return owner->debug.elf;
 	return debug_file_search(&owner->debug, file, owner->path, debug_file_open, NULL);
 }

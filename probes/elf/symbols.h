@@ -40,9 +40,9 @@ const struct elf_file *debug_file_search(struct debug_file *debug, const struct 
 					 const char *path, debug_file_opener *opener,
 					 void *context);
 
-/* Opens such a path below a root directory; NULL: our own. Returns a descriptor, which the caller
- * closes, or a negative errno. */
-int debug_file_open(void *root, const char *path);
+/* Opens such a path in the view of a process, a pid_t; NULL: in ours. Returns a descriptor, which
+ * the caller closes, or a negative errno. */
+int debug_file_open(void *pid, const char *path);
 
 #define DEBUG_ROOT "/usr/lib/debug"
 #define DEBUG_PATH 4096
