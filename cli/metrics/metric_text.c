@@ -94,13 +94,15 @@ static void histogram_add(struct writing *writing, const struct metric_row *row)
 	value_end(writing, count, false);
 }
 
+static const char *const suffixes[] = {
+	[METRIC_COUNTER] = "_total",
+	[METRIC_GAUGE] = "",
+	[METRIC_INFO] = "_info",
+	[METRIC_HISTOGRAM] = "",
+};
+
 static void row_add(struct writing *writing, const struct metric_row *row)
 {
-	static const char *const suffixes[] = {
-		[METRIC_COUNTER] = "_total",
-		[METRIC_GAUGE] = "",
-		[METRIC_INFO] = "_info",
-	};
 	const struct metric_family *family = writing->family;
 
 	if (family->type == METRIC_HISTOGRAM) {
@@ -173,22 +175,12 @@ static int metric_text_write(const struct metrics *metrics, const struct metric_
 
 /* --- OpenMetrics --- */
 
-static void openmetrics_line(struct columns *columns, const char *what, const char *name,
-			     const char *text)
-{
-	columns_add(columns, what);
-	columns_add(columns, name);
-	columns_add(columns, " ");
-	columns_add(columns, text);
-	columns_add(columns, "\n");
-}
-
 static void openmetrics_family(struct columns *columns, const struct metric_family *family)
 {
-	openmetrics_line(columns, "# TYPE ", family->name, metric_type_name(family->type));
+	columns_print(columns, "# TYPE %s %s\n", family->name, metric_type_name(family->type));
 	if (*family->unit)
-		openmetrics_line(columns, "# UNIT ", family->name, family->unit);
-	openmetrics_line(columns, "# HELP ", family->name, family->help);
+		columns_print(columns, "# UNIT %s %s\n", family->name, family->unit);
+	columns_print(columns, "# HELP %s %s\n", family->name, family->help);
 }
 
 /* In seconds. */
@@ -207,26 +199,13 @@ int metrics_write_openmetrics(const struct metrics *metrics, FILE *out)
 
 /* --- Older text format --- */
 
-static void prometheus_line(struct columns *columns, const char *what,
-			    const struct metric_family *family, const char *text)
-{
-	columns_add(columns, what);
-	columns_add(columns, family->name);
-	if (family->type == METRIC_COUNTER)
-		columns_add(columns, "_total");
-	else if (family->type == METRIC_INFO)
-		columns_add(columns, "_info");
-	columns_add(columns, " ");
-	columns_add(columns, text);
-	columns_add(columns, "\n");
-}
-
 static void prometheus_family(struct columns *columns, const struct metric_family *family)
 {
-	prometheus_line(columns, "# HELP ", family, family->help);
-	prometheus_line(
-		columns, "# TYPE ", family,
-		metric_type_name(family->type == METRIC_INFO ? METRIC_GAUGE : family->type));
+	const char *suffix = suffixes[family->type];
+
+	columns_print(columns, "# HELP %s%s %s\n# TYPE %s%s %s\n", family->name, suffix,
+		      family->help, family->name, suffix,
+		      metric_type_name(family->type == METRIC_INFO ? METRIC_GAUGE : family->type));
 }
 
 static size_t prometheus_time(char text[static TIME_LEN], uint64_t ms)

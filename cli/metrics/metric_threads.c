@@ -77,18 +77,33 @@ static void thread_begin(struct taking *taking, const char *labels, bool with_ti
 	taking->thread = metric_row_touch(taking->metrics, METRIC_THREAD, NULL, &taking->labels);
 }
 
-static void events_add(struct taking *taking, enum metric_kind kind, uint64_t count, uint64_t total,
-		       uint64_t max)
+/* Returns the row of the labels, which become those of the thread again; NULL: none. */
+static struct metric_row *labelled_row(struct taking *taking, enum metric_kind kind)
 {
 	struct metric_row *row = metric_row_touch(taking->metrics, kind, taking->thread,
 						  &taking->labels);
 
 	taking->labels.length = taking->n_labels;
+	return row;
+}
+
+static void events_add(struct taking *taking, enum metric_kind kind, uint64_t count, uint64_t total,
+		       uint64_t max)
+{
+	struct metric_row *row = labelled_row(taking, kind);
+
 	if (!row)
 		return;
 	metric_row_sum(row, EVENTS_COUNT, count);
 	metric_row_sum(row, EVENTS_TOTAL, total);
 	metric_row_max(row, EVENTS_MAX, max);
+}
+
+/* Nothing if there were none. */
+static void count_add(struct taking *taking, enum metric_kind kind, const struct kd_count *count)
+{
+	if (count->count)
+		events_add(taking, kind, count->count, count->total, count->max);
 }
 
 static void call_label(struct taking *taking, int64_t number)
@@ -177,10 +192,8 @@ static void open_calls_take(struct taking *taking, const struct thread_row *thre
 static void times_add(struct taking *taking, enum metric_kind kind,
 		      const struct distribution *times, uint64_t total)
 {
-	struct metric_row *row = metric_row_touch(taking->metrics, kind, taking->thread,
-						  &taking->labels);
+	struct metric_row *row = labelled_row(taking, kind);
 
-	taking->labels.length = taking->n_labels;
 	if (row)
 		metric_row_distribution(row, times, total);
 }
@@ -189,15 +202,15 @@ static void times_add(struct taking *taking, enum metric_kind kind,
  * neither count nor sum. Call after calls_take(). */
 static void durations_take(struct taking *taking, const struct thread_row *thread)
 {
-	if (thread->run_times.n) {
-		metric_labels_add(&taking->labels, "state", period_words[OPEN_RUN].label);
-		times_add(taking, METRIC_PERIOD_TIMES, &thread->run_times,
-			  complete_period(thread, OPEN_RUN).total);
-	}
-	if (thread->ready_times.n) {
-		metric_labels_add(&taking->labels, "state", period_words[OPEN_READY].label);
-		times_add(taking, METRIC_PERIOD_TIMES, &thread->ready_times,
-			  complete_period(thread, OPEN_READY).total);
+	static const enum open_kind kinds[] = { OPEN_RUN, OPEN_READY };
+	const struct distribution *const times[] = { &thread->run_times, &thread->ready_times };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!times[i]->n)
+			continue;
+		metric_labels_add(&taking->labels, "state", period_words[kinds[i]].label);
+		times_add(taking, METRIC_PERIOD_TIMES, times[i],
+			  complete_period(thread, kinds[i]).total);
 	}
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
@@ -373,38 +386,23 @@ static void blocked_take(struct taking *taking, const struct thread_row *thread)
 	}
 }
 
-static void io_take(struct taking *taking, const struct io_row *io)
-{
-	struct metric_row *row = metric_row_touch(taking->metrics, METRIC_IO, taking->thread,
-						  &taking->labels);
-
-	taking->labels.length = taking->n_labels;
-	if (!row)
-		return;
-	metric_row_sum(row, IO_READ_CALLS, io->read.calls);
-	metric_row_sum(row, IO_WRITTEN_CALLS, io->written.calls);
-	metric_row_sum(row, IO_READ_BYTES, io->read.bytes);
-	metric_row_sum(row, IO_WRITTEN_BYTES, io->written.bytes);
-}
-
 static void ios_take(struct taking *taking, const struct thread_row *thread)
 {
 	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
 		const struct io_row *io = &thread_io(thread)[kind];
+		struct metric_row *row;
 
 		if (!io->read.calls && !io->written.calls)
 			continue;
 		metric_labels_add(&taking->labels, "kind", io_keys[kind]);
-		io_take(taking, io);
+		row = labelled_row(taking, METRIC_IO);
+		if (!row)
+			continue;
+		metric_row_sum(row, IO_READ_CALLS, io->read.calls);
+		metric_row_sum(row, IO_WRITTEN_CALLS, io->written.calls);
+		metric_row_sum(row, IO_READ_BYTES, io->read.bytes);
+		metric_row_sum(row, IO_WRITTEN_BYTES, io->written.bytes);
 	}
-}
-
-static void overslept_take(struct taking *taking, const struct thread_row *thread)
-{
-	const struct kd_count *by = &thread->overslept.by;
-
-	if (by->count)
-		events_add(taking, METRIC_OVERSLEPT, by->count, by->total, by->max);
 }
 
 static void interruptions_take(struct taking *taking, const struct thread_row *thread)
@@ -417,9 +415,7 @@ static void interruptions_take(struct taking *taking, const struct thread_row *t
 		metric_labels_add(&taking->labels, "cause", interruption_keys[cause]);
 		events_add(taking, METRIC_INTERRUPTION, count->count, count->total, count->max);
 	}
-	if (thread->late_ticks.count)
-		events_add(taking, METRIC_LATE_TICK, thread->late_ticks.count,
-			   thread->late_ticks.total, thread->late_ticks.max);
+	count_add(taking, METRIC_LATE_TICK, &thread->late_ticks);
 }
 
 static uint64_t cpus_count(const struct thread_row *thread)
@@ -452,7 +448,7 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 	ledger_take(taking->thread, thread);
 	culprits_take(taking, thread);
 	blocked_take(taking, thread);
-	overslept_take(taking, thread);
+	count_add(taking, METRIC_OVERSLEPT, &thread->overslept.by);
 	lists_take(taking, thread);
 	ios_take(taking, thread);
 	interruptions_take(taking, thread);
@@ -553,9 +549,7 @@ static void trace_take(struct taking *taking, const struct trace_row *trace)
 		metric_labels_add(
 			&taking->labels, "mode",
 			ledger_words[trace->state == KD_USER ? LEDGER_USER : LEDGER_KERNEL].key);
-		row = metric_row_touch(taking->metrics, METRIC_PROFILE, taking->thread,
-				       &taking->labels);
-		taking->labels.length = taking->n_labels;
+		row = labelled_row(taking, METRIC_PROFILE);
 		if (row)
 			metric_row_sum(row, ONE_VALUE, 1);
 	}
