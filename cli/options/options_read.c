@@ -186,16 +186,21 @@ exit_status read_size(const struct option_row *row, const char *text, struct opt
 		"give a number of bytes, at least 1, or one with K, M or G: 100M");
 }
 
-exit_status read_file(const struct option_row *row, const char *text, struct options *options)
+static exit_status text_store(const struct option_row *row, const char *text, const char *what,
+			      struct options *options)
 {
 	char called[64];
 
-	if (!*text) {
-		log_error("%s: the file name is empty", option_called(row, called));
-		return options_see_help();
-	}
 	*(const char **)option_field(row, options) = text;
-	return 0;
+	if (*text)
+		return 0;
+	log_error("%s: the %s is empty", option_called(row, called), what);
+	return options_see_help();
+}
+
+exit_status read_file(const struct option_row *row, const char *text, struct options *options)
+{
+	return text_store(row, text, "file name", options);
 }
 
 exit_status read_glob(const struct option_row *row, const char *text, struct options *options)
@@ -223,12 +228,5 @@ exit_status read_choice(const struct option_row *row, const char *text, struct o
 
 int read_text(const struct option_row *row, const char *text, struct options *options)
 {
-	char called[64];
-
-	if (!*text) {
-		log_error("%s: the value is empty", option_called(row, called));
-		return options_see_help();
-	}
-	*(const char **)option_field(row, options) = text;
-	return 0;
+	return text_store(row, text, "value", options);
 }

@@ -210,20 +210,16 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const pid_t pid = row->who.pid;
 	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 
-	if (is_limited(sample, row)) {
-		limit_advice(advice, &sample->disk_limit);
-		return;
-	}
 	if (!usual || !text_is_multiprocess(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
 			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
-	if (pid && own && known)
-		snprintf(advice, SCREEN_WIDTH, "%s", known);
+	if (is_limited(sample, row))
+		limit_advice(advice, &sample->disk_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
 	else
-		snprintf(advice, SCREEN_WIDTH, "%s", usual);
+		snprintf(advice, SCREEN_WIDTH, "%s", pid && own && known ? known : usual);
 }
 
 #define MOVER_SIZE 17 /* bytes of the name, which leave a line's space for PID and count */
@@ -238,18 +234,17 @@ bool text_has_second(const struct verdict *verdict)
 /* Gets a line of its own: it is no cause, but matters to readers of wait figures. */
 static void mover_advice(struct text *text, const struct verdict *verdict)
 {
-	char line[128], name[MOVER_SIZE], count[NUMBER_LEN], tid[16] = "";
+	char name[MOVER_SIZE], tid[16] = "";
 	const struct verdict_who *who = &verdict->mover;
 
 	if (!verdict->moves)
 		return;
 	escape_text(name, sizeof(name), who->comm, KD_COMM_LEN);
-	number_grouped(count, u64_min(verdict->moves, 99999999));
 	if (who->tid)
 		snprintf(tid, sizeof(tid), "[%d]", (int)who->tid);
-	snprintf(line, sizeof(line), "see why %s%s moved the threads %s times\n", name, tid, count);
 	text_bold(text, "        ");
-	columns_add(&text->columns, line);
+	columns_print(&text->columns, "see why %s%s moved the threads %s times\n", name, tid,
+		      GROUPED(u64_min(verdict->moves, 99999999)));
 }
 
 static const char *idle_advice(const struct sample *sample)

@@ -180,14 +180,12 @@ static void fulfilled_note(struct columns *columns, const struct fulfilled *fulf
 /* Notes the cost of this program's own threads; its BPF programs run on the target's time. */
 static void own_note(struct columns *columns, const struct own_cost *own)
 {
-	if (!own->period_ns)
-		return;
-	columns_add(columns, "# NOTE: This program itself took ");
-	columns_ns(columns, own->cpu_ns, 0);
-	columns_print(columns, " ns of CPU time and woke up %s %s in ", GROUPED(own->wakeups),
-		      own->wakeups == 1 ? "time" : "times");
-	columns_ns(columns, own->period_ns, 0);
-	columns_add(columns, " ns.\n");
+	if (own->period_ns)
+		columns_print(columns,
+			      "# NOTE: This program itself took %s ns of CPU time and woke up %s "
+			      "%s in %s ns.\n",
+			      GROUPED(own->cpu_ns), GROUPED(own->wakeups),
+			      own->wakeups == 1 ? "time" : "times", GROUPED(own->period_ns));
 }
 
 void text_footer(struct text *text)
@@ -231,13 +229,12 @@ void text_footer(struct text *text)
 	note_count(columns, sample->resynced, "switch was", "switches were",
 		   "not reported by the kernel, which hides some threads; the times are from its "
 		   "count of the run time.");
-	if (sample->page_faults_untimed) {
-		columns_add(columns, "# NOTE: For ");
-		columns_ns(columns, sample->page_faults_untimed, 0);
-		columns_add(columns, " ns of the sample page faults were counted, but not timed: "
-				     "there were too many. Each counts as long as the thread's "
-				     "timed ones on average.\n");
-	}
+	if (sample->page_faults_untimed)
+		columns_print(columns,
+			      "# NOTE: For %s ns of the sample page faults were counted, but not "
+			      "timed: there were too many. Each counts as long as the thread's "
+			      "timed ones on average.\n",
+			      GROUPED(sample->page_faults_untimed));
 	if (!text->brief)
 		ticks_note(columns, sample);
 	if (estimates)

@@ -65,10 +65,7 @@ void text_io(struct text *text, const struct thread_row *thread)
 static void memory_column(struct columns *columns, uint64_t bytes)
 {
 	columns_add(columns, "  ");
-	if (bytes)
-		columns_ns(columns, bytes / 1024, 10);
-	else
-		columns_right(columns, "-", 10);
+	columns_right(columns, bytes ? GROUPED(bytes / 1024) : "-", 10);
 }
 
 /* "4711", or "12x" for several. */

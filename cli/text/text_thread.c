@@ -213,11 +213,9 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	}
 	ledger_line(columns, "KERNEL'S COUNT", ledger->exec, ledger->life);
 	number_grouped(number + negative, off);
-	columns_add(columns, INDENT "RESIDUAL                ");
-	columns_right(columns, number, 2 + 18);
+	columns_print(columns, INDENT "RESIDUAL                  %18s", number);
 	number_percent(number + negative, off, ledger->life);
-	columns_right(columns, number, 2 + 7);
-	columns_add(columns, "\n");
+	columns_print(columns, "  %7s\n", number);
 }
 
 /* A line for one other state is no shorter than its own. */

@@ -282,11 +282,12 @@ static void call_row_show(struct columns *columns, const struct sample *sample,
 	if (row->earlier)
 		columns_right(columns, "earlier", 2 + 19);
 	else
-		columns_count(columns, row->start, 2 + 19);
+		columns_gap_count(columns, row->start, 19);
+	columns_add(columns, " ");
 	if (row->end)
-		columns_count(columns, row->end, 1 + 19);
+		columns_count(columns, row->end, 19);
 	else
-		columns_right(columns, "unfinished", 1 + 19);
+		columns_right(columns, "unfinished", 19);
 	columns_add(columns, " ");
 	who_columns(columns, sample, row);
 	columns_count(columns, trace_duration(&sample->traces, row, sample->end) / US, 10);
@@ -410,11 +411,8 @@ static void wait_sum(struct columns *columns, const struct sample *sample,
 	const struct ledger_words *state = ledger_words_of(row->state);
 	const char *kind = wait_has_kind(row->state) ? awaited_words[row->awaited].key : "-";
 
-	columns_gap_count(columns, sum->count, 8);
-	columns_ns(columns, sum->total / US, 1 + 15);
-	columns_ns(columns, sum->max / US, 1 + 15);
-	columns_count(columns, sum->threads, 1 + 7);
-	columns_add(columns, " ");
+	columns_print(columns, "  %8" PRIu64 " %15s %15s %7" PRIu64 " ", sum->count,
+		      GROUPED(sum->total / US), GROUPED(sum->max / US), sum->threads);
 	who_columns(columns, sample, row);
 	columns_print(columns, "%-23s %-11s ", state ? state->title : "[unknown]", kind);
 	call_column(columns, sample, row->call);
@@ -427,9 +425,8 @@ static void sample_sum(struct columns *columns, const struct sample *sample,
 {
 	char buffer[TEXT_CALL];
 
-	columns_gap_count(columns, sum->count, 8);
-	columns_right(columns, AS_PERCENT(sum->count, sum->of_thread), 1 + 7);
-	columns_add(columns, " ");
+	columns_print(columns, "  %8" PRIu64 " %7s ", sum->count,
+		      AS_PERCENT(sum->count, sum->of_thread));
 	who_columns(columns, sample, sum->longest);
 	columns_print(columns, "%-6s %s\n", sum->longest->state == KD_USER ? "user" : "kernel",
 		      row_call_name(sample, sum->longest->call, buffer));
