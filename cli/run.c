@@ -251,12 +251,9 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.deltas = set->deltas,
 	};
 	for (int role = 0; role < KD_ROLES; role++) {
-		config->triggers[role] = (struct trigger_sites){
-			.trigger = &set->triggers[role],
-			.sets = set->sets[role],
-			.n_sets = set->n_sets[role],
-			.conditions = &set->conditions[role],
-		};
+		config->triggers[role] = (struct trigger_sites){ &set->triggers[role],
+								 set->sets[role], set->n_sets[role],
+								 &set->conditions[role] };
 		config->target_only[role] = set->target_only[role];
 	}
 }

@@ -37,20 +37,24 @@ static bool identity_is_successor(const struct identity *identity, const struct 
 }
 
 /* Takes the first candidate. */
-static void candidate_look(void *context, pid_t pid, const char *comm)
+static void candidates_look(struct search *search)
 {
-	struct search *search = context;
 	struct target_name name = target_name_of(search->run->options);
+	struct process_walk walk = { 0 };
+	const char *comm = walk.stat.comm;
 	struct identity candidate;
 
-	if (strcmp(comm, search->run->identity.name) != 0 || !identity_read(&candidate, pid) ||
-	    !identity_is_successor(&search->run->identity, &candidate) ||
-	    candidate.started < search->not_before ||
-	    (search->settled_at && candidate.started >= search->found.started) ||
-	    (name.comm && !target_name_fits(&name, pid, comm)))
-		return;
-	search->found = candidate;
-	search->settled_at = clock_monotonic() + SETTLE_NS;
+	while (target_next(&walk)) {
+		if (strcmp(comm, search->run->identity.name) != 0 ||
+		    !identity_read(&candidate, walk.pid) ||
+		    !identity_is_successor(&search->run->identity, &candidate) ||
+		    candidate.started < search->not_before ||
+		    (search->settled_at && candidate.started >= search->found.started) ||
+		    (name.comm && !target_name_fits(&name, walk.pid, comm)))
+			continue;
+		search->found = candidate;
+		search->settled_at = clock_monotonic() + SETTLE_NS;
+	}
 }
 
 static int successor_look(void *context)
@@ -63,13 +67,13 @@ static int successor_look(void *context)
 	/* In any case: unread events would wake the loop at once. */
 	appeared = appear_look(&search->appear);
 	if (!search->settled_at && appeared)
-		target_each(candidate_look, search);
+		candidates_look(search);
 	if (!search->settled_at || clock_monotonic() < search->settled_at)
 		return 0;
 	if (identity_is_alive(&search->found))
 		return 1;
 	search->settled_at = 0;
-	target_each(candidate_look, search);
+	candidates_look(search);
 	return 0;
 }
 

@@ -79,18 +79,19 @@ static void offer_options(const struct completion *completion)
 	}
 }
 
-static void offer_pid(void *context, pid_t pid, const char *comm)
+static void offer_processes(const struct completion *completion, bool by_pid)
 {
-	char word[16];
+	struct process_walk walk = { 0 };
+	const char *comm = walk.stat.comm;
+	char pid[16];
 
-	snprintf(word, sizeof(word), "%d", (int)pid);
-	offer(context, 'w', word, has_control(comm) ? "" : comm);
-}
-
-static void offer_name(void *context, pid_t pid, const char *comm)
-{
-	(void)pid;
-	offer(context, 'w', comm, "process");
+	while (target_next(&walk)) {
+		snprintf(pid, sizeof(pid), "%d", (int)walk.pid);
+		offer(completion, 'w', by_pid ? pid : comm,
+		      !by_pid             ? "process"
+		      : has_control(comm) ? ""
+					  : comm);
+	}
 }
 
 static void offer_users(const struct completion *completion)
@@ -300,10 +301,10 @@ static void offer_values(struct completion *completion)
 	case WORDS_NONE:
 		break;
 	case WORDS_PIDS:
-		target_each(offer_pid, completion);
+		offer_processes(completion, true);
 		break;
 	case WORDS_NAMES:
-		target_each(offer_name, completion);
+		offer_processes(completion, false);
 		break;
 	case WORDS_USERS:
 		offer_users(completion);
@@ -380,7 +381,6 @@ exit_status completion_print(int argc, char **argv)
 	else if (*completion.last == '-')
 		offer_options(&completion);
 	else if (completion.is_process && !completion.pid && !completion.comm)
-		target_each(isdigit((unsigned char)*completion.last) ? offer_pid : offer_name,
-			    &completion);
+		offer_processes(&completion, isdigit((unsigned char)*completion.last));
 	return fflush(stdout) ? EX_IOERR : EX_OK;
 }

@@ -202,14 +202,12 @@ static bool is_there(const struct running *running, const struct container *cont
 	       !strncmp(running->path, path, container->end);
 }
 
-static void running_add(void *context, pid_t pid, const char *comm)
+static void running_add(struct running_list *list, pid_t pid)
 {
-	struct running_list *list = context;
 	struct running *running;
 	struct container container;
 	char path[PATH_MAX];
 
-	(void)comm;
 	if (!container_of("/proc", proc_thread(pid), &container, path, sizeof(path)))
 		return;
 	for (size_t i = 0; i < list->n; i++)
@@ -342,9 +340,11 @@ static exit_status running_choose(const struct running_list *list, const char *w
 static exit_status container_find(const char *word, char *path, size_t size)
 {
 	struct running_list list = { 0 };
+	struct process_walk walk = { 0 };
 	int status;
 
-	target_each(running_add, &list);
+	while (target_next(&walk))
+		running_add(&list, walk.pid);
 	status = list.no_memory ? log_no_memory() : running_choose(&list, word, path, size);
 	running_clear(&list);
 	return status;
@@ -357,7 +357,6 @@ static exit_status container_find(const char *word, char *path, size_t size)
 struct list {
 	struct processes *processes;
 	size_t capacity;
-	struct target_name name; /* only processes with this name */
 	bool no_memory;
 };
 
@@ -399,14 +398,6 @@ static void list_add(struct list *list, pid_t pid)
 	};
 }
 
-static void list_add_named(void *context, pid_t pid, const char *comm)
-{
-	struct list *list = context;
-
-	if (target_name_fits(&list->name, pid, comm))
-		list_add(list, pid);
-}
-
 /* Finishes a list; pid: a process just found running. */
 static exit_status list_finish(struct list *list, pid_t pid)
 {
@@ -438,14 +429,18 @@ static exit_status choose_each(struct processes *processes, const struct options
 
 static exit_status choose_named(struct processes *processes, const struct options *options)
 {
-	struct list list = { .processes = processes, .name = target_name_of(options) };
+	const struct target_name name = target_name_of(options);
+	struct list list = { .processes = processes };
 	struct target target = { .pid = 0 };
+	struct process_walk walk = { 0 };
 	int status = 0;
 
 	target_await(options);
-	target_each(list_add_named, &list);
+	while (target_next(&walk))
+		if (target_name_fits(&name, walk.pid, walk.stat.comm))
+			list_add(&list, walk.pid);
 	if (!processes->n && !list.no_memory) {
-		status = target_find(&target, 0, &list.name);
+		status = target_find(&target, 0, &name);
 		if (!status)
 			list_add(&list, target.pid);
 	}

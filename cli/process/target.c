@@ -77,50 +77,65 @@ bool target_name_fits(const struct target_name *name, pid_t pid, const char *com
 	       (!name->file || file_fits(name->file, pid) > 0);
 }
 
-/* --- Other processes with the name --- */
+/* --- All processes --- */
 
-struct others {
-	const struct target_name *name;
-	size_t n;
-	pid_t first;
-	bool refused; /* the kernel denies access to its file */
-};
-
-static void other_look(void *context, pid_t pid, const char *comm)
+/* Goes to the next process that is alive, as target_next() does. */
+static bool process_next(struct process_walk *walk)
 {
-	struct others *others = context;
+	const struct dirent *entry;
 
-	if (strcmp(comm, others->name->comm) || others->n++)
-		return;
-	others->first = pid;
-	others->refused = others->name->file && file_fits(others->name->file, pid) == -EACCES;
+	if (!walk->proc)
+		walk->proc = opendir("/proc");
+	while (walk->proc && (entry = readdir(walk->proc))) {
+		walk->pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (isdigit((unsigned char)*entry->d_name) &&
+		    proc_stat_read(&walk->stat, walk->pid) && walk->stat.threads)
+			return true;
+	}
+	if (walk->proc)
+		closedir(walk->proc);
+	return false;
+}
+
+bool target_next(struct process_walk *walk)
+{
+	bool found;
+
+	do
+		found = process_next(walk);
+	while (found && (walk->stat.kernel || walk->pid == getpid()));
+	return found;
 }
 
 /* After an error that nothing matches: explains how processes with this comm differ. Returns
  * false if there are none. */
 static bool target_name_hint(const struct target_name *name)
 {
-	struct others others = { .name = name };
+	struct process_walk walk = { 0 };
 	char path[32], file[PATH_MAX];
 	unsigned int real = 0, effective = 0;
 	ssize_t length;
+	pid_t first = 0;
+	size_t n = 0;
 
-	target_each(other_look, &others);
-	if (!others.n)
+	while (target_next(&walk))
+		if (!strcmp(walk.stat.comm, name->comm) && !n++)
+			first = walk.pid;
+	if (!n)
 		return false;
-	if (others.refused) {
+	if (name->file && file_fits(name->file, first) == -EACCES) {
 		log_hint("whose executable process %d runs may not be read: that takes "
 			 "CAP_SYS_PTRACE",
-			 (int)others.first);
+			 (int)first);
 		return true;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(others.first));
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(first));
 	length = readlink(path, file, sizeof(file) - 1);
 	file[length > 0 ? length : 0] = '\0';
-	users_read(others.first, &real, &effective);
+	users_read(first, &real, &effective);
 	log_hint("%s%d has this name, but runs %s as user %u; --pid takes any process",
-		 others.n > 1 ? "among others " : "", (int)others.first,
-		 *file ? file : "an unknown file", effective);
+		 n > 1 ? "among others " : "", (int)first, *file ? file : "an unknown file",
+		 effective);
 	return true;
 }
 
@@ -129,7 +144,6 @@ static bool target_name_hint(const struct target_name *name)
 #define MAX_LISTED 16
 
 struct matches {
-	const struct target_name *name;
 	pid_t pids[MAX_LISTED];
 	size_t n; /* may exceed the listed ones */
 };
@@ -153,74 +167,29 @@ static pid_t leader_of(pid_t tid)
 		       : 0;
 }
 
-/* Calls found() for every process that is alive. */
-static void processes_each(void (*found)(void *context, pid_t pid, const struct proc_stat *process),
-			   void *context)
-{
-	struct proc_stat process;
-	struct dirent *entry;
-	DIR *proc = opendir("/proc");
-
-	while (proc && (entry = readdir(proc))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (isdigit((unsigned char)*entry->d_name) && proc_stat_read(&process, pid) &&
-		    process.threads)
-			found(context, pid, &process);
-	}
-	if (proc)
-		closedir(proc);
-}
-
-static void match(void *context, pid_t pid, const struct proc_stat *process)
-{
-	struct matches *matches = context;
-
-	if (!target_name_fits(matches->name, pid, process->comm))
-		return;
-	if (matches->n < MAX_LISTED)
-		matches->pids[matches->n] = pid;
-	matches->n++;
-}
-
 static struct matches processes_named(const struct target_name *name)
 {
-	struct matches matches = { .name = name };
+	struct process_walk walk = { 0 };
+	struct matches matches = { .n = 0 };
 
-	processes_each(match, &matches);
+	while (process_next(&walk)) {
+		if (!target_name_fits(name, walk.pid, walk.stat.comm))
+			continue;
+		if (matches.n < MAX_LISTED)
+			matches.pids[matches.n] = walk.pid;
+		matches.n++;
+	}
 	return matches;
-}
-
-struct finder {
-	void (*found)(void *context, pid_t pid, const char *comm);
-	void *context;
-};
-
-static void find(void *context, pid_t pid, const struct proc_stat *process)
-{
-	const struct finder *finder = context;
-
-	if (!process->kernel && pid != getpid())
-		finder->found(finder->context, pid, process->comm);
-}
-
-void target_each(void (*found)(void *context, pid_t pid, const char *comm), void *context)
-{
-	processes_each(find, &(struct finder){ found, context });
-}
-
-static void offer_name(void *context, pid_t pid, const char *comm)
-{
-	(void)pid;
-	names_closest_offer(context, comm);
 }
 
 static void hint_names(const char *comm)
 {
+	struct process_walk walk = { 0 };
 	struct names_closest closest;
 
 	names_closest_init(&closest, comm);
-	target_each(offer_name, &closest);
+	while (target_next(&walk))
+		names_closest_offer(&closest, walk.stat.comm);
 	names_closest_hint(&closest, "",
 			   "`pgrep -af NAME` looks for it in command lines: give the PID");
 	names_closest_clear(&closest);
@@ -431,24 +400,14 @@ static bool pidfile_is_ready(const struct options *options)
 
 /* --- Waiting --- */
 
-struct namesake {
-	const struct target_name *name;
-	bool found;
-};
-
-static void namesake_compare(void *context, pid_t pid, const char *comm)
-{
-	struct namesake *namesake = context;
-
-	namesake->found = namesake->found || target_name_fits(namesake->name, pid, comm);
-}
-
 static bool name_is_there(const struct target_name *name)
 {
-	struct namesake namesake = { .name = name };
+	struct process_walk walk = { 0 };
+	bool found = false;
 
-	target_each(namesake_compare, &namesake);
-	return namesake.found;
+	while (target_next(&walk))
+		found = found || target_name_fits(name, walk.pid, walk.stat.comm);
+	return found;
 }
 
 /* Waits until a call may be worthwhile, for at most ns. */

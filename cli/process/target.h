@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/base/proc_file.h"
 #include "cli/options/options.h"
 
 struct target_name;
@@ -29,8 +30,16 @@ struct target target_of(pid_t pid);
  * its child. */
 bool target_can_be(pid_t pid);
 
-/* Calls found() for every process that can be the target, except this one. */
-void target_each(void (*found)(void *context, pid_t pid, const char *comm), void *context);
+/* Zeroed: at the beginning. */
+struct process_walk {
+	void *proc; /* DIR */
+	pid_t pid;
+	struct proc_stat stat;
+};
+
+/* Goes to the next process that can be the target, except this one. Returns false after the last
+ * one, up to which it must be called. */
+bool target_next(struct process_walk *walk);
 
 /* Current number of threads; 0 if the process is gone. */
 unsigned int target_threads(pid_t pid);
