@@ -171,20 +171,14 @@ void members_clear(struct members *members)
  * 2. */
 static uint32_t hierarchy_of(const struct control_group *group)
 {
-	char line[PATH_MAX + GROUP_CONTROLLERS + 16], *controllers, *path;
 	FILE *file = group->version_1 ? fopen("/proc/self/cgroup", "re") : NULL;
-	uint64_t number = 0, found = 0;
+	uint64_t number, found = 0;
+	struct group_line line;
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		controllers = strchr(line, ':');
-		path = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!path)
-			continue;
-		*controllers++ = *path = '\0';
-		if (!strcmp(controllers, group->controllers) &&
-		    !parse_u64(line, 1, UINT32_MAX, &number))
+	while (!found && group_line_read(&line, file))
+		if (!strcmp(line.controllers, group->controllers) &&
+		    !parse_u64(line.text, 1, UINT32_MAX, &number))
 			found = number;
-	}
 	if (file)
 		fclose(file);
 	return (uint32_t)found;

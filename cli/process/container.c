@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/base/proc_file.h"
+#include "group.h"
 
 /* --- Cgroup paths, and files of runtimes --- */
 
@@ -103,42 +104,29 @@ static bool container_parse(struct container *container, const char *path)
 /* Preference of a hierarchy: higher is better. */
 static unsigned int rank_of(const char *controllers)
 {
-	size_t length = strcspn(controllers, ":");
-
-	if (!length)
-		return 3;
-	return !strncmp(controllers, "cpu:", 4) || !strncmp(controllers, "cpu,", 4) ||
-			       memmem(controllers, length + 1, ",cpu,", 5) ||
-			       memmem(controllers, length + 1, ",cpu:", 5)
-		       ? 2
-		       : 1;
+	return !*controllers ? 3 : group_list_has(controllers, "cpu") ? 2 : 1;
 }
 
 bool container_of(const char *proc, pid_t pid, struct container *container, char *path, size_t size)
 {
-	char name[PATH_MAX], line[PATH_MAX + 256];
 	struct container found;
+	struct group_line line;
 	unsigned int best = 0;
+	char name[PATH_MAX];
 	FILE *file;
 
 	memset(container, 0, sizeof(*container));
 	snprintf(name, sizeof(name), "%s/%d/cgroup", proc, (int)pid);
 	file = fopen(name, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':'), *group;
-		unsigned int rank;
+	while (group_line_read(&line, file)) {
+		unsigned int rank = rank_of(line.controllers);
 
-		group = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!group)
-			continue;
-		rank = rank_of(controllers + 1);
-		group++;
-		group[strcspn(group, "\n")] = '\0';
-		if (rank <= best || strlen(group) >= size || !container_parse(&found, group))
+		if (rank <= best || strlen(line.path) >= size ||
+		    !container_parse(&found, line.path))
 			continue;
 		best = rank;
 		*container = found;
-		strcpy(path, group);
+		strcpy(path, line.path);
 	}
 	if (file)
 		fclose(file);
@@ -158,18 +146,19 @@ static const char *const storages[] = {
 	"/var/lib/containers/storage/overlay-containers/volatile-containers.json", /* --rm */
 };
 
-/* Keys of an object to look up; the first one present counts. */
-struct keys {
-	const char *name[4], *image[4], *pod[4];
-};
-
-/* Keys of labels and annotations: pkg/cri/annotations of containerd, pkg/annotations of CRI-O,
- * pkg/labels of nerdctl, and the kubelet's labels. */
-static const struct keys annotations = {
-	.name = { "io.kubernetes.cri.container-name", "io.kubernetes.container.name",
-		  "nerdctl/name" },
-	.image = { "io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName" },
-	.pod = { "io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name" },
+/* Keys of labels and annotations, of which the first one present counts: pkg/cri/annotations of
+ * containerd, pkg/annotations of CRI-O, pkg/labels of nerdctl, and the kubelet's labels. */
+static const struct {
+	size_t label; /* offset in struct container_names */
+	const char *key;
+} annotations[] = {
+	{ offsetof(struct container_names, name), "io.kubernetes.cri.container-name" },
+	{ offsetof(struct container_names, name), "io.kubernetes.container.name" },
+	{ offsetof(struct container_names, name), "nerdctl/name" },
+	{ offsetof(struct container_names, image), "io.kubernetes.cri.image-name" },
+	{ offsetof(struct container_names, image), "io.kubernetes.cri-o.ImageName" },
+	{ offsetof(struct container_names, pod), "io.kubernetes.cri.sandbox-name" },
+	{ offsetof(struct container_names, pod), "io.kubernetes.pod.name" },
 };
 
 /* NULL: no such file, or not trustworthy. */
@@ -198,18 +187,10 @@ static void text_take(char label[static PROCESS_LABEL], const json_t *object, co
 		snprintf(label, PROCESS_LABEL, "%s", text);
 }
 
-static void texts_take(char label[static PROCESS_LABEL], const json_t *object,
-		       const char *const keys[4])
-{
-	for (size_t i = 0; i < 4 && keys[i]; i++)
-		text_take(label, object, keys[i]);
-}
-
 static void annotations_take(struct container_names *names, const json_t *object)
 {
-	texts_take(names->name, object, annotations.name);
-	texts_take(names->image, object, annotations.image);
-	texts_take(names->pod, object, annotations.pod);
+	for (size_t i = 0; i < sizeof(annotations) / sizeof(*annotations); i++)
+		text_take((char *)names + annotations[i].label, object, annotations[i].key);
 }
 
 /* docker: names are paths, "/web". An image chooses its labels freely: they only count for

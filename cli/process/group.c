@@ -21,8 +21,7 @@
 
 /* --- CPU bandwidth, and freezing --- */
 
-/* True if a comma-separated list has the word. */
-static bool list_has(const char *list, const char *word)
+bool group_list_has(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -32,34 +31,43 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* Reads the process's line of a v1 controller (NULL: skip), else of v2. Lines are
- * NUMBER:CONTROLLERS:PATH. */
+bool group_line_read(struct group_line *line, FILE *file)
+{
+	while (file && fgets(line->text, sizeof(line->text), file)) {
+		char *first = strchr(line->text, ':'),
+		     *second = first ? strchr(first + 1, ':') : NULL;
+
+		if (!second)
+			continue;
+		*first = *second = '\0';
+		line->controllers = first + 1;
+		line->path = second + 1;
+		line->path[strcspn(line->path, "\n")] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* Reads the process's group of a v1 controller (NULL: skip), else of v2. */
 static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bool *version_1)
 {
-	char name[64], line[PATH_MAX + 256];
+	struct group_line line;
 	bool found = false;
+	char name[64];
 	FILE *file;
 
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)proc_thread(pid));
 	file = fopen(name, "re");
-	if (!file)
-		return false;
 	*version_1 = false;
-	while (!*version_1 && fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':'), *group;
-
-		group = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!group)
+	while (!*version_1 && group_line_read(&line, file)) {
+		*version_1 = controller && group_list_has(line.controllers, controller);
+		if (!*version_1 && *line.controllers)
 			continue;
-		*group++ = '\0';
-		*version_1 = controller && list_has(controllers + 1, controller);
-		if (!*version_1 && controllers[1])
-			continue;
-		group[strcspn(group, "\n")] = '\0';
-		snprintf(path, PATH_MAX, "%s", group);
+		snprintf(path, PATH_MAX, "%s", line.path);
 		found = true;
 	}
-	fclose(file);
+	if (file)
+		fclose(file);
 	return found;
 }
 
@@ -99,7 +107,7 @@ static bool mount_find(const char *controller, char mount[PATH_MAX])
 		return false;
 	while (!found && (entry = getmntent(mounts))) {
 		if (strcmp(entry->mnt_type, controller ? "cgroup" : "cgroup2") ||
-		    (controller && !list_has(entry->mnt_opts, controller)))
+		    (controller && !group_list_has(entry->mnt_opts, controller)))
 			continue;
 		found = snprintf(mount, PATH_MAX, "%s", entry->mnt_dir) < PATH_MAX;
 	}
@@ -149,17 +157,23 @@ static bool is_tighter(const struct cpu_quota *a, const struct cpu_quota *b)
 
 /* Iterates over a process's group and its ancestors, nearest first. */
 struct levels {
-	char path[PATH_MAX], mount[PATH_MAX];
-	char directory[2 * PATH_MAX]; /* of path */
+	char directory[2 * PATH_MAX];
+	char *path; /* its end, from the hierarchy's root */
 	bool version_1, begun;
 };
 
 /* For a v1 controller (NULL: skip), else for v2. */
 static bool levels_begin(struct levels *levels, pid_t pid, const char *controller)
 {
+	char path[PATH_MAX], mount[PATH_MAX];
+
 	levels->begun = false;
-	return path_read(pid, controller, levels->path, &levels->version_1) &&
-	       mount_find(levels->version_1 ? controller : NULL, levels->mount);
+	if (!path_read(pid, controller, path, &levels->version_1) ||
+	    !mount_find(levels->version_1 ? controller : NULL, mount))
+		return false;
+	snprintf(levels->directory, sizeof(levels->directory), "%s%s", mount, path);
+	levels->path = levels->directory + strlen(mount);
+	return true;
 }
 
 /* Returns false after the last one; excludes the root. */
@@ -170,7 +184,6 @@ static bool levels_next(struct levels *levels)
 	if (levels->begun && slash)
 		*slash = '\0';
 	levels->begun = true;
-	snprintf(levels->directory, sizeof(levels->directory), "%s%s", levels->mount, levels->path);
 	return *levels->path && strcmp(levels->path, "/") != 0;
 }
 
@@ -228,21 +241,6 @@ bool group_frozen(pid_t pid, char *path, size_t size)
 {
 	return frozen_find(pid, NULL, "cgroup.freeze", path, size) ||
 	       frozen_find(pid, "freezer", "freezer.self_freezing", path, size);
-}
-
-/* Called for the process's group and its ancestors, nearest first, without the root, until it
- * returns false. Gets the path, its directory, and whether the controller is v1. */
-typedef bool group_level_function(const char *path, const char *directory, bool version_1,
-				  void *context);
-
-static void group_levels(pid_t pid, const char *controller, group_level_function *see,
-			 void *context)
-{
-	struct levels levels;
-	bool more = levels_begin(&levels, pid, controller);
-
-	while (more && levels_next(&levels))
-		more = see(levels.path, levels.directory, levels.version_1, context);
 }
 
 /* --- Disk limits --- */
@@ -341,15 +339,14 @@ static void limit_add(struct disk_search *finding, const char *path, const char 
 	finding->counts[finding->n++] = count;
 }
 
-/* Returns true if limits of ancestors count, too. */
-static bool level_see(const char *path, const char *directory, bool version_1, void *context)
+static void level_see(struct disk_search *finding, const struct levels *level)
 {
-	struct disk_search *finding = context;
+	const bool version_1 = level->version_1;
 	const size_t before = finding->n;
 	char line[512];
 
 	for (uint32_t kind = 0; kind < DISK_LIMIT_KINDS; kind++) {
-		FILE *file = group_file_open(directory, version_1,
+		FILE *file = group_file_open(level->directory, version_1,
 					     version_1 ? locations[kind].limit_file : "max");
 
 		while (file && fgets(line, sizeof(line), file)) {
@@ -360,20 +357,24 @@ static bool level_see(const char *path, const char *directory, bool version_1, v
 				limit.per_second = strtoull(space, NULL, 10);
 			else if (!version_1)
 				word_read(line, locations[kind].limit, '=', &limit.per_second);
-			limit_add(finding, path, line, &limit);
+			limit_add(finding, level->path, line, &limit);
 		}
 		if (file)
 			fclose(file);
 	}
-	counts_read(directory, finding->counts + before, finding->n - before);
-	return !version_1;
+	counts_read(level->directory, finding->counts + before, finding->n - before);
 }
 
 size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
 {
 	struct disk_search finding = { .counts = counts, .most = most };
+	struct levels levels;
+	bool more = levels_begin(&levels, pid, "blkio");
 
-	group_levels(pid, "blkio", level_see, &finding);
+	while (more && levels_next(&levels)) {
+		level_see(&finding, &levels);
+		more = !levels.version_1; /* limits of ancestors count, too */
+	}
 	return finding.n;
 }
 
@@ -509,13 +510,6 @@ static void controllers_read(char controllers[GROUP_CONTROLLERS], char *options)
 	}
 }
 
-static bool has_cpu(const char *controllers)
-{
-	return !strcmp(controllers, "cpu") || !strncmp(controllers, "cpu,", 4) ||
-	       strstr(controllers, ",cpu,") ||
-	       (strlen(controllers) > 4 && !strcmp(controllers + strlen(controllers) - 4, ",cpu"));
-}
-
 /* True if a path is a directory or below it. */
 static bool is_within(const char *path, const char *directory)
 {
@@ -558,7 +552,8 @@ static unsigned int group_rank(const struct control_group *group)
 
 	if (used)
 		free(pids);
-	return 1 + (used ? 4 : 0) + (!group->version_1 ? 2 : has_cpu(group->controllers) ? 1 : 0);
+	return 1 + (used ? 4 : 0) +
+	       (!group->version_1 ? 2 : group_list_has(group->controllers, "cpu"));
 }
 
 int group_find(struct control_group *group, const char *path)

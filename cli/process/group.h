@@ -8,9 +8,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/model/culprit.h"
+
+/* A line of /proc/PID/cgroup, NUMBER:CONTROLLERS:PATH. */
+struct group_line {
+	char text[PATH_MAX + 256];
+	const char *controllers; /* "": version 2 */
+	char *path;
+};
+
+/* Reads the next line that has these parts. Returns false at the end, or if file is NULL. */
+bool group_line_read(struct group_line *line, FILE *file);
+
+/* True if a comma-separated list has the word. */
+bool group_list_has(const char *list, const char *word);
 
 /* Sets *path to the process's cgroup, from the hierarchy's root; or to its end, after "...", if
  * it does not fit. Returns false and "" if unknown. */
