@@ -72,21 +72,9 @@ struct stack;
 const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const uint64_t *words,
 					size_t n_words, const uint64_t *frames, size_t n);
 
-/* --- Records that user space could not keep, by window --- */
-
-struct trace_losses {
-	struct window_loss {
-		uint64_t gen, n;
-	} of[KD_MAX_BANKS]; /* the window in that bank */
-};
-
-/* Counts a record in each window that it lies in; a call that goes on, in each window that it lies
- * in so far. */
-void trace_losses_add(struct trace_losses *losses, const struct session *session,
-		      const struct kd_trace *trace);
-
-/* Returns how many were counted in a window. */
-uint64_t trace_losses_of(const struct trace_losses *losses, const struct session_view *view);
+/* Counts a record that user space could not keep in each window that it lies in; a call that goes
+ * on, in each window that it lies in so far. */
+void record_row_lost(struct session *session, const struct kd_trace *trace);
 
 /* --- Memory of a thread in a call --- */
 

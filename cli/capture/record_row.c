@@ -213,33 +213,14 @@ const struct stack *record_kernel_stack(struct kernel_symbols *symbols, const ui
 	return kernel_symbols_stack(symbols, ips, n_sched + n);
 }
 
-/* --- Records that user space could not keep, by window --- */
-
-void trace_losses_add(struct trace_losses *losses, const struct session *session,
-		      const struct kd_trace *trace)
+void record_row_lost(struct session *session, const struct kd_trace *trace)
 {
 	/* As in trace_lost() of the BPF programs. */
 	uint64_t since = trace->type == KD_TRACE_WAIT ? trace->end : trace->start;
 	struct session_view view;
 
-	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++) {
-		struct window_loss *loss = &losses->of[bank];
-
-		if (!session_window_at(session, bank, &view) || !view.gen ||
-		    trace->end <= view.start || since >= view.end)
-			continue;
-		if (loss->gen != view.gen)
-			*loss = (struct window_loss){ .gen = view.gen };
-		loss->n++;
-	}
-}
-
-uint64_t trace_losses_of(const struct trace_losses *losses, const struct session_view *view)
-{
-	const struct window_loss *loss;
-
-	if (view->bank >= KD_MAX_BANKS)
-		return 0;
-	loss = &losses->of[view->bank];
-	return loss->gen == view->gen ? loss->n : 0;
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
+		if (session_window_at(session, bank, &view) && view.gen &&
+		    trace->end > view.start && since < view.end)
+			windows_trace_lost(session_windows(session), bank);
 }

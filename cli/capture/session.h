@@ -201,9 +201,10 @@ bool windows_are_busy(const struct windows *windows);
 /* True if this generation has a window that is open, or closed and not released. */
 bool windows_have(const struct windows *windows, uint64_t gen);
 
-/* Returns how many records of the bank's window did not fit into the ring; valid until its
- * release. */
+/* Returns how many records of the bank's window did not fit into the ring, or could not be kept;
+ * valid until its release. */
 uint64_t windows_traces_lost(const struct windows *windows, uint32_t bank);
+void windows_trace_lost(struct windows *windows, uint32_t bank);
 
 /* Releases the bank of a window that has been read: nothing more is recorded for it, and it may
  * be reused. */

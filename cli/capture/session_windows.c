@@ -344,6 +344,11 @@ uint64_t windows_traces_lost(const struct windows *windows, uint32_t bank)
 	return load((const uint64_t *)&windows->shared->kd_windows[bank].traces_lost);
 }
 
+void windows_trace_lost(struct windows *windows, uint32_t bank)
+{
+	__atomic_fetch_add(&windows->shared->kd_windows[bank].traces_lost, 1, __ATOMIC_RELAXED);
+}
+
 void windows_release(struct windows *windows, uint32_t bank)
 {
 	struct kd_window *window = &windows->shared->kd_windows[bank];

@@ -51,7 +51,6 @@ struct tracer {
 	struct tracer_config config;
 	struct pending *first, **last;
 	size_t n;
-	struct trace_losses losses;
 	uint64_t window_lost;       /* of the window just read */
 	uint64_t cached_incomplete; /* cached stacks, thus not copied, that are incomplete */
 	struct stack_counts reported;
@@ -269,7 +268,7 @@ static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size
 	size_t n = kernel_frames(trace, size), n_sched = n ? trace->n_sched : 0;
 
 	if (tracer->n == PENDING_MAX) {
-		trace_losses_add(&tracer->losses, tracer->session, trace);
+		record_row_lost(tracer->session, trace);
 		return 0;
 	}
 	if (n_sched > KD_SCHED_WORDS)
@@ -581,8 +580,7 @@ int tracer_read(struct tracer *tracer, const struct session_view *view)
 		return 0;
 	/* Avoids tracer_drain(), which may drop what went on at the window's end. */
 	error = ring_read(tracer) ?: tracing_visit(session_tracing(tracer->session)) ?: ring_read(tracer);
-	tracer->window_lost = windows_traces_lost(session_windows(tracer->session), view->bank) +
-			      trace_losses_of(&tracer->losses, view);
+	tracer->window_lost = windows_traces_lost(session_windows(tracer->session), view->bank);
 	return error;
 }
 
