@@ -88,7 +88,7 @@ struct windows {
 	uint32_t banks, last; /* last: the bank last used by user space */
 	uint64_t epoch;
 	bool pairs;    /* of one thread: more than one window may be open */
-	uint32_t held; /* bank taken by windows_hold(); KD_NO_BANK: none */
+	uint32_t held; /* bank taken by session_window_hold(); KD_NO_BANK: none */
 	int token;     /* map with the token for setting edges; -1: not needed */
 };
 

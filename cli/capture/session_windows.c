@@ -123,14 +123,14 @@ static uint64_t windows_open(struct windows *windows, uint64_t at)
 	return start;
 }
 
-/* Returns the bank of the oldest open pair; KD_NO_BANK: none. */
-static uint32_t pairs_oldest(const struct windows *windows)
+/* Returns the bank with the oldest window in this state; KD_NO_BANK: none. */
+static uint32_t bank_oldest(const struct windows *windows, uint64_t state)
 {
 	const struct kd_window *all = windows->shared->kd_windows;
 	uint32_t oldest = KD_NO_BANK;
 
 	for (uint32_t bank = 0; bank < windows->banks; bank++)
-		if (load((const uint64_t *)&all[bank].bank) == KD_BANK_TAKEN && all[bank].gen &&
+		if (load((const uint64_t *)&all[bank].bank) == state && all[bank].gen &&
 		    (oldest == KD_NO_BANK || all[bank].start < all[oldest].start))
 			oldest = bank;
 	return oldest;
@@ -142,7 +142,7 @@ static uint32_t pairs_take(struct windows *windows)
 	uint32_t bank;
 
 	do
-		bank = pairs_oldest(windows);
+		bank = bank_oldest(windows, KD_BANK_TAKEN);
 	while (bank != KD_NO_BANK && !u64_swap(windows, &windows->shared->kd_windows[bank].bank,
 					       KD_BANK_TAKEN, KD_BANK_CLOSING));
 	return bank;
@@ -185,10 +185,8 @@ static uint64_t window_end(struct windows *windows, uint32_t bank, int32_t by)
 
 static uint64_t windows_close(struct windows *windows)
 {
-	uint32_t bank = KD_NO_BANK;
+	uint32_t bank = windows->pairs ? pairs_take(windows) : KD_NO_BANK;
 
-	if (windows->pairs)
-		bank = pairs_take(windows);
 	if (windows->pairs ? bank == KD_NO_BANK : !word_take(windows, &bank))
 		return 0;
 	return window_end(windows, bank, KD_BY_CLOCK);
@@ -235,19 +233,6 @@ static uint32_t word_hold(struct windows *windows)
 	return bank;
 }
 
-/* Returns the bank, or KD_NO_BANK. */
-static uint32_t windows_hold(struct windows *windows)
-{
-	if (!windows->pairs) {
-		windows->held = word_hold(windows);
-		return windows->held;
-	}
-	windows->held = pairs_take(windows);
-	if (windows->held == KD_NO_BANK)
-		windows->held = window_add(windows);
-	return windows->held;
-}
-
 static uint64_t windows_turn(struct windows *windows, uint64_t at)
 {
 	struct kd_window *window, *next;
@@ -272,38 +257,6 @@ static uint64_t windows_turn(struct windows *windows, uint64_t at)
 	return edge;
 }
 
-/* Returns false if the bank is free. The generation is 0 if its window is about to open; the end
- * is KD_NEVER while it is open. */
-static bool windows_at(const struct windows *windows, uint32_t bank, struct kd_window *window)
-{
-	const struct kd_window *shared = &windows->shared->kd_windows[bank];
-
-	if (load((const uint64_t *)&shared->bank) == KD_BANK_FREE)
-		return false;
-	*window = *shared;
-	return true;
-}
-
-static uint32_t windows_current(const struct windows *windows, struct kd_window *window)
-{
-	uint64_t word = word_load(windows);
-	uint32_t bank = kd_word_bank(word);
-
-	if (windows->pairs) {
-		bank = pairs_oldest(windows);
-		return bank != KD_NO_BANK && windows_at(windows, bank, window) ? bank : KD_NO_BANK;
-	}
-	if (!(word & KD_WORD_OPEN) || bank >= windows->banks)
-		return KD_NO_BANK;
-	*window = (struct kd_window){
-		.start = word >> KD_WORD_SHIFT,
-		.end = KD_NEVER,
-		.gen = word,
-		.opened_by = windows->shared->kd_windows[bank].opened_by,
-	};
-	return bank;
-}
-
 bool windows_are_busy(const struct windows *windows)
 {
 	uint64_t word = word_load(windows);
@@ -315,20 +268,6 @@ bool windows_are_busy(const struct windows *windows)
 		    KD_BANK_CLOSING)
 			return true;
 	return false;
-}
-
-static uint32_t windows_closed(const struct windows *windows, struct kd_window *window)
-{
-	const struct kd_window *all = windows->shared->kd_windows;
-	uint32_t oldest = KD_NO_BANK;
-
-	for (uint32_t bank = 0; bank < windows->banks; bank++)
-		if (load((const uint64_t *)&all[bank].bank) == KD_BANK_CLOSED &&
-		    (oldest == KD_NO_BANK || all[bank].start < all[oldest].start))
-			oldest = bank;
-	if (oldest != KD_NO_BANK)
-		*window = all[oldest];
-	return oldest;
 }
 
 bool windows_have(const struct windows *windows, uint64_t gen)
@@ -416,6 +355,7 @@ uint64_t session_window_turn(struct session *session, uint64_t at)
 	return edge ? edge + session->epoch : 0;
 }
 
+/* window: in the bank; NULL: none. */
 static struct session_view view_of(const struct session *session, uint32_t bank,
 				   const struct kd_window *window)
 {
@@ -429,7 +369,7 @@ static struct session_view view_of(const struct session *session, uint32_t bank,
 					     __ATOMIC_RELAXED),
 	};
 
-	if (bank == KD_NO_BANK)
+	if (!window)
 		return view;
 	view.records += (size_t)bank * session->slots;
 	view.start = window->start;
@@ -442,26 +382,45 @@ static struct session_view view_of(const struct session *session, uint32_t bank,
 
 struct session_view session_window_now(const struct session *session)
 {
-	struct kd_window window = { 0 };
-	uint32_t bank = windows_current(&session->windows, &window);
+	const struct windows *windows = &session->windows;
+	uint64_t word = word_load(windows);
+	uint32_t bank = kd_word_bank(word);
+	struct session_view view;
 
-	return view_of(session, bank, &window);
+	if (windows->pairs) {
+		bank = bank_oldest(windows, KD_BANK_TAKEN);
+		return session_window_at(session, bank, &view) ? view
+							       : view_of(session, KD_NO_BANK, NULL);
+	}
+	if (!(word & KD_WORD_OPEN) || bank >= windows->banks)
+		return view_of(session, KD_NO_BANK, NULL);
+	return view_of(session, bank,
+		       &(struct kd_window){
+			       .start = word >> KD_WORD_SHIFT,
+			       .end = KD_NEVER,
+			       .gen = word,
+			       .opened_by = windows->shared->kd_windows[bank].opened_by,
+		       });
 }
 
 bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view)
 {
-	struct kd_window window;
+	const struct kd_window *windows = session->windows.shared->kd_windows;
 
-	if (bank >= session->banks || !windows_at(&session->windows, bank, &window))
+	if (bank >= session->banks || load((const uint64_t *)&windows[bank].bank) == KD_BANK_FREE)
 		return false;
-	*view = view_of(session, bank, &window);
+	*view = view_of(session, bank, &windows[bank]);
 	return true;
 }
 
 bool session_window_hold(struct session *session, struct session_view *view)
 {
-	uint32_t bank = windows_hold(&session->windows);
+	struct windows *windows = &session->windows;
+	uint32_t bank = windows->pairs ? pairs_take(windows) : word_hold(windows);
 
+	if (windows->pairs && bank == KD_NO_BANK)
+		bank = window_add(windows);
+	windows->held = bank;
 	parts_look(session);
 	return bank != KD_NO_BANK && session_window_at(session, bank, view);
 }
@@ -475,11 +434,7 @@ void session_window_let_go(struct session *session)
 
 bool session_window_next(const struct session *session, struct session_view *view)
 {
-	struct kd_window window = { 0 };
-	uint32_t bank = windows_closed(&session->windows, &window);
-
-	*view = view_of(session, bank, &window);
-	return bank != KD_NO_BANK;
+	return session_window_at(session, bank_oldest(&session->windows, KD_BANK_CLOSED), view);
 }
 
 /* --- Hashes --- */
