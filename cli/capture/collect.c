@@ -397,11 +397,9 @@ static void frozen_look(struct collector *collector)
 		return;
 	for (uint32_t slot = 1; slot < view.slots; slot++) {
 		const struct kd_thread *thread = &view.threads[slot];
-		uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
 
-		if (!thread->task || (state ? state : thread->seed_state) != KD_FROZEN)
-			continue;
-		if ((pid_t)thread->tgid == unknown)
+		if (!thread->task || thread_state(thread) != KD_FROZEN ||
+		    (pid_t)thread->tgid == unknown)
 			continue;
 		if (due) {
 			bool found = group_frozen((pid_t)thread->tgid, collector->frozen_group,
@@ -504,18 +502,6 @@ static int rows_move(struct collector *collector, struct ended *ended, struct sa
 	return 0;
 }
 
-/* Returns the start of the oldest window that is unread or being read. */
-static uint64_t windows_since(const struct collector *collector, const struct session_view *view)
-{
-	uint64_t since = view->start;
-	struct session_view other;
-
-	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
-		if (session_window_at(collector->session, bank, &other) && other.start < since)
-			since = other.start;
-	return since;
-}
-
 int collector_finish(struct collector *collector, const struct session_view *view,
 		     struct sample *sample)
 {
@@ -553,8 +539,10 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	if (!result)
 		result = session_upcalls(collector->session, view, sample);
 	if (!result)
-		result = process_set_collect(session_process_set(collector->session), view,
-					     windows_since(collector, view), sample);
+		result = process_set_collect(
+			session_process_set(collector->session), view,
+			session_windows_since(collector->session, sample->start) - view->epoch,
+			sample);
 	if (!result)
 		result = sample_finish(sample);
 	ended_clear(ended);

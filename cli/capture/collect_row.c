@@ -60,9 +60,8 @@ static size_t threads_look(struct disk_limits *now, const struct session_view *v
 
 	for (uint32_t slot = 1; slot < view->slots && n < PROCESSES; slot++) {
 		const struct kd_thread *thread = &view->threads[slot];
-		uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
 
-		if (!thread->task || (state ? state : thread->seed_state) != KD_BLOCKED_UNINT)
+		if (!thread->task || thread_state(thread) != KD_BLOCKED_UNINT)
 			continue;
 		for (i = 0; i < n && pids[i] != (pid_t)thread->tgid;)
 			i++;

@@ -290,18 +290,6 @@ static void ended_forget(struct interruptions *interruptions, uint64_t before)
 	interruptions->n = kept;
 }
 
-/* Returns the start of the oldest unread window. */
-static uint64_t oldest_start(const struct interruptions *interruptions)
-{
-	uint64_t oldest = clock_monotonic() - KEEP_NS;
-	struct session_view view;
-
-	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
-		if (session_window_at(interruptions->session, bank, &view) && view.gen)
-			oldest = u64_min(oldest, view.start + view.epoch);
-	return oldest;
-}
-
 /* view: as in struct drain. */
 static int ring_read(struct interruptions *interruptions, const struct session_view *view)
 {
@@ -317,7 +305,8 @@ int interruptions_drain(struct interruptions *interruptions)
 	if (!interruptions)
 		return 0;
 	error = ring_read(interruptions, NULL);
-	ended_forget(interruptions, oldest_start(interruptions));
+	ended_forget(interruptions,
+		     session_windows_since(interruptions->session, clock_monotonic() - KEEP_NS));
 	return error;
 }
 

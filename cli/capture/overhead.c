@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -103,14 +104,14 @@ static uint64_t thread_cpu(const struct kd_thread *thread, uint64_t now)
 		since = __atomic_load_n(&thread->run_since, __ATOMIC_ACQUIRE);
 		running = thread->state == KD_UNSEEN ? (bool)kd_is_running(thread->seed_state)
 						     : thread->on_cpu;
-		ns = before + (running && now > since ? now - since : 0);
+		ns = before + (running ? u64_sub(now, since) : 0);
 	} while (__atomic_load_n(&thread->run_ns, __ATOMIC_ACQUIRE) != before);
 	return ns;
 }
 
 static bool thread_sleeps(const struct kd_thread *thread)
 {
-	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
+	uint32_t state = thread_state(thread);
 
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT || state == KD_STOPPED ||
 	       state == KD_FROZEN;
@@ -130,7 +131,7 @@ static uint64_t hit_cost(struct overhead *overhead)
 
 		ns += tally_looked_at(tally, role) * cost;
 		hits += tally_looked_at(tally, role);
-		most = cost > most ? cost : most;
+		most = u64_max(most, cost);
 	}
 	return hits ? ns / hits : most;
 }
@@ -144,9 +145,8 @@ struct turnover {
 
 static uint64_t earned(const struct overhead *overhead, const struct turnover *turnover)
 {
-	uint64_t share = overhead->percent * turnover->cpu / 100 * (100 - RESERVE_PERCENT) / 100;
-
-	return share > turnover->free ? share : turnover->free;
+	return u64_max(overhead->percent * turnover->cpu / 100 * (100 - RESERVE_PERCENT) / 100,
+		       turnover->free);
 }
 
 /* Books an account's activity. cost: of a hit; 0: not measured, as there was little. */
@@ -171,7 +171,7 @@ static void account_book(struct overhead *overhead, struct account *account,
 	if (overhead->off)
 		overhead->worked_off += turnover->cpu;
 	else
-		overhead->worked_on += turnover->cpu > spent ? turnover->cpu - spent : 0;
+		overhead->worked_on += u64_sub(turnover->cpu, spent);
 }
 
 /* True if hits stay far below the limit, even on a slow machine: their cost need not be
@@ -289,10 +289,9 @@ static bool overhead_is_growing(const struct overhead *overhead)
 uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid)
 {
 	const struct account *worst = overhead->worst;
-	uint64_t percent = worst->lost_of ? worst->lost * 100 / worst->lost_of : 100;
 
 	*tid = overhead->worst_tid;
-	return percent < 100 ? percent : 100;
+	return u64_min(worst->lost_of ? worst->lost * 100 / worst->lost_of : 100, 100);
 }
 
 /* Turns the probes on or off; initially on. */
@@ -521,12 +520,6 @@ void own_cost_begin(struct own_cost_meter *meter, const pid_t children[OWN_CHILD
 	}
 }
 
-/* Counts only grow; otherwise the reading failed. */
-static uint64_t grown(uint64_t before, uint64_t now)
-{
-	return now > before ? now - before : 0;
-}
-
 struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children[OWN_CHILDREN])
 {
 	static const struct own_cost nothing = { 0 };
@@ -534,18 +527,19 @@ struct own_cost own_cost_take(struct own_cost_meter *meter, const pid_t children
 	struct own_cost cost;
 
 	own_cost_begin(meter, children);
+	/* Counts only grow; otherwise the reading failed. */
 	cost = (struct own_cost){
-		.cpu_ns = grown(before.self.cpu_ns, meter->self.cpu_ns),
-		.wakeups = grown(before.self.wakeups, meter->self.wakeups),
-		.period_ns = grown(before.self.period_ns, meter->self.period_ns),
+		.cpu_ns = u64_sub(meter->self.cpu_ns, before.self.cpu_ns),
+		.wakeups = u64_sub(meter->self.wakeups, before.self.wakeups),
+		.period_ns = u64_sub(meter->self.period_ns, before.self.period_ns),
 	};
 	for (int i = 0; i < OWN_CHILDREN; i++) {
 		const struct own_cost *now = &meter->children[i], *last = &before.children[i];
 
 		if (before.of[i] != children[i])
 			last = &nothing;
-		cost.cpu_ns += grown(last->cpu_ns, now->cpu_ns);
-		cost.wakeups += grown(last->wakeups, now->wakeups);
+		cost.cpu_ns += u64_sub(now->cpu_ns, last->cpu_ns);
+		cost.wakeups += u64_sub(now->wakeups, last->wakeups);
 	}
 	return cost;
 }

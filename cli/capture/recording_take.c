@@ -112,7 +112,7 @@ static int now_add(struct taking *taking, const struct kd_thread *thread)
 	now = &taking->now[taking->n_now++];
 	*now = (struct recorded_now){
 		.tid = row.tid,
-		.state = (uint8_t)(thread->state ? thread->state : thread->seed_state),
+		.state = (uint8_t)thread_state(thread),
 		.awaited = (uint8_t)(thread->state ? thread->awaited : thread->seed_awaited),
 		.cpu = kd_is_ready(thread->state) ? thread->waiting.cpu : thread->cpu,
 		.call = thread->state ? thread->call : thread->seed_call,

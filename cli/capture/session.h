@@ -92,6 +92,14 @@ struct windows {
 	int token;     /* map with the token for setting edges; -1: not needed */
 };
 
+/* Returns the state of a thread; before its first event, as the iterator found it. */
+static inline uint32_t thread_state(const struct kd_thread *thread)
+{
+	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
+
+	return state == KD_UNSEEN ? thread->seed_state : state;
+}
+
 /* Loads and attaches all programs and finds the target's threads. Returns 0, or an exit status
  * of <sysexits.h> after printing what failed. The caller ends the session with session_close(). */
 exit_status session_open(struct session **session, const struct session_config *config);
@@ -193,6 +201,10 @@ struct session_view session_window_now(const struct session *session);
 /* Finds the window in a bank, from 0 on: about to open (view->gen is 0), open (view->end is
  * KD_NEVER), or ended and not released. Returns false if there is none. */
 bool session_window_at(const struct session *session, uint32_t bank, struct session_view *view);
+
+/* Returns the start, at most `least`, of the oldest window that is open or unread; times are
+ * CLOCK_MONOTONIC ns. */
+uint64_t session_windows_since(const struct session *session, uint64_t least);
 
 /* True if a window may still be taken although no more are wanted: an open one has no other end, or
  * an edge is being set. */

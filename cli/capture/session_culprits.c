@@ -151,16 +151,9 @@ static void culprits_close(struct session *session)
 	free(session->culprits->groups);
 }
 
-static uint32_t state_of(const struct kd_thread *thread)
-{
-	uint32_t state = __atomic_load_n(&thread->state, __ATOMIC_RELAXED);
-
-	return state == KD_UNSEEN ? thread->seed_state : state;
-}
-
 static bool waits(const struct kd_thread *thread)
 {
-	return kd_is_ready(state_of(thread));
+	return kd_is_ready(thread_state(thread));
 }
 
 bool culprits_pending(const struct culprits *culprits, const struct session_view *view)
@@ -386,15 +379,10 @@ static int task_add(struct reading *reading, uint32_t key, const struct kd_charg
 	return row_add(reading, &culprit, charge);
 }
 
-static uint64_t passed(uint64_t before, uint64_t now, uint64_t most)
-{
-	return now > before ? u64_min(now - before, most) : 0;
-}
-
 /* Returns the length of a CPU's present run, if it is of this kind. */
 static uint64_t run_ns(const struct kd_runqueue *runqueue, enum kd_runs runs, uint64_t now)
 {
-	return runqueue->runs == runs && now > runqueue->since ? now - runqueue->since : 0;
+	return runqueue->runs == runs ? u64_sub(now, runqueue->since) : 0;
 }
 
 /* A wait that goes on at the window's end: the time since its last charge. */
@@ -446,7 +434,8 @@ static int unlisted_add(struct reading *reading, const struct pending *pending, 
 		error = share_add(reading, pending, waiting->iter_limit, inside);
 	}
 	for (size_t i = 0; i < sizeof(whose) / sizeof(*whose) && !error; i++) {
-		double share = (double)passed(sums[i][0], sums[i][1], waited) / (double)waited;
+		double share = (double)u64_min(u64_sub(sums[i][1], sums[i][0]), waited) /
+			       (double)waited;
 		uint64_t inside = u64_min((uint64_t)(share * (double)pending->ns), left);
 
 		left -= inside;
@@ -468,10 +457,10 @@ static int listed_add(struct reading *reading, const struct pending *pending)
 	if (waiting->cpu < culprits->cpus) {
 		const struct kd_runqueue *runqueue = &culprits->runqueues[waiting->cpu];
 
-		hard = passed(waiting->hard_ns, runqueue->hard_ns, left);
+		hard = u64_min(u64_sub(runqueue->hard_ns, waiting->hard_ns), left);
 		left -= hard;
 		if (!(pending->iterated && waiting->iter_key & KD_WHO_SOFTIRQD))
-			soft = passed(waiting->soft_ns, runqueue->soft_ns, left);
+			soft = u64_min(u64_sub(runqueue->soft_ns, waiting->soft_ns), left);
 		left -= soft;
 	}
 	return share_add(reading, pending, waiting->iter_limit, limited)
@@ -524,8 +513,8 @@ static int ledger_settle(struct reading *reading)
 		excess_take(row, sum.woken - *woken, true);
 	if (sum.preempted > *preempted)
 		excess_take(row, sum.preempted - *preempted, false);
-	missing.woken = *woken - u64_min(sum.woken, *woken);
-	missing.preempted = *preempted - u64_min(sum.preempted, *preempted);
+	missing.woken = u64_sub(*woken, sum.woken);
+	missing.preempted = u64_sub(*preempted, sum.preempted);
 	missing.longest = u64_max(missing.woken, missing.preempted);
 	for (size_t i = 0; i < row->n_culprits; i++) {
 		const struct culprit *culprit = &row->culprits[i];
@@ -558,7 +547,7 @@ int culprits_read(const struct culprits *culprits, const struct session_view *vi
 		struct pending pending = {
 			.waiting = &waiting,
 			.ns = view->end - u64_max(waiting.mark, view->start),
-			.woken = state_of(thread) == KD_READY_WOKEN,
+			.woken = thread_state(thread) == KD_READY_WOKEN,
 			.iterated = waiting.iter_mark == waiting.mark,
 		};
 

@@ -292,11 +292,6 @@ static void faults_stop(struct faults *faults, uint64_t now)
 	faults->timed = false;
 }
 
-static uint64_t debt_settle(uint64_t debt, uint64_t spent, uint64_t earned)
-{
-	return debt + spent > earned ? debt + spent - earned : 0;
-}
-
 /* Charges an account for new faults. While faults are not timed, the target's run time is unknown:
  * the time that passed earns in its place. */
 static void account_settle(struct faults_account *account, const struct kd_fault_cpu *cpu,
@@ -309,12 +304,10 @@ static void account_settle(struct faults_account *account, const struct kd_fault
 	};
 	uint64_t ran = timed ? now.ran - account->paid.ran : passed;
 
-	account->target = debt_settle(account->target,
-				      (now.target - account->paid.target) * TARGET_PRICE(call_ns),
-				      ran / EARNED);
-	account->foreign = debt_settle(
-		account->foreign, (now.foreign - account->paid.foreign) * FOREIGN_PRICE(call_ns),
-		passed / EARNED);
+	account->target += (now.target - account->paid.target) * TARGET_PRICE(call_ns);
+	account->target = u64_sub(account->target, ran / EARNED);
+	account->foreign += (now.foreign - account->paid.foreign) * FOREIGN_PRICE(call_ns);
+	account->foreign = u64_sub(account->foreign, passed / EARNED);
 	account->paid = now;
 }
 

@@ -503,21 +503,16 @@ const struct session_part locks_part = { .select = locks_select, .read = locks_r
 static struct kd_activity activity_until(const struct kd_thread *thread, uint64_t t)
 {
 	struct kd_activity activity = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
-	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
-	uint64_t so_far = t > thread->since ? t - thread->since : 0;
+	uint32_t state = thread_state(thread);
+	uint64_t so_far = u64_sub(t, thread->since);
 
 	if (kd_is_running(state))
-		activity.running += t > thread->run_since ? t - thread->run_since : 0;
+		activity.running += u64_sub(t, thread->run_since);
 	else if (kd_is_ready(state))
 		activity.ready += so_far;
 	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
 		activity.asleep += so_far;
 	return activity;
-}
-
-static uint64_t above(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
 }
 
 int locks_read_open(const struct session_view *view, uint32_t slot, const struct kd_thread *thread,
@@ -529,7 +524,7 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 				   .holder = locked->holder,
 				   .slot = slot,
 				   .kind = locked->kind };
-	uint64_t ns = above(view->end, thread->since);
+	uint64_t ns = u64_sub(view->end, thread->since);
 
 	if (!locked->address || !ns || thread->died ||
 	    (thread->state != KD_BLOCKED && thread->state != KD_BLOCKED_UNINT))
@@ -544,9 +539,9 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 		struct kd_activity now = activity_until(&holder, view->end);
 		struct kd_activity *meanwhile = &waits.meanwhile;
 
-		meanwhile->running = above(now.running, locked->before.running);
-		meanwhile->ready = above(now.ready, locked->before.ready);
-		meanwhile->asleep = above(now.asleep, locked->before.asleep);
+		meanwhile->running = u64_sub(now.running, locked->before.running);
+		meanwhile->ready = u64_sub(now.ready, locked->before.ready);
+		meanwhile->asleep = u64_sub(now.asleep, locked->before.asleep);
 		/* The copy was taken after the window's end; on a busy machine, long after. */
 		activity_limit(meanwhile, ns);
 		if (meanwhile->asleep)

@@ -153,11 +153,9 @@ const struct session_part stops_part = { .read = stops_read };
 int stops_read_open(const struct session_view *view, const struct kd_thread *thread,
 		    struct thread_row *row)
 {
-	uint32_t state = thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
-	uint64_t since = u64_max(thread->since, view->start);
-	uint64_t ns = view->end > since ? view->end - since : 0;
+	uint64_t ns = u64_sub(view->end, u64_max(thread->since, view->start));
 
-	if (state != KD_STOPPED || thread->died)
+	if (thread_state(thread) != KD_STOPPED || thread->died)
 		return 0;
 	return stop_add(row, &thread->stopper, (struct kd_count){ 1, ns, ns });
 }
@@ -173,11 +171,10 @@ static exit_status files_select(struct session *session)
 /* As in file_visit() of descriptor.bpf.h. */
 static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
 {
-	bool seeded = thread->state == KD_UNSEEN;
-	uint32_t state = seeded ? thread->seed_state : thread->state;
+	uint32_t state = thread_state(thread);
 
-	return (seeded ? thread->seed_at.file : thread->at.file) && thread->since < end &&
-	       (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+	return (thread->state == KD_UNSEEN ? thread->seed_at.file : thread->at.file) &&
+	       thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
 }
 
 bool session_files_pending(const struct session *session, const struct session_view *view)

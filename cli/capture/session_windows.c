@@ -413,6 +413,16 @@ bool session_window_at(const struct session *session, uint32_t bank, struct sess
 	return true;
 }
 
+uint64_t session_windows_since(const struct session *session, uint64_t least)
+{
+	struct session_view view;
+
+	for (uint32_t bank = 0; bank < session->banks; bank++)
+		if (session_window_at(session, bank, &view) && view.gen)
+			least = u64_min(least, view.start + view.epoch);
+	return least;
+}
+
 bool session_window_hold(struct session *session, struct session_view *view)
 {
 	struct windows *windows = &session->windows;

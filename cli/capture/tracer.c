@@ -318,20 +318,6 @@ static int ring_read(struct tracer *tracer)
 	return error == ENOUGH ? 0 : error;
 }
 
-/* Returns the start (CLOCK_MONOTONIC ns) of the oldest window that is open or unread;
- * UINT64_MAX: none. */
-static uint64_t windows_begin(const struct session *session)
-{
-	uint64_t begin = UINT64_MAX;
-	struct session_view view;
-
-	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
-		if (session_window_at(session, bank, &view) && view.gen &&
-		    view.start + view.epoch < begin)
-			begin = view.start + view.epoch;
-	return begin;
-}
-
 int tracer_drain(struct tracer *tracer)
 {
 	int error = ring_read(tracer);
@@ -340,7 +326,7 @@ int tracer_drain(struct tracer *tracer)
 		return error;
 	if (tracer->config.stacks)
 		stacks_flush(tracer->config.stacks);
-	pending_drop(tracer, windows_begin(tracer->session));
+	pending_drop(tracer, session_windows_since(tracer->session, UINT64_MAX));
 	return 0;
 }
 
@@ -597,7 +583,7 @@ int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct t
 	error = rows_move(tracer, start, end, list);
 	counts_tell(tracer, list);
 	/* Keeps records for other open windows, which may have begun before this one's end. */
-	begin = windows_begin(tracer->session);
+	begin = session_windows_since(tracer->session, UINT64_MAX);
 	pending_drop(tracer, begin <= end ? begin : end + 1);
 	return error;
 }
