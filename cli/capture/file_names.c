@@ -29,29 +29,22 @@ struct named {
 };
 
 struct file_names {
-	pid_t pid;
 	ino_t net; /* this program's network namespace; 0: unknown */
 	void *tree;
 	size_t n;
 	struct descriptor spare; /* of the last file beyond the limit */
 };
 
-struct file_names *file_names_new(pid_t pid)
+struct file_names *file_names_new(void)
 {
 	struct file_names *names = calloc(1, sizeof(*names));
 	struct stat net;
 
 	if (!names)
 		return NULL;
-	names->pid = pid;
 	if (!stat("/proc/self/ns/net", &net))
 		names->net = net.st_ino;
 	return names;
-}
-
-void file_names_turn(struct file_names *names, pid_t pid)
-{
-	names->pid = pid;
 }
 
 void file_names_free(struct file_names *names)
@@ -182,7 +175,7 @@ static void socket_find(const struct file_names *names, const struct kd_file *fi
 		address_print(is->peer, file, file->peer, file->peer_port);
 }
 
-static void descriptor_find(const struct file_names *names, const struct kd_file *file,
+static void descriptor_find(const struct file_names *names, pid_t pid, const struct kd_file *file,
 			    struct descriptor *is)
 {
 	is->fd = file->fd;
@@ -192,7 +185,7 @@ static void descriptor_find(const struct file_names *names, const struct kd_file
 	if (file->kind == KD_AWAITED_SOCKET)
 		socket_find(names, file, is);
 	else
-		path_find(names->pid, file, is);
+		path_find(pid, file, is);
 	if (file->kind == KD_AWAITED_FILE || file->kind == KD_AWAITED_DISK)
 		disk_find(file, is);
 }
@@ -203,7 +196,8 @@ static int by_file(const void *a, const void *b)
 }
 
 /* Returns NULL without memory or above the limit. */
-static const struct named *named_find(struct file_names *names, const struct kd_file *file)
+static const struct named *named_find(struct file_names *names, pid_t pid,
+				      const struct kd_file *file)
 {
 	struct named **found = tfind(file, &names->tree, by_file), *named;
 	char text[DESCRIPTOR_TEXT_LEN];
@@ -216,7 +210,7 @@ static const struct named *named_find(struct file_names *names, const struct kd_
 	if (!named)
 		return NULL;
 	named->file = *file;
-	descriptor_find(names, file, &named->is);
+	descriptor_find(names, pid, file, &named->is);
 	descriptor_text(&named->is, text);
 	snprintf(named->text, sizeof(named->text), "fd %d%s%s", file->fd, *text ? ", " : "", text);
 	if (!tsearch(named, &names->tree, by_file)) {
@@ -227,20 +221,21 @@ static const struct named *named_find(struct file_names *names, const struct kd_
 	return named;
 }
 
-const struct descriptor *file_names_find(struct file_names *names, const struct kd_file *file)
+const struct descriptor *file_names_find(struct file_names *names, pid_t pid,
+					 const struct kd_file *file)
 {
-	const struct named *named = named_find(names, file);
+	const struct named *named = named_find(names, pid, file);
 
 	if (named)
 		return &named->is;
 	names->spare = (struct descriptor){ 0 };
-	descriptor_find(names, file, &names->spare);
+	descriptor_find(names, pid, file, &names->spare);
 	return &names->spare;
 }
 
-const char *file_names_text(struct file_names *names, const struct kd_file *file)
+const char *file_names_text(struct file_names *names, pid_t pid, const struct kd_file *file)
 {
-	const struct named *named = named_find(names, file);
+	const struct named *named = named_find(names, pid, file);
 
 	return named ? named->text : NULL;
 }

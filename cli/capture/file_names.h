@@ -11,17 +11,15 @@
 struct file_names;
 
 /* Returns NULL without memory. */
-struct file_names *file_names_new(pid_t pid);
+struct file_names *file_names_new(void);
 
-/* Sets the process of later descriptors. */
-void file_names_turn(struct file_names *names, pid_t pid);
-
-/* Describes a file; valid until the next call. The first ones are looked up only once. */
-const struct descriptor *file_names_find(struct file_names *names, const struct kd_file *file);
+/* Describes a process's file; valid until the next call. The first ones are looked up only once. */
+const struct descriptor *file_names_find(struct file_names *names, pid_t pid,
+					 const struct kd_file *file);
 
 /* Returns its text, such as "fd 5, /tmp/fifo": the same pointer for the same file and
  * descriptor, until file_names_free(). NULL: no memory, or too many names. */
-const char *file_names_text(struct file_names *names, const struct kd_file *file);
+const char *file_names_text(struct file_names *names, pid_t pid, const struct kd_file *file);
 
 /* NULL is allowed. */
 void file_names_free(struct file_names *names);

@@ -244,7 +244,7 @@ exit_status session_open(struct session **out, const struct session_config *conf
 	session->parts = all_parts;
 	session->config = config;
 	online_cpus_open(&session->online, "/sys/devices/system/cpu/online");
-	session->file_names = file_names_new(config->tgid);
+	session->file_names = file_names_new();
 	status = session->file_names ? session_start(session) : log_no_memory();
 	session->config = NULL;
 	if (status) {

@@ -268,10 +268,10 @@ static int resent_add(struct sample *sample, size_t *capacity, const struct kd_r
 	if (ARRAY_GROW(sample->resent, sample->n_resent, *capacity))
 		return -ENOMEM;
 	file.fd = owner->fd;
-	file_names_turn(names, owner->pid);
-	sample->resent[sample->n_resent++] = (struct resent_row){
-		.pid = owner->pid, .count = resent->count, .is = *file_names_find(names, &file)
-	};
+	sample->resent[sample->n_resent++] =
+		(struct resent_row){ .pid = owner->pid,
+				     .count = resent->count,
+				     .is = *file_names_find(names, owner->pid, &file) };
 	if (usage)
 		usage->resent += resent->count;
 	return 0;

@@ -193,12 +193,10 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	struct file_names *names = hash->context;
 	const struct kd_file_key *key = key_;
 	const struct kd_file_waits *waits = value;
-	struct descriptor_row descriptor;
-
-	file_names_turn(names, (pid_t)hash->view->threads[key->slot].tgid);
-	descriptor = (struct descriptor_row){
+	pid_t pid = (pid_t)hash->view->threads[key->slot].tgid;
+	struct descriptor_row descriptor = {
 		.awaited = key->awaited < KD_AWAITED_KINDS ? key->awaited : KD_AWAITED_OTHER,
-		.is = *file_names_find(names, &waits->file),
+		.is = *file_names_find(names, pid, &waits->file),
 		.waits = { waits->count, waits->total, waits->max },
 		.ended_by = (pid_t)waits->ended_by,
 		.ended_pid = (pid_t)waits->ended_pid,

@@ -254,10 +254,8 @@ static int file_add(struct tracer *tracer, struct pending *pending, const struct
 		if (session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
 			error = record_row_path(&pending->row, path, size);
 	}
-	if (trace->file.kind && !(pending->row.path && *pending->row.path == '/')) {
-		file_names_turn(names, (pid_t)trace->tgid);
-		pending->row.at = file_names_text(names, &trace->file);
-	}
+	if (trace->file.kind && !(pending->row.path && *pending->row.path == '/'))
+		pending->row.at = file_names_text(names, (pid_t)trace->tgid, &trace->file);
 	return error;
 }
 

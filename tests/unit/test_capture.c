@@ -45,26 +45,26 @@ static void one_file(struct file_names *names, const char *when)
 	char list_path[] = "/tmp/kdtest-XXXXXX", deleted[sizeof(list_path) + 16];
 	int fd = mkstemp(list_path);
 	struct kd_file file = file_at(fd), other = file, moved = file;
-	const struct descriptor *is = file_names_find(names, &file);
+	const struct descriptor *is = file_names_find(names, getpid(), &file);
 
 	is_str(is->path, list_path, "%s: the list_path of a file", when);
 	is_i64(is->fd, fd, "%s: its descriptor", when);
 	is_u64(is->inode, file.inode, "%s: its inode", when);
 	other.inode++;
 	memcpy(other.name, "gone", sizeof("gone"));
-	is = file_names_find(names, &other);
+	is = file_names_find(names, getpid(), &other);
 	is_str(is->path, ".../gone", "%s: a file that the descriptor no longer is", when);
 	moved.device++;
 	memcpy(moved.name, "moved", sizeof("moved"));
-	is = file_names_find(names, &moved);
+	is = file_names_find(names, getpid(), &moved);
 	is_str(is->path, ".../moved", "%s: one on another device", when);
 	moved.device++;
 	memcpy(moved.name, strrchr(list_path, '/') + 1, sizeof("kdtest-XXXXXX"));
-	is = file_names_find(names, &moved);
+	is = file_names_find(names, getpid(), &moved);
 	is_str(is->path, list_path, "%s: one of this name, as overlayfs has it", when);
 	moved.device++;
 	unlink(list_path);
-	is = file_names_find(names, &moved);
+	is = file_names_find(names, getpid(), &moved);
 	snprintf(deleted, sizeof(deleted), "%s (deleted)", list_path);
 	is_str(is->path, deleted, "%s: the same when it was removed", when);
 	/* Open: the next one has another number. */
@@ -72,13 +72,13 @@ static void one_file(struct file_names *names, const char *when)
 
 TEST(files)
 {
-	struct file_names *names = file_names_new(getpid());
+	struct file_names *names = file_names_new();
 	struct kd_file null = file_at(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	const char *text;
 
 	need(names);
 	one_file(names, "the first one");
-	text = file_names_text(names, &null);
+	text = file_names_text(names, getpid(), &null);
 	ok(text && strstr(text, "/dev/null"), "words");
 	for (uint64_t i = 1; i < MANY; i++) {
 		struct kd_file more;
@@ -86,9 +86,9 @@ TEST(files)
 		memset(&more, 0, sizeof(more));
 		more.fd = -1;
 		more.inode = i;
-		file_names_find(names, &more);
+		file_names_find(names, getpid(), &more);
 	}
-	ok(file_names_text(names, &null) == text, "what is kept stays where it is");
+	ok(file_names_text(names, getpid(), &null) == text, "what is kept stays where it is");
 	one_file(names, "when there are too many");
 	file_names_free(names);
 }
