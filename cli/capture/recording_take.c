@@ -78,24 +78,6 @@ static int followed_add(struct taking *taking, const struct recorder *recorder)
 	return error;
 }
 
-static int ended_add(struct taking *taking, const struct recorder *recorder)
-{
-	size_t n = recorder->n_ended < ENDED_NAMES ? recorder->n_ended : ENDED_NAMES;
-	int error = 0;
-
-	for (size_t i = 0; i < n && !error; i++) {
-		struct recorded_thread thread = {
-			.tid = (pid_t)recorder->ended[i].tid,
-			.pid = (pid_t)recorder->ended[i].tgid,
-			.of_target = true,
-		};
-
-		memcpy(thread.name, recorder->ended[i].comm, sizeof(thread.name));
-		error = thread_add(taking->recording, &thread);
-	}
-	return error;
-}
-
 /* Adds a thread of the target in its present state. */
 static int now_add(struct taking *taking, const struct kd_thread *thread)
 {
@@ -130,8 +112,10 @@ static int now_compare(const void *a, const void *b)
 
 static int threads_take(struct taking *taking, const struct recorder *recorder)
 {
-	int error = followed_add(taking, recorder) ?: ended_add(taking, recorder);
+	int error = followed_add(taking, recorder);
 
+	for (size_t i = 0; i < ENDED_NAMES && i < recorder->n_ended && !error; i++)
+		error = thread_add(taking->recording, &recorder->ended[i]);
 	for (uint32_t slot = 1; slot < taking->view->slots && !error; slot++) {
 		const struct kd_thread thread = taking->view->threads[slot];
 

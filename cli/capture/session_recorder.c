@@ -68,14 +68,15 @@ static void recorder_free_slot(struct session *session, uint32_t slot)
 {
 	struct recorder *recorder = session->recorder;
 	const struct kd_thread *thread = &session->threads[slot];
-	struct ended_name *name;
+	struct recorded_thread *name;
 
 	if (!recorder->ended || !thread->tid)
 		return;
 	name = &recorder->ended[recorder->n_ended++ % ENDED_NAMES];
-	name->tid = thread->tid;
-	name->tgid = thread->tgid;
-	memcpy(name->comm, thread->comm, sizeof(name->comm));
+	*name = (struct recorded_thread){ .tid = (pid_t)thread->tid,
+					  .pid = (pid_t)thread->tgid,
+					  .of_target = true };
+	memcpy(name->name, thread->comm, sizeof(name->name));
 }
 
 static void recorder_close(struct session *session)

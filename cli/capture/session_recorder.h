@@ -9,19 +9,15 @@
 #include "bpf/kernel_delay.h"
 #include "cli/model/recording_make.h"
 
-/* Name of an ended thread, whose slot may belong to another thread by now. */
-struct ended_name {
-	uint32_t tid, tgid;
-	char comm[KD_COMM_LEN];
-};
-#define ENDED_NAMES 4096 /* the latest ones */
+#define ENDED_NAMES 4096 /* of ended threads, whose slots may belong to others by now: the latest  \
+			  */
 
 struct recorder {
 	struct recorder_rings rings;
-	struct kd_followed *followed; /* KD_FOLLOWED entries */
-	uint64_t began;               /* CLOCK_MONOTONIC: earlier events are not in the rings */
-	struct ended_name *ended;     /* NULL: nothing is recorded */
-	size_t n_ended;               /* never wraps: the next index is n_ended % ENDED_NAMES */
+	struct kd_followed *followed;  /* KD_FOLLOWED entries */
+	uint64_t began;                /* CLOCK_MONOTONIC: earlier events are not in the rings */
+	struct recorded_thread *ended; /* NULL: nothing is recorded */
+	size_t n_ended;                /* never wraps: the next index is n_ended % ENDED_NAMES */
 };
 
 /* Returns the size of the rings, bytes. */
