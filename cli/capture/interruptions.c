@@ -382,7 +382,7 @@ static int row_by_tid(const void *a, const void *b)
 {
 	const struct thread_row *const *x = a, *const *y = b;
 
-	return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
+	return ORDER((*x)->tid, (*y)->tid);
 }
 
 /* Sorts the rows of single threads by TID. Returns how many; NULL without memory. */
@@ -394,8 +394,7 @@ static struct thread_row **rows_sort(struct sample *sample, size_t *n)
 	for (size_t i = 0; rows && i < sample->n_threads; i++)
 		if (sample->threads[i].members == 1)
 			rows[(*n)++] = &sample->threads[i];
-	if (*n)
-		qsort(rows, *n, sizeof(struct thread_row *), row_by_tid);
+	ARRAY_SORT(rows, *n, row_by_tid);
 	return rows;
 }
 
@@ -460,9 +459,8 @@ static int sample_add(const struct interruptions *interruptions, struct filling 
 static int by_start(const void *a, const void *b)
 {
 	const struct interruption *x = a, *y = b;
-	int order = (x->since > y->since) - (x->since < y->since);
 
-	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+	return ORDER(x->since, y->since) ?: ORDER(x->tid, y->tid);
 }
 
 static bool is_of(const struct interruption *interruption, const struct sample *sample)
@@ -480,9 +478,7 @@ static int sample_fill(const struct interruptions *interruptions, struct filling
 	for (size_t i = 0; i < interruptions->n && !error; i++)
 		if (is_of(&interruptions->ended[i], sample))
 			error = sample_add(interruptions, filling, &interruptions->ended[i]);
-	if (sample->n_interruptions)
-		qsort(sample->interruptions, sample->n_interruptions,
-		      sizeof(*sample->interruptions), by_start);
+	ARRAY_SORT(sample->interruptions, sample->n_interruptions, by_start);
 	return error;
 }
 

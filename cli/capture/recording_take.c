@@ -41,8 +41,7 @@ static int thread_compare(const void *a, const void *b)
 {
 	const struct recorded_thread *left = a, *right = b;
 
-	return (left->tid > right->tid) - (left->tid < right->tid)
-		       ?: right->of_target - left->of_target;
+	return ORDER(left->tid, right->tid) ?: right->of_target - left->of_target;
 }
 
 static void threads_sort(struct recording *recording)
@@ -50,9 +49,7 @@ static void threads_sort(struct recording *recording)
 	struct recorded_thread *threads = recording->threads;
 	size_t n = 0;
 
-	if (!recording->n_threads)
-		return;
-	qsort(threads, recording->n_threads, sizeof(*threads), thread_compare);
+	ARRAY_SORT(threads, recording->n_threads, thread_compare);
 	for (size_t i = 0; i < recording->n_threads; i++)
 		if (!n || threads[n - 1].tid != threads[i].tid)
 			threads[n++] = threads[i];
@@ -107,7 +104,7 @@ static int now_compare(const void *a, const void *b)
 {
 	const struct recorded_now *left = a, *right = b;
 
-	return (left->tid > right->tid) - (left->tid < right->tid);
+	return ORDER(left->tid, right->tid);
 }
 
 static int threads_take(struct taking *taking, const struct recorder *recorder)
@@ -124,8 +121,7 @@ static int threads_take(struct taking *taking, const struct recorder *recorder)
 	}
 	if (error)
 		return error;
-	if (taking->n_now)
-		qsort(taking->now, taking->n_now, sizeof(*taking->now), now_compare);
+	ARRAY_SORT(taking->now, taking->n_now, now_compare);
 	threads_sort(taking->recording);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -310,7 +311,7 @@ static int key_compare(const void *a, const void *b)
 {
 	const struct recorded_culprit *left = a, *right = b;
 
-	return (left->key > right->key) - (left->key < right->key);
+	return ORDER(left->key, right->key);
 }
 
 size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *rows)
@@ -322,8 +323,7 @@ size_t culprits_all(const struct culprits *culprits, struct recorded_culprit *ro
 		if (culprits_task(culprits, rows[n].key, &rows[n].is))
 			n++;
 	}
-	if (n)
-		qsort(rows, n, sizeof(*rows), key_compare);
+	ARRAY_SORT(rows, n, key_compare);
 	return n;
 }
 

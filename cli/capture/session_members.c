@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/arith.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
@@ -69,9 +70,7 @@ static int by_identity(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->began < y->began ? -1 : x->began > y->began;
+	return ORDER(x->pid, y->pid) ?: ORDER(x->began, y->began);
 }
 
 struct member *member_find(const struct members *members, pid_t pid, uint64_t began)

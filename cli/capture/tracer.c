@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
@@ -334,9 +335,7 @@ static int call_order(const void *a, const void *b)
 	const struct pending *left = *(struct pending *const *)a;
 	const struct pending *right = *(struct pending *const *)b;
 
-	if (left->row.tid != right->row.tid)
-		return left->row.tid < right->row.tid ? -1 : 1;
-	return (left->since > right->since) - (left->since < right->since);
+	return ORDER(left->row.tid, right->row.tid) ?: ORDER(left->since, right->since);
 }
 
 /* Among records of a call, one with a user stack comes first. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/parse.h"
@@ -448,9 +449,7 @@ static int members_add(struct member_list *members, char path[PATH_MAX], unsigne
 
 static int compare_pids(const void *a, const void *b)
 {
-	pid_t first = *(const pid_t *)a, second = *(const pid_t *)b;
-
-	return first < second ? -1 : first > second;
+	return ORDER(*(const pid_t *)a, *(const pid_t *)b);
 }
 
 int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
@@ -467,12 +466,9 @@ int group_processes(const struct control_group *group, pid_t **pids, size_t *n)
 		free(members.pids);
 		return error;
 	}
-	if (members.n)
-		qsort(members.pids, members.n, sizeof(*members.pids), compare_pids);
+	ARRAY_SORT(members.pids, members.n, compare_pids);
 	/* In v1, a process is in each group with one of its threads. */
-	for (size_t i = 0; i < members.n; i++)
-		if (!*n || members.pids[i] != members.pids[*n - 1])
-			members.pids[(*n)++] = members.pids[i];
+	*n = ARRAY_UNIQUE(members.pids, members.n, compare_pids);
 	*pids = members.pids;
 	return 0;
 }

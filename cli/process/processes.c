@@ -362,21 +362,13 @@ struct list {
 
 static int compare_processes(const void *a, const void *b)
 {
-	pid_t first = ((const struct process *)a)->pid, second = ((const struct process *)b)->pid;
-
-	return first < second ? -1 : first > second;
+	return ORDER(((const struct process *)a)->pid, ((const struct process *)b)->pid);
 }
 
 static void processes_sort(struct processes *processes)
 {
-	size_t n = 0;
-
-	if (processes->n)
-		qsort(processes->all, processes->n, sizeof(*processes->all), compare_processes);
-	for (size_t i = 0; i < processes->n; i++)
-		if (!n || processes->all[i].pid != processes->all[n - 1].pid)
-			processes->all[n++] = processes->all[i];
-	processes->n = n;
+	ARRAY_SORT(processes->all, processes->n, compare_processes);
+	processes->n = ARRAY_UNIQUE(processes->all, processes->n, compare_processes);
 }
 
 /* Adds a process, unless it has ended. */
