@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
+#include "cli/process/preflight.h"
 
 /* --- Perf events of each CPU --- */
 
@@ -90,28 +91,15 @@ int counter_events_open_cpu(const struct counter_set *set, int cpu, const struct
 
 /* --- CPUs that go offline or come online --- */
 
-/* Parses a list such as "0-3,8". Returns false on failure: then nothing is certain. */
+/* Returns false on failure: then nothing is certain. */
 static bool list_read(int fd, uint64_t words[static ONLINE_CPUS_MAX / 64])
 {
-	char text[4096], *at = text, *end;
+	char text[4096];
 	ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
 
 	memset(words, 0, ONLINE_CPUS_MAX / 8);
-	if (length <= 0)
-		return false;
-	text[length] = '\0';
-	for (;; at = end + 1) {
-		unsigned long first = strtoul(at, &end, 10), last = first;
-
-		if (end == at)
-			return false;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		for (; first <= last && first < ONLINE_CPUS_MAX; first++)
-			words[first / 64] |= 1ULL << first % 64;
-		if (*end != ',')
-			return true;
-	}
+	text[length > 0 ? length : 0] = '\0';
+	return cpu_list_parse(text, words, ONLINE_CPUS_MAX);
 }
 
 void online_cpus_open(struct online_cpus *cpus, const char *path)

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "overhead.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/model/trigger_stats.h"
+#include "cli/process/pids.h"
 #include "session_triggers.h"
 
 /* --- What probes cost --- */
@@ -494,20 +493,12 @@ static struct own_cost self_read(void)
 static struct own_cost child_read(pid_t child)
 {
 	struct own_cost cost = { 0 };
-	char path[64], line[128];
 	clockid_t clock;
-	FILE *file;
 
 	if (!child || clock_getcpuclockid(child, &clock))
 		return cost;
 	cost.cpu_ns = clock_read(clock);
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &cost.wakeups) == 1)
-			break;
-	if (file)
-		fclose(file);
+	cost.wakeups = status_number(child, "voluntary_ctxt_switches:");
 	return cost;
 }
 

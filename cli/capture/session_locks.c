@@ -90,11 +90,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct cached_location *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
+	return ORDER(x->pid, y->pid) ?: ORDER(x->start, y->start) ?: ORDER(x->address, y->address);
 }
 
 static int by_wanted(const void *a, const void *b)

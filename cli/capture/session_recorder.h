@@ -9,8 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/model/recording_make.h"
 
-#define ENDED_NAMES 4096 /* of ended threads, whose slots may belong to others by now: the latest  \
-			  */
+#define ENDED_NAMES 4096 /* the latest ones: slots of ended threads may belong to others by now */
 
 struct recorder {
 	struct recorder_rings rings;

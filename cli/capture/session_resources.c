@@ -14,12 +14,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
+#include "cli/process/pids.h"
 #include "file_names.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
@@ -41,7 +43,7 @@ static int by_inode(const void *a, const void *b)
 {
 	const struct socket_owner *x = a, *y = b;
 
-	return (x->inode > y->inode) - (x->inode < y->inode);
+	return ORDER(x->inode, y->inode);
 }
 
 /* Adds the sockets of a process; none if it has ended. Returns 0 or -ENOMEM. */
@@ -95,8 +97,7 @@ static struct socket_owners *socket_owners_new(const struct sample *sample)
 		socket_owners_free(owners);
 		return NULL;
 	}
-	if (owners->n)
-		qsort(owners->all, owners->n, sizeof(*owners->all), by_inode);
+	ARRAY_SORT(owners->all, owners->n, by_inode);
 	return owners;
 }
 
@@ -328,26 +329,7 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct memory_reading *x = a, *y = b;
 
-	return (x->pid > y->pid) - (x->pid < y->pid);
-}
-
-/* Reads the peak in /proc/PID/status; 0: absent. Reads by line, as the line of groups may be
- * long. */
-static uint64_t peak_read(pid_t pid)
-{
-	char path[sizeof("/proc//status") + 3 * sizeof(pid)], *line = NULL;
-	uint64_t kib = 0;
-	size_t size = 0;
-	FILE *status;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	status = fopen(path, "re");
-	while (status && !kib && getline(&line, &size, status) > 0)
-		sscanf(line, "VmHWM: %" SCNu64, &kib);
-	free(line);
-	if (status)
-		fclose(status);
-	return kib * 1024;
+	return ORDER(x->pid, y->pid);
 }
 
 /* Reads a process's memory; missing values stay 0. Raises the peak, which may be slightly older, to
@@ -360,7 +342,7 @@ static void reading_take(struct memory_reading *reading)
 	if (proc_file_read(reading->pid, "statm", text, sizeof(text)) > 0 &&
 	    sscanf(text, "%*u %" SCNu64, &pages) == 1)
 		reading->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	reading->peak = peak_read(reading->pid);
+	reading->peak = 1024 * status_number(reading->pid, "VmHWM:");
 	if (reading->peak && reading->peak < reading->bytes)
 		reading->peak = reading->bytes;
 }
@@ -383,10 +365,8 @@ int memory_begin(struct memory_log *log, const struct session *session)
 	for (uint32_t slot = 1; slot < view.slots; slot++)
 		if (view.threads[slot].task && !view.threads[slot].died)
 			all[threads++].pid = (pid_t)view.threads[slot].tgid;
-	qsort(all, threads, sizeof(*all), by_pid);
-	for (size_t i = 0; i < threads; i++)
-		if (!log->n || all[log->n - 1].pid != all[i].pid)
-			all[log->n++] = (struct memory_reading){ .pid = all[i].pid };
+	ARRAY_SORT(all, threads, by_pid);
+	log->n = ARRAY_UNIQUE(all, threads, by_pid);
 	log->all = all;
 	for (size_t i = 0; i < log->n; i++)
 		reading_take(&all[i]);

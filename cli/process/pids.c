@@ -27,6 +27,31 @@
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
 
+/* --- Numbers in /proc/PID/status --- */
+
+/* Newlines in the name are escaped there, so labels are never spoofed. Reads by line, as that of a
+ * process's groups has no practical limit. */
+uint64_t status_number(pid_t pid, const char *label)
+{
+	char path[64], *line = NULL;
+	uint64_t number = 0;
+	bool found = false;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	file = fopen(path, "re");
+	while (file && !found && getline(&line, &size, file) > 0) {
+		found = !strncmp(line, label, strlen(label));
+		if (found)
+			number = strtoull(line + strlen(label), NULL, 10);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return number;
+}
+
 /* --- PIDs of other namespaces --- */
 
 /* Levels of a namespace and its ancestors: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, plus
@@ -349,32 +374,22 @@ void appear_open(struct appear *appear, const char *name)
 	snprintf(appear->name, sizeof(appear->name), "%s", name);
 }
 
-static bool has_name(const struct appear *appear, const char *pid)
+static bool has_name(const struct appear *appear, pid_t pid)
 {
-	char path[64], name[KD_COMM_LEN + 1];
-	size_t length;
-	FILE *file;
+	char name[KD_COMM_LEN + 2]; /* those of kernel threads may be longer */
+	ssize_t length = proc_comm_read(pid, name, sizeof(name));
 
-	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
-	file = fopen(path, "re");
-	length = file ? fread(name, 1, sizeof(name), file) : 0;
-	if (file)
-		fclose(file);
-	return length == strlen(appear->name) + 1 && !memcmp(name, appear->name, length - 1);
+	return length == (ssize_t)strlen(appear->name) && !strcmp(name, appear->name);
 }
 
 /* The name of a thread other than the first is not the process's. */
 static bool event_is_of_it(const struct appear *appear, const struct proc_event *event)
 {
-	char pid[16];
-
 	if (event->what == PROC_EVENT_COMM)
 		return event->event_data.comm.process_pid == event->event_data.comm.process_tgid &&
 		       !strncmp(event->event_data.comm.comm, appear->name, KD_COMM_LEN);
-	if (event->what != PROC_EVENT_EXEC)
-		return false;
-	snprintf(pid, sizeof(pid), "%d", event->event_data.exec.process_tgid);
-	return has_name(appear, pid);
+	return event->what == PROC_EVENT_EXEC &&
+	       has_name(appear, event->event_data.exec.process_tgid);
 }
 
 static bool connector_look(struct appear *appear)
@@ -408,7 +423,8 @@ static bool names_look(struct appear *appear)
 		return false;
 	proc = opendir("/proc");
 	while (proc && !found && (entry = readdir(proc)))
-		found = isdigit((unsigned char)*entry->d_name) && has_name(appear, entry->d_name);
+		found = isdigit((unsigned char)*entry->d_name) &&
+			has_name(appear, (pid_t)strtol(entry->d_name, NULL, 10));
 	if (proc)
 		closedir(proc);
 	appear->next = clock_monotonic();

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 
 /* --- CPUs of this process --- */
 
+#define ALLOWED "Cpus_allowed_list:"
 /* Permille of a CPU: a thread below this is idle. */
 #define IDLE 100
 
@@ -42,22 +44,19 @@ __attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *ro
 	return fopen(path, "re");
 }
 
-/* Adds the CPUs of a list such as "2-5,8", from the file's position. */
-static void list_read(FILE *list, cpu_set_t *cpus)
+bool cpu_list_parse(const char *text, uint64_t *words, unsigned long most)
 {
-	unsigned int first, last;
-	int next = ',';
+	for (char *end;; text = end + 1) {
+		unsigned long first = strtoul(text, &end, 10), last = first;
 
-	while (next == ',' && fscanf(list, "%u", &first) == 1) {
-		last = first;
-		next = fgetc(list);
-		if (next == '-') {
-			if (fscanf(list, "%u", &last) != 1)
-				break;
-			next = fgetc(list);
-		}
-		for (; first <= last && first < CPU_SETSIZE; first++)
-			CPU_SET(first, cpus);
+		if (end == text)
+			return false;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < most; first++)
+			words[first / 64] |= 1ULL << first % 64;
+		if (*end != ',')
+			return true;
 	}
 }
 
@@ -72,12 +71,14 @@ static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
 static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *name)
 {
 	FILE *file = placement_file(root, "/sys/devices/system/cpu/%s", name);
+	char line[4096];
 	cpu_set_t listed;
 
 	CPU_ZERO(&listed);
 	if (!file)
 		return;
-	list_read(file, &listed);
+	if (fgets(line, sizeof(line), file))
+		cpu_list_parse(line, (uint64_t *)&listed, CPU_SETSIZE);
 	fclose(file);
 	cpus_remove(cpus, &listed);
 }
@@ -90,18 +91,11 @@ static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t 
 
 	CPU_ZERO(cpus);
 	while (file && fgets(line, sizeof(line), file)) {
-		char *list = line + strlen("Cpus_allowed_list:");
-		FILE *text;
-
 		if (!strncmp(line, "State:\tZ", strlen("State:\tZ")))
 			break;
-		if (strncmp(line, "Cpus_allowed_list:", strlen("Cpus_allowed_list:")) != 0)
+		if (strncmp(line, ALLOWED, strlen(ALLOWED)) != 0)
 			continue;
-		text = fmemopen(list, strlen(list), "r");
-		if (text) {
-			list_read(text, cpus);
-			fclose(text);
-		}
+		cpu_list_parse(line + strlen(ALLOWED), (uint64_t *)cpus, CPU_SETSIZE);
 		break;
 	}
 	if (file)

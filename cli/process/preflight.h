@@ -21,6 +21,10 @@ exit_status preflight_check(void);
  * there are none. */
 void placement_choose(pid_t pid);
 
+/* Adds the CPUs below `most` of a list such as "0-3,8" to a bitmap. Returns false on failure: then
+ * some may be missing. */
+bool cpu_list_parse(const char *text, uint64_t *words, unsigned long most);
+
 /* Makes the same choice among the CPUs in all, with the machine's files below root, for tests.
  * Fills *cpus; false: bound threads use them all. */
 bool placement_find(const char *root, pid_t pid, const cpu_set_t *all, cpu_set_t *cpus);

@@ -148,25 +148,6 @@ struct matches {
 	size_t n; /* may exceed the listed ones */
 };
 
-/* Number after a label in /proc/PID/status, where newlines in the name are escaped, so labels
- * are never spoofed. */
-static long status_number(const char *status, const char *label)
-{
-	const char *found = strstr(status, label);
-
-	return found ? strtol(found + strlen(label), NULL, 10) : 0;
-}
-
-/* Process of a thread; 0 if it has ended. */
-static pid_t leader_of(pid_t tid)
-{
-	char status[4096];
-
-	return proc_file_read(tid, "status", status, sizeof(status)) > 0
-		       ? (pid_t)status_number(status, "\nTgid:")
-		       : 0;
-}
-
 static struct matches processes_named(const struct target_name *name)
 {
 	struct process_walk walk = { 0 };
@@ -294,7 +275,8 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 		if (status)
 			return status;
 	}
-	if (!proc_stat_read(&process, pid) || !process.threads || !(leader = leader_of(pid))) {
+	if (!proc_stat_read(&process, pid) || !process.threads ||
+	    !(leader = (pid_t)status_number(pid, "Tgid:"))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");
