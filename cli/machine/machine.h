@@ -46,8 +46,7 @@ __attribute__((format(printf, 5, 6))) void finding_add(struct machine *machine,
 						       enum finding_level level, const char *topic,
 						       const char *why, const char *format, ...);
 
-/* Reads the start of a file, up to its first line feed if line is set. Returns the length; -1:
- * unreadable, text is "". */
+/* Reads the start of a file. Returns the length; -1: unreadable, text is "". */
 __attribute__((format(printf, 4, 5))) long machine_read(const struct machine *machine, char *text,
 							size_t size, const char *format, ...);
 

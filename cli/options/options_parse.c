@@ -15,17 +15,20 @@
 #include "options_read.h"
 #include "options_table.h"
 
+struct reading {
+	struct options *options;
+	char *process;           /* given without an option */
+	const char *file;        /* of options, while it is read; NULL: none */
+	size_t line;             /* of that, from 1 */
+	bool given[OPTIONS_MAX]; /* by row index */
+	bool moved[OPTIONS_MAX]; /* as an option, although it is an attribute */
+};
+
+static exit_status word_read(void *context, const struct option_row *row, char *text);
+
 /* --- Options files, one option per line: @FILE --- */
 
 #define BLANKS " \t\r\n"
-
-struct option_file {
-	const char *path;
-	size_t line; /* current line, from 1 */
-	struct option_texts *texts;
-	options_found *found;
-	void *context;
-};
 
 static bool is_blank(char c)
 {
@@ -69,7 +72,7 @@ static char *text_keep(struct option_texts *texts, char *text)
 	return texts->all[texts->n++] = text;
 }
 
-static exit_status word_walk(struct option_file *file, char *word)
+static exit_status word_walk(struct reading *reading, char *word)
 {
 	char *argv[] = { (char[]){ PROGRAM }, word, NULL }, **command;
 	int at, status;
@@ -79,26 +82,27 @@ static exit_status word_walk(struct option_file *file, char *word)
 		log_hint("give it on the command line, after --");
 		return EX_USAGE;
 	}
-	status = options_walk(2, argv, file->found, file->context, &at, &command);
+	status = options_walk(2, argv, word_read, reading, &at, &command);
 	if (status == -EINVAL)
 		return options_refuse_word(word);
 	return status < 0 ? log_no_memory() : status;
 }
 
-static exit_status line_read(struct option_file *file, char *line)
+static exit_status line_read(struct reading *reading, char *line)
 {
 	char *word;
 	int status;
 
+	reading->line++;
 	line = line_trim(line);
 	if (!*line)
 		return 0;
-	word = text_keep(file->texts, word_new(line));
+	word = text_keep(&reading->options->texts, word_new(line));
 	if (!word)
 		return log_no_memory();
-	status = word_walk(file, word);
+	status = word_walk(reading, word);
 	if (status)
-		log_hint("see line %zu of %s", file->line, file->path);
+		log_hint("see line %zu of %s", reading->line, reading->file);
 	return status;
 }
 
@@ -109,20 +113,6 @@ static exit_status unreadable(const char *path, const char *why)
 		"@FILE stands for the options in FILE, one per line; give a process of such a name "
 		"with --comm");
 	return EX_NOINPUT;
-}
-
-/* Reads a text, cutting it into lines. */
-static exit_status lines_read(struct option_file *file, char *text)
-{
-	int status = 0;
-
-	while (text && !status) {
-		char *line = strsep(&text, "\n");
-
-		file->line++;
-		status = line_read(file, line);
-	}
-	return status;
 }
 
 /* Reads the file, which must be text, into OPTIONS_FILE_MAX + 2 bytes. */
@@ -148,45 +138,33 @@ static exit_status text_read(const char *path, char *text)
 	return 0;
 }
 
-/* Calls found() for the option or process on each line of a file, as if it were on the command
- * line. The words go to *texts, as options may point to them. Returns 0, or an exit status after
- * printing what is wrong, and on which line. */
-static exit_status options_file_walk(const char *path, struct option_texts *texts,
-				     options_found *found, void *context)
+/* Reads the option or process on each line of a file, as if it were on the command line. */
+static exit_status file_read(struct reading *reading, const char *path)
 {
-	struct option_file file = {
-		.path = path, .texts = texts, .found = found, .context = context
-	};
-	char *text = malloc(OPTIONS_FILE_MAX + 2); /* the stack may be smaller */
+	char *all, *text;
 	int status;
 
-	if (!text)
+	if (reading->file) {
+		log_error("an options file cannot name another one: '@%s'", path);
+		log_hint("give both on the command line");
+		return EX_USAGE;
+	}
+	all = text = malloc(OPTIONS_FILE_MAX + 2); /* the stack may be smaller */
+	if (!all)
 		return log_no_memory();
-	status = text_read(path, text) ?: lines_read(&file, text);
-	free(text);
+	reading->file = path;
+	reading->line = 0;
+	status = text_read(path, text);
+	while (text && !status)
+		status = line_read(reading, strsep(&text, "\n"));
+	reading->file = NULL;
+	free(all);
 	return status;
-}
-
-/* Frees the texts. */
-static void option_texts_clear(struct option_texts *texts)
-{
-	for (size_t i = 0; i < texts->n; i++)
-		free(texts->all[i]);
-	free(texts->all);
-	*texts = (struct option_texts){ 0 };
 }
 
 /* --- The command line --- */
 
 #define COUNT_UNSET UINT64_MAX
-
-struct reading {
-	struct options *options;
-	char *process; /* given without an option */
-	bool in_file;
-	bool given[OPTIONS_MAX]; /* by row index */
-	bool moved[OPTIONS_MAX]; /* as an option, although it is an attribute */
-};
 
 /* --- Attributes --- */
 
@@ -309,23 +287,6 @@ static exit_status option_read(struct reading *reading, const struct option_row 
 	if (value || (row->takes != TAKES_VALUE && !(again && options->attributes)))
 		status = row->read(row, value ? value : row->implied, options);
 	return status ?: attributes_read(reading, row, options->attributes, NULL);
-}
-
-static exit_status word_read(void *context, const struct option_row *row, char *text);
-
-static exit_status file_read(struct reading *reading, const char *path)
-{
-	int status;
-
-	if (reading->in_file) {
-		log_error("an options file cannot name another one: '@%s'", path);
-		log_hint("give both on the command line");
-		return EX_USAGE;
-	}
-	reading->in_file = true;
-	status = options_file_walk(path, &reading->options->texts, word_read, reading);
-	reading->in_file = false;
-	return status;
 }
 
 static exit_status word_read(void *context, const struct option_row *row, char *text)
@@ -519,5 +480,10 @@ exit_status options_parse(int argc, char **argv, struct options *options)
 
 void options_clear(struct options *options)
 {
-	option_texts_clear(&options->texts);
+	struct option_texts *texts = &options->texts;
+
+	for (size_t i = 0; i < texts->n; i++)
+		free(texts->all[i]);
+	free(texts->all);
+	*texts = (struct option_texts){ 0 };
 }
