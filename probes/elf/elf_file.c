@@ -587,31 +587,24 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t *id, size_t size)
 
 /* --- Symbol names --- */
 
-#define FIRST_OF_NAME 256 /* bytes of the first read */
-
-/* Most names fit the first piece. The last one may end with the section. */
+/* The last one may end with the section. */
 int symbol_name_read(const struct symbol_location *location, char name[SYMBOL_NAME_MAX + 1])
 {
 	const Elf64_Shdr *strings = location->strings;
 	uint64_t left = location->at < strings->sh_size ? strings->sh_size - location->at : 0;
 	size_t most = left <= SYMBOL_NAME_MAX ? left : SYMBOL_NAME_MAX + 1, length = 0;
 	char *version;
+	int err = 0;
 
-	for (size_t size = 0; length == size && size < most;) {
-		size_t next = size || most < FIRST_OF_NAME ? most : FIRST_OF_NAME;
-		uint64_t at = location->at + size;
-		int err = 0;
-
-		if (location->text)
-			memcpy(name + size, location->text + at, next - size);
-		else
-			err = elf_file_read(location->file, strings->sh_offset + at, name + size,
-					    next - size);
-		if (err)
-			return err;
-		length += strnlen(name + size, next - size);
-		size = next;
+	if (location->text && left) {
+		length = strnlen(location->text + location->at, most);
+		memcpy(name, location->text + location->at, length);
+	} else if (left) {
+		err = elf_file_read(location->file, strings->sh_offset + location->at, name, most);
+		length = err ? 0 : strnlen(name, most);
 	}
+	if (err)
+		return err;
 	if (!length || length > SYMBOL_NAME_MAX)
 		return -EBADMSG;
 	name[length] = '\0';
