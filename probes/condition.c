@@ -39,10 +39,10 @@ static int wrong(const struct making *making, const char *why)
 	return wrong_at(making, making->of->value_at, why);
 }
 
-static int register_use(struct making *making, struct subregister sub)
+static int register_use(struct making *making, uint16_t offset, uint8_t size)
 {
-	making->term->base = sub.offset;
-	making->type.size = sub.size;
+	making->term->base = offset;
+	making->type.size = size;
 	return 0;
 }
 
@@ -75,18 +75,17 @@ static int usdt_argument_use(struct making *making)
 
 static int function_argument_use(struct making *making)
 {
-	enum register_machine machine = making->location->machine;
-	unsigned int number = making->of->value.argument,
-		     in_registers = register_arguments(machine);
+	const struct call_registers *call = &call_registers[making->location->machine];
+	unsigned int number = making->of->value.argument;
 
 	if (!making->location->at_entry)
 		return wrong(making, "arguments are known where a function begins, not within it: "
 				     "%REGISTER is possible");
-	if (number < in_registers)
-		return register_use(making, register_argument(machine, number));
-	making->term->offsets[0] = register_stack_arguments(machine) + 8 * (number - in_registers);
+	if (number < call->n)
+		return register_use(making, call->arguments[number], 8);
+	making->term->offsets[0] = call->on_stack + 8 * (number - call->n);
 	making->term->loads = 1;
-	return register_use(making, register_stack_pointer(machine));
+	return register_use(making, call->stack, 8);
 }
 
 static int call_value_use(struct making *making)
@@ -101,7 +100,7 @@ static int call_value_use(struct making *making)
 					 "(sys_enter_...)");
 	if (index >= CALL_ARGUMENTS)
 		return wrong(making, "a system call has arg0 to arg5");
-	return register_use(making, (struct subregister){ (uint16_t)(CALL_VALUES + 8 * index), 8 });
+	return register_use(making, (uint16_t)(CALL_VALUES + 8 * index), 8);
 }
 
 /* Finds a field by name. Returns false if there is none. */
@@ -128,7 +127,7 @@ static int field_use(struct making *making)
 		return wrong(making, "this field is a text or an array, no number");
 	making->type.is_signed = field.is_signed;
 	making->typed = true;
-	return register_use(making, (struct subregister){ field.offset, field.size });
+	return register_use(making, field.offset, field.size);
 }
 
 static int tracepoint_value_use(struct making *making)
@@ -150,7 +149,7 @@ static int register_name_use(struct making *making)
 			   strlen(value->name)))
 		return wrong_at(making, making->of->value_at + value->loads,
 				"this machine has no such register");
-	return register_use(making, subregister);
+	return register_use(making, subregister.offset, subregister.size);
 }
 
 static int source_find(struct making *making)
@@ -167,7 +166,7 @@ static int source_find(struct making *making)
 		if (!at_return)
 			return wrong(making,
 				     "a function has its result when it returns (ur:, kr:)");
-		return register_use(making, register_result(making->location->machine));
+		return register_use(making, call_registers[making->location->machine].result, 8);
 	case PREDICATE_FIELD:
 		return wrong(making, "only tracepoints (t:) have fields with names");
 	case PREDICATE_ARG:

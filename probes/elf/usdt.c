@@ -146,15 +146,11 @@ static const struct {
 	{ { "r15", "r15d", "r15w", "r15b" }, 0 },
 	{ { "rip", "eip" }, 128 },
 };
-#define X86_ARGUMENTS 6 /* the first ones in the table, in order (System V ABI) */
-#define X86_RESULT 6
-#define X86_STACK 7
 
 /* arch/arm64/include/uapi/asm/ptrace.h: x0 to x30, stack pointer, program counter. */
 #define ARM64_REGISTERS 31
 #define ARM64_STACK (ARM64_REGISTERS * 8)
 #define ARM64_COUNTER (ARM64_STACK + 8)
-#define ARM64_ARGUMENTS 8 /* AAPCS64 */
 
 static bool name_is(const char *name, size_t length, const char *other)
 {
@@ -215,37 +211,11 @@ bool register_find(struct subregister *subregister, enum register_machine machin
 					 : arm64_find(subregister, name, length);
 }
 
-unsigned int register_arguments(enum register_machine machine)
-{
-	return machine == MACHINE_X86_64 ? X86_ARGUMENTS : ARM64_ARGUMENTS;
-}
-
-static struct subregister whole_at(uint16_t offset)
-{
-	return (struct subregister){ .offset = offset, .size = 8 };
-}
-
-struct subregister register_argument(enum register_machine machine, unsigned int number)
-{
-	return whole_at(machine == MACHINE_X86_64 ? x86_registers[number].offset
-						  : (uint16_t)(number * 8));
-}
-
-/* Offset of arguments on the stack: on x86-64 the return address precedes them. */
-uint16_t register_stack_arguments(enum register_machine machine)
-{
-	return machine == MACHINE_X86_64 ? 8 : 0;
-}
-
-struct subregister register_result(enum register_machine machine)
-{
-	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_RESULT].offset : 0);
-}
-
-struct subregister register_stack_pointer(enum register_machine machine)
-{
-	return whole_at(machine == MACHINE_X86_64 ? x86_registers[X86_STACK].offset : ARM64_STACK);
-}
+/* System V ABI for AMD64: rdi, rsi, rdx, rcx, r8, r9, then above the return address; AAPCS64. */
+const struct call_registers call_registers[] = {
+	[MACHINE_X86_64] = { 6, { 112, 104, 96, 88, 72, 64 }, .result = 80, .stack = 152, 8 },
+	[MACHINE_ARM64] = { 8, { 0, 8, 16, 24, 32, 40, 48, 56 }, 0, ARM64_STACK, 0 },
+};
 
 /* --- Arguments in assembler syntax --- */
 

@@ -51,19 +51,13 @@ struct subregister {
 bool register_find(struct subregister *subregister, enum register_machine machine, const char *name,
 		   size_t length);
 
-/* Number of arguments in registers; the others are on the stack. */
-unsigned int register_arguments(enum register_machine machine);
-
-/* Register of such an argument. */
-struct subregister register_argument(enum register_machine machine, unsigned int number);
-
-/* Offset of the stack arguments from the stack pointer at function entry, in bytes. */
-uint16_t register_stack_arguments(enum register_machine machine);
-
-/* Register of the return value. */
-struct subregister register_result(enum register_machine machine);
-
-struct subregister register_stack_pointer(enum register_machine machine);
+/* Where a function has its arguments when it begins, and its result when it returns: registers of 8
+ * bytes, as offsets in struct pt_regs. */
+extern const struct call_registers {
+	unsigned int n; /* arguments in registers; the others are on the stack */
+	uint16_t arguments[8], result, stack;
+	uint16_t on_stack; /* bytes from the stack pointer to the first of those on the stack */
+} call_registers[];
 
 /* --- Arguments in assembler syntax: "-4@%edi 8@-16(%rbp)" --- */
 
