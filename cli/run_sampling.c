@@ -149,11 +149,9 @@ exit_status run_print(struct run *run, struct sample *sample)
 
 static struct stacks *lock_stacks(struct run *run)
 {
-	const struct stacks_setup setup = {
-		.patience = LOCK_STACKS_PATIENCE,
-		.signals = run->signals,
-		.quiet = true,
-	};
+	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE,
+					    .signals = run->signals,
+					    .quiet = true };
 	uint64_t now = clock_monotonic();
 
 	if (now >= run->lock_stacks_until) {
