@@ -46,27 +46,6 @@ exit_status run_at_approach(const struct run *run);
 /* Returns when the first window can open, CLOCK_MONOTONIC ns: now, or at the next moment. */
 uint64_t run_at_first(const struct schedule *schedule);
 
-/* Sets run->at to the next moment. Returns 0, or an exit status after printing that it is over. */
-exit_status run_at_choose(struct run *run);
-
-/* Converts the moment to CLOCK_MONOTONIC, as the clocks are now. */
-void run_at_aim(struct run_at *at);
-
-/* True if the conversion still holds: the clock was not set. */
-bool run_at_holds(const struct run_at *at);
-
-/* Waits until this many ns before run->at, or for an event. If the clock is set meanwhile, a
- * period gets another moment. Does not wait for a past moment. */
-enum loop_event run_at_await(struct run *run, uint64_t before);
-
-/* Warns if the window for run->at opened much later. */
-void run_at_tell(const struct run *run, uint64_t start);
-
-/* How long before its moment a window is announced, and threads are visited: longer than either
- * takes. */
-#define RUN_AT_LEAD_NS 2000000ULL
-#define RUN_AT_VISIT_NS 50000000ULL
-
 /* --- --record-on --- */
 
 struct record_on {
