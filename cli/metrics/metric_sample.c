@@ -41,10 +41,7 @@ static void sum_take(struct metrics *metrics, const struct process_sum *sum)
 		return;
 	if (process->began)
 		metric_row_sum(row, PROCESS_BEGAN, members);
-	if (process->ended)
-		metric_row_sum(row, PROCESS_ENDED, members);
-	else
-		metric_row_sum(row, PROCESS_ALIVE, members);
+	metric_row_sum(row, process->ended ? PROCESS_ENDED : PROCESS_ALIVE, members);
 	metric_row_sum(row, PROCESS_BUSY, sum->busy);
 	metric_row_sum(row, PROCESS_KEPT, sum->kept);
 }

@@ -275,18 +275,22 @@ static bool is_watched(void)
 	return foreground < 0 || foreground == getpgrp();
 }
 
-/* End of the run, if the sample ends then and rest more follow. */
-static uint64_t run_end(const struct progress_config *config, uint64_t sample_end, uint64_t rest)
-{
-	uint64_t each = u64_add(config->sample_time, config->sample_interval);
-	uint64_t end = u64_add(sample_end, u64_times(rest, each));
-
-	return end < config->deadline ? end : config->deadline;
-}
-
 static bool has_end(const struct progress_config *config)
 {
 	return config->deadline != NEVER || (config->samples && !config->triggered);
+}
+
+/* End of the run, or of the number-th sample, which ends then, if the run has none. */
+static uint64_t until_of(const struct progress_config *config, uint64_t number, uint64_t sample_end)
+{
+	uint64_t each = u64_add(config->sample_time, config->sample_interval);
+	uint64_t rest = config->samples ? u64_sub(config->samples, number) : NEVER;
+
+	if (config->triggered)
+		return config->deadline;
+	if (!has_end(config))
+		return sample_end;
+	return u64_min(u64_add(sample_end, u64_times(rest, each)), config->deadline);
 }
 
 static void announce(const struct progress *progress, uint64_t now)
@@ -307,13 +311,7 @@ void progress_begin(struct progress *progress, const struct progress_config *con
 	uint64_t now = clock_monotonic();
 
 	*progress = (struct progress){ .config = *config };
-	if (config->triggered)
-		progress->until = config->deadline;
-	else if (has_end(config))
-		progress->until = run_end(config, u64_add(now, config->sample_time),
-					  config->samples ? config->samples - 1 : NEVER);
-	else
-		progress->until = u64_add(now, config->sample_time);
+	progress->until = until_of(config, 1, u64_add(now, config->sample_time));
 	progress->on = !config->quiet && progress->until != NEVER &&
 		       progress->until > u64_add(now, LONG_NS);
 	if (!progress->on)
@@ -325,19 +323,8 @@ void progress_begin(struct progress *progress, const struct progress_config *con
 
 void progress_sample(struct progress *progress, uint64_t end)
 {
-	const struct progress_config *config = &progress->config;
-
 	progress->sample++;
-	if (config->triggered)
-		return;
-	if (!has_end(config))
-		progress->until = end;
-	else
-		progress->until = run_end(config, end,
-					  !config->samples ? NEVER
-					  : config->samples > progress->sample
-						  ? config->samples - progress->sample
-						  : 0);
+	progress->until = until_of(&progress->config, progress->sample, end);
 }
 
 void progress_tick(struct progress *progress)
