@@ -444,16 +444,12 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 	const struct kd_tally *tally = &state->stats.tally;
 
 	if (state->taken) {
-		unsigned long long percent = state->taken < 100 ? state->taken : 100;
+		char whose[32] = "other processes";
 
 		if (state->taken_from)
-			log_error("the probes take about %llu %% of the CPU time of thread %d: "
-				  "they were detached",
-				  percent, (int)state->taken_from);
-		else
-			log_error("the probes take about %llu %% of the CPU time of other "
-				  "processes: they were detached",
-				  percent);
+			snprintf(whose, sizeof(whose), "thread %d", (int)state->taken_from);
+		log_error("the probes take about %llu %% of the CPU time of %s: they were detached",
+			  (unsigned long long)u64_min(state->taken, 100), whose);
 		log_hint("use triggers that are hit less often, raise --max-overhead, or leave out "
 			 "its ',stop' to have the probes in place part of the time");
 		return EX_TEMPFAIL;

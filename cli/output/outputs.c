@@ -251,9 +251,12 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 	return error ? output_failed(output, error) : refuse_twice(outputs);
 }
 
-static exit_status serving_open(struct outputs *outputs, const struct outputs_config *config,
-				pid_t pid, const struct capture *capture)
+exit_status outputs_open(struct outputs **out, const struct outputs_config *config, pid_t pid,
+			 const struct capture *capture)
 {
+	const struct output by_default = { .format = output_format_at(0),
+					   .file = config->has_command ? TO_ERRORS : NULL,
+					   .settings = config->settings };
 	const struct exporter_config exporter = {
 		.address = config->address,
 		.port = config->port,
@@ -262,16 +265,6 @@ static exit_status serving_open(struct outputs *outputs, const struct outputs_co
 		.capture = capture,
 		.report = config->served.settings.report,
 	};
-
-	return exporter_open(&outputs->exporter, &exporter);
-}
-
-exit_status outputs_open(struct outputs **out, const struct outputs_config *config, pid_t pid,
-			 const struct capture *capture)
-{
-	const struct output by_default = { .format = output_format_at(0),
-					   .file = config->has_command ? TO_ERRORS : NULL,
-					   .settings = config->settings };
 	struct outputs *outputs = calloc(1, sizeof(*outputs));
 	/* A single sample has no series to continue under other TIDs. For replayed samples, the
 	 * first one tells: outputs_follow(). */
@@ -296,7 +289,7 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	for (size_t i = 0; i < config->n && !status; i++)
 		status = output_open(outputs, &config->all[i], config, single);
 	if (!status && config->listen)
-		status = serving_open(outputs, config, pid, capture);
+		status = exporter_open(&outputs->exporter, &exporter);
 	blocking_end();
 	return status;
 }
@@ -576,8 +569,7 @@ exit_status outputs_finish(struct outputs *outputs)
 
 	if (outputs->summary && outputs->summary->samples > 1)
 		status = outputs_record(outputs, &summary);
-	if (!status)
-		status = comparison_write(outputs);
+	status = status ?: comparison_write(outputs);
 	blocking_begin();
 	for (size_t i = 0; i < outputs->n && !status; i++)
 		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
@@ -615,12 +607,10 @@ exit_status outputs_mark(struct outputs *outputs, const char *what, uint64_t tri
 	blocking_begin();
 	for (size_t i = 0; i < outputs->n && !status; i++) {
 		struct output_of_run *output = &outputs->all[i];
-		int error = 0;
+		int error = output->format->mark ? mark_write(outputs, output, what, trigger, when)
+						 : 0;
 
-		if (output->format->mark)
-			error = mark_write(outputs, output, what, trigger, when);
-		if (error)
-			status = output_failed(output, error);
+		status = error ? output_failed(output, error) : 0;
 	}
 	blocking_end();
 	return status;
