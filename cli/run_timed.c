@@ -44,16 +44,15 @@ static void candidates_look(struct search *search)
 {
 	struct target_name name = target_name_of(search->run->options);
 	struct process_walk walk = { 0 };
-	const char *comm = walk.stat.comm;
 	struct identity candidate;
 
 	while (target_next(&walk)) {
-		if (strcmp(comm, search->run->identity.name) != 0 ||
+		if (strcmp(walk.stat.comm, search->run->identity.name) != 0 ||
 		    !identity_read(&candidate, walk.pid) ||
 		    !identity_is_successor(&search->run->identity, &candidate) ||
 		    candidate.started < search->not_before ||
 		    (search->settled_at && candidate.started >= search->found.started) ||
-		    (name.comm && !target_name_fits(&name, walk.pid, comm)))
+		    (name.comm && !target_name_fits(&name, walk.pid, walk.stat.comm)))
 			continue;
 		search->found = candidate;
 		search->settled_at = clock_monotonic() + SETTLE_NS;
