@@ -329,7 +329,8 @@ VERB(gaps, 3, 3, "CPU PRIORITY LEAST_NS")
  * hypervisor has taken from that CPU (/proc/stat).
  *
  *   -> ready TID...
- *   <- log      -> {"TID": [[from, to, ticks], ...], ...}: read between these times */
+ *   <- log      -> {"TID": [[from, to, ticks], ...], ...}: read between these times; the last two
+ *                  after it was asked for */
 
 #define READINGS 20000
 #define CPUS 64
@@ -338,7 +339,7 @@ static struct looker {
 	long cpu;
 	atomic_int tid;
 	pthread_t thread;
-	int n;
+	atomic_int n;
 	long long readings[READINGS][3];
 } * lookers;
 
@@ -385,6 +386,15 @@ static void *look(void *of)
 	return NULL;
 }
 
+/* Three more: the first may have begun before. */
+static void looker_await(struct looker *looker)
+{
+	int n = looker->n + 3;
+
+	while (looker->n < n && looker->n < READINGS)
+		sleep_ns(MS);
+}
+
 VERB(stolen, 1, CPUS, "CPU...")
 {
 	lookers = calloc((size_t)argc, sizeof(*lookers));
@@ -400,6 +410,8 @@ VERB(stolen, 1, CPUS, "CPU...")
 	}
 	say("%s", "");
 	wait_for("log");
+	for (int i = 1; i < argc; i++)
+		looker_await(&lookers[i]);
 	over = true;
 	putchar('{');
 	for (int i = 1; i < argc; i++) {
