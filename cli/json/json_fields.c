@@ -128,7 +128,8 @@ static void object_write(struct json_writer *writer, const struct json_scope *sc
 static void object_read(struct reader *reader, const json_t *object, const struct field *field,
 			void *structure)
 {
-	bool has = !(field->flags & FIELD_FAR) || reader_has(object, field->key);
+	/* In an object that is missing, no member is required. */
+	bool has = object && (!(field->flags & FIELD_FAR) || reader_has(object, field->key));
 	void *member = has ? field_object_make(field, structure) : NULL;
 
 	if (has && !member)

@@ -107,7 +107,7 @@ const struct recorded_list recorded_lists[SPAN_LISTS] = {
 
 #define THREAD(key, kind, member, ...) FIELD(key, kind, struct recorded_thread, member, __VA_ARGS__)
 const struct field recorded_thread_fields[] = {
-	THREAD("tid", FIELD_I32, tid),
+	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
 	THREAD("pid", FIELD_I32, pid),
 	THREAD("name", FIELD_NAME, name),
 	THREAD("own", FIELD_BOOL, of_target),

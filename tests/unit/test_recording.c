@@ -135,6 +135,70 @@ TEST(rows)
 	recording_clear(&recording);
 }
 
+static void is_call(const struct recording *recording, size_t i, struct span want, const char *what)
+{
+	const struct span *call = &recording->spans[SPAN_CALLS].all[i];
+
+	ok(i < recording->spans[SPAN_CALLS].n && call->start == want.start &&
+		   call->end == want.end && call->call == want.call && call->value == want.value &&
+		   call->early == want.early && call->goes_on == want.goes_on,
+	   "%s", what);
+}
+
+/* An end that is not in the recording is that of the call that is. */
+TEST(calls_cut)
+{
+	struct recorded_event events[] = {
+		event(FROM + 100, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, 5),
+		event(FROM + 300, 7, KD_RECORDED_CALL, KD_USER, KD_KERNEL, 45),
+		event(TO + 50, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, 6),
+		event(TO + 60, 8, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, 7),
+	};
+	struct recording recording = made(events, COUNT(events), NULL, 0);
+
+	is_u64(recording.spans[SPAN_CALLS].n, 3, "calls");
+	is_call(&recording, 0,
+		(struct span){ FROM + 100, FROM + 100, .call = KD_CALL_UNKNOWN, .value = 5,
+			       .early = true },
+		"one that began earlier");
+	is_call(&recording, 1, (struct span){ FROM + 300, FROM + 300, .call = 45, .goes_on = true },
+		"one that goes on");
+	is_call(&recording, 2,
+		(struct span){ TO, TO, .call = KD_CALL_UNKNOWN, .early = true, .goes_on = true },
+		"one that does both");
+	recording_clear(&recording);
+}
+
+/* Of what overlaps on a CPU, the target's states win, then those of others, then what rows say. */
+TEST(cpu_runs)
+{
+	static const struct span states[] = {
+		{ 100, 200, .tid = 7, .cpu = 1, .state = KD_USER, .of_target = true },
+		{ 200, 250, .tid = 7, .cpu = 1, .state = KD_KERNEL, .of_target = true },
+		{ 250, 300, .tid = 7, .cpu = 1, .state = KD_BLOCKED, .of_target = true },
+		{ 50, 150, .tid = 50, .cpu = 1, .state = KD_USER },
+	};
+	static const struct span row = { 10, 90, .tid = 60, .cpu = 1, .key = 0x1800 };
+	struct recording recording = { .from = 0, .to = 1000 };
+	struct spans runs = { 0 };
+	const struct span *run;
+
+	for (size_t i = 0; i < COUNT(states); i++)
+		need(!spans_add(&recording.spans[SPAN_STATES], &states[i]));
+	need(!spans_add(&recording.spans[SPAN_RUNS], &row));
+	ok(!cpu_runs_make(&runs, &recording, 20, 240) && runs.n == 3, "runs of a CPU");
+	need(runs.n == 3);
+	run = runs.all;
+	ok(run->tid == 60 && run->start == 20 && run->end == 50 && run->key == 0x1800,
+	   "a row, until another thread runs");
+	ok(run[1].tid == 50 && run[1].start == 50 && run[1].end == 100 && !run[1].of_target,
+	   "that one, until the target does");
+	ok(run[2].tid == 7 && run[2].start == 100 && run[2].end == 240 && run[2].of_target,
+	   "whose states are one run");
+	free(runs.all);
+	recording_clear(&recording);
+}
+
 /* The scheduler counts more of a wait as running than there was of it: the books take the rest from
  * the thread's other waits. */
 TEST(leads)

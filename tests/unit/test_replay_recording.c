@@ -140,6 +140,30 @@ TEST(golden)
 	sample_clear(&sample);
 }
 
+/* What differs in time and result alone is of one kind. */
+TEST(kinds)
+{
+	struct sample sample = { .number = 1, .pid = 7, .start = 5, .end = 200 };
+	struct recording *made = calloc(1, sizeof(*made));
+	struct text text;
+	const char *kinds;
+
+	need(made);
+	sample.recording = made;
+	made->to = sample.end;
+	for (int i = 0; i < 5; i++)
+		made_span(made, SPAN_CALLS,
+			  (struct span){ 10U * i, 10U * i + i, .tid = 7, .call = 1, .value = i });
+	text = written(&sample, report_json);
+	kinds = strstr(text.bytes, "\"kinds\":[{");
+	ok(kinds && strchr(kinds, ']') &&
+		   !memmem(kinds, (size_t)(strchr(kinds, ']') - kinds), "},{", 3),
+	   "calls of one kind");
+	ok(strstr(text.bytes, "\"result\":[0,1,2,3,4]") != NULL, "with their results");
+	free(text.bytes);
+	sample_clear(&sample);
+}
+
 TEST(round_trip)
 {
 	struct seen seen = { 0 };
@@ -235,6 +259,7 @@ static const struct {
 			    "\"type\":\"sample\",\"number\":2,\"window\":{\"start_ns\":1,\"end_"
 			    "ns\":2}}",
 	  2, "number: is not that of the recording before it" },
+	{ BEGIN ",\"threads\":[{\"pid\":7}]}", 1, "threads[0].tid: is missing" },
 	{ BEGIN ",\"threads\":[{\"tid\":7},{\"tid\":7}]}", 1,
 	  "threads: are not in the order of their TIDs" },
 	{ BEGIN ",\"culprits\":[{\"key\":7,\"is\":{\"kind\":\"task\"}},{\"key\":7,\"is\":{\"kind\":"
