@@ -10,8 +10,10 @@ from kdreport import STATES, RUNNING, Row
 
 WAKEUP_TO_SWITCH = 50_000  # ns, see clock_shift()
 UNREPORTED_SWITCH = 100_000  # ns, see Report.unreported
-# Kinds of waits that are at descriptors only, and rows of those that have no kind of their own.
-AT_DESCRIPTORS, SHORT = ("pipe", "socket", "eventfd", "terminal"), ("short", "others", "-")
+# Kinds of waits that are at descriptors only: {title in the ledger: word in lists}; and rows of those
+# that have no kind of their own.
+AT_DESCRIPTORS = {"pipe": "pipe", "socket": "socket", "eventfd": "eventfd", "terminal": "tty"}
+SHORT = ("short", "others", "-")
 KERNEL_LOCK = re.compile("kernel_|mmap_|percpu_|-$")
 OTHER_LOCKS = {"flock", "fcntl", "semop", "semtimedop"}  # which have no list
 SHARES = ("p50", "p90", "p99", "p99.9", "max")
@@ -115,13 +117,13 @@ def list_faults(thread, unreported):
     lists = [("descriptors", AT_DESCRIPTORS, thread.descriptors)]
     if not OTHER_LOCKS & set(thread.calls):
         user = [Row(row, kind=row.kind if KERNEL_LOCK.match(row.kind) else "lock") for row in thread.locks]
-        lists.append(("locks", ("lock",), user))
+        lists.append(("locks", {"lock": "lock"}, user))
     for what, kinds, rows in lists:
         states = {kind: thread.blocked[kind] for kind in kinds if kind in thread.blocked}
-        rows = [row for row in rows if row.kind in (*kinds, *SHORT)]
+        rows = [row for row in rows if row.kind in (*kinds.values(), *SHORT)]
         edges = 2 * thread.members + unreported
         for kind, state in states.items():
-            listed = sum(row.count for row in rows if row.kind == kind)
+            listed = sum(row.count for row in rows if row.kind == kinds[kind])
             if listed > state.count + edges:
                 faults.append(f"{what}: {listed:,} waits for a {kind} are listed of {state.count:,}")
         count, total = (sum(row[key] for row in states.values()) for key in ("count", "total"))
