@@ -241,7 +241,7 @@ static void offer_labels(const struct completion *completion, const struct fail_
 	}
 	for (size_t i = 0; (name = fail_metric_name(metric, i)); i++)
 		offer_label(completion, metric, name);
-	for (uint32_t i = 0; metric->kind == FAIL_SYSCALL && *typed && i < KD_CLASSES; i++)
+	for (uint32_t i = 0; metric->needs == NEEDS_CALL_NAMES && *typed && i < KD_CLASSES; i++)
 		if ((name = syscall_name(i)))
 			offer_label(completion, metric, name);
 }

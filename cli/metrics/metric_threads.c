@@ -8,6 +8,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/model/field.h"
+#include "cli/model/figures.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
@@ -371,18 +372,18 @@ static void lists_take(struct taking *taking, const struct thread_row *thread)
 	}
 }
 
-static void blocked_take(struct taking *taking, const struct thread_row *thread)
+/* Adds figures by name that are not all 0. */
+static void figures_take(struct taking *taking, const struct thread_row *thread,
+			 enum metric_kind kind, const char *label,
+			 const struct figures_source *source)
 {
-	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
-		const struct kd_count *count = &thread->ledger.awaited[kind];
+	struct figures figures;
 
-		if (!count->count)
+	for (size_t i = 0; source->read(source, thread, i, &figures); i++) {
+		if (!figures.count && !figures.total)
 			continue;
-		metric_labels_add(&taking->labels, "kind", awaited_words[kind].key);
-		/* An open one counts when it ends. */
-		events_add(taking, METRIC_BLOCKED,
-			   u64_sub(count->count, thread->ledger.asleep[kind].count), count->total,
-			   count->max);
+		metric_labels_add(&taking->labels, label, figures.name);
+		events_add(taking, kind, figures.count, figures.total, figures.whole.max);
 	}
 }
 
@@ -403,19 +404,6 @@ static void ios_take(struct taking *taking, const struct thread_row *thread)
 		metric_row_sum(row, IO_READ_BYTES, io->read.bytes);
 		metric_row_sum(row, IO_WRITTEN_BYTES, io->written.bytes);
 	}
-}
-
-static void interruptions_take(struct taking *taking, const struct thread_row *thread)
-{
-	for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
-		const struct kd_count *count = &thread_interrupted(thread)[cause].count;
-
-		if (!count->count)
-			continue;
-		metric_labels_add(&taking->labels, "cause", interruption_keys[cause]);
-		events_add(taking, METRIC_INTERRUPTION, count->count, count->total, count->max);
-	}
-	count_add(taking, METRIC_LATE_TICK, &thread->late_ticks);
 }
 
 static uint64_t cpus_count(const struct thread_row *thread)
@@ -447,11 +435,15 @@ static void thread_take(struct taking *taking, const struct thread_row *thread)
 		return;
 	ledger_take(taking->thread, thread);
 	culprits_take(taking, thread);
-	blocked_take(taking, thread);
+	/* An open one counts when it ends. */
+	figures_take(taking, thread, METRIC_BLOCKED, "kind",
+		     &(const struct figures_source){ .read = figures_of_awaited });
 	count_add(taking, METRIC_OVERSLEPT, &thread->overslept.by);
 	lists_take(taking, thread);
 	ios_take(taking, thread);
-	interruptions_take(taking, thread);
+	figures_take(taking, thread, METRIC_INTERRUPTION, "cause",
+		     &(const struct figures_source){ .read = figures_of_cause });
+	count_add(taking, METRIC_LATE_TICK, &thread->late_ticks);
 	calls_take(taking, thread);
 	open_calls_take(taking, thread);
 }

@@ -11,12 +11,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/base/syscall_set.h"
 #include "cli/model/comparison.h"
-#include "cli/model/field.h"
-#include "cli/model/losses.h"
-#include "cli/model/resource.h"
-#include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
@@ -32,26 +27,17 @@ struct fail_figures {
 	uint64_t open; /* longest one still open at the window's end; 0: none */
 };
 
-static void figures_add(struct fail_figures *figures, uint64_t count, uint64_t total, uint64_t max)
+static void figures_add(struct fail_figures *sum, const struct figures *figures)
 {
-	figures->count += count;
-	figures->total += total;
-	if (max > figures->max)
-		figures->max = max;
-}
-
-static void complete_add(struct fail_figures *figures, uint64_t count, uint64_t total,
-			 const struct complete *whole)
-{
-	figures_add(figures, count, total, whole->max);
-	if (whole->open > figures->open)
-		figures->open = whole->open;
-	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++) {
-		uint64_t ns = durations_permille(&whole->times, distribution_shares[i].permille);
-
-		if (ns > figures->shares[i])
-			figures->shares[i] = ns;
-	}
+	sum->count += figures->count;
+	sum->total += figures->total;
+	sum->bytes += figures->bytes;
+	sum->max = u64_max(sum->max, figures->whole.max);
+	sum->open = u64_max(sum->open, figures->whole.open);
+	for (size_t i = 0; figures->whole.times.ended && i < DISTRIBUTION_SHARES; i++)
+		sum->shares[i] = u64_max(
+			sum->shares[i],
+			durations_permille(&figures->whole.times, distribution_shares[i].permille));
 }
 
 /* Adds what the ledger knows: all time of a state, including what crosses the window's edges,
@@ -70,194 +56,23 @@ static void states_read(const struct fail_metric *metric, const struct thread_ro
 		return;
 	if (thread->members > 1)
 		figures->total /= thread->members;
-	figures_add(figures, 0, 0, figures->total);
-}
-
-static void culprit_figures_read(const char *label, const struct thread_row *thread,
-				 struct fail_figures *figures)
-{
-	char name[CULPRIT_NAME_LEN];
-
-	for (size_t i = 0; i < thread->n_culprits; i++) {
-		const struct culprit *culprit = &thread->culprits[i];
-
-		if (!*label || names_match(label, culprit_name(culprit, name)))
-			figures_add(figures, 0, culprit_ns(culprit), culprit->longest_ns);
-	}
-}
-
-static void awaited_read(const char *label, const struct thread_row *thread,
-			 struct fail_figures *figures)
-{
-	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
-		const struct kd_count *count = &thread->ledger.awaited[kind];
-		const struct sleeping *asleep = &thread->ledger.asleep[kind];
-
-		if (*label && !names_match(label, awaited_words[kind].key))
-			continue;
-		figures_add(figures, u64_sub(count->count, asleep->count), count->total,
-			    count->max);
-		figures->open = u64_max(figures->open, asleep->max);
-	}
-}
-
-/* By cause, or full interruptions. */
-static void interruptions_read(const char *label, const struct thread_row *thread,
-			       struct fail_figures *figures)
-{
-	const struct kd_count *whole = &thread_interrupted(thread)[INTERRUPTION_CAUSES].count;
-
-	if (!*label)
-		figures_add(figures, whole->count, whole->total, whole->max);
-	for (unsigned int cause = 0; *label && cause < INTERRUPTION_CAUSES; cause++) {
-		const struct kd_count *count = &thread_interrupted(thread)[cause].count;
-
-		if (names_match(label, interruption_keys[cause]))
-			figures_add(figures, count->count, count->total, count->max);
-	}
-}
-
-static void calls_read(const char *label, const struct sample *sample,
-		       const struct thread_row *thread, struct fail_figures *figures)
-{
-	for (size_t i = 0; i < thread->n_calls; i++) {
-		const struct call_row *call = &thread->calls[i];
-		const char *name = sample->foreign_calls ? NULL : syscall_name(call->number);
-		struct complete whole;
-
-		if (*label && !(name && names_match(label, name)))
-			continue;
-		whole = complete_call(thread, call);
-		complete_add(figures, call->count, call->total, &whole);
-	}
-}
-
-static void io_read(const struct fail_metric *metric, const char *label,
-		    const struct thread_row *thread, struct fail_figures *figures)
-{
-	for (unsigned int kind = 0; kind < KD_IO_KINDS; kind++) {
-		const struct io_row *row = &thread_io(thread)[kind];
-		const struct kd_io *io = metric->kind == FAIL_READ ? &row->read : &row->written;
-
-		if (*label && !names_match(label, io_keys[kind]))
-			continue;
-		figures->count += io->calls;
-		figures->bytes += io->bytes;
-	}
-}
-
-/* Matches rows by name, their first key with one. */
-static bool label_matches(const struct row_list *list, const char *row, const char *label)
-{
-	char name[64] = "";
-
-	for (const struct field *field = list->fields; field->key && !*name; field++)
-		if (field->kind == FIELD_NAME)
-			snprintf(name, sizeof(name), "%.*s", (int)field->size, row + field->at);
-	return !*label || names_match(label, name);
-}
-
-static void rows_read(const struct row_list *list, const char *label,
-		      const struct thread_row *thread, struct fail_figures *figures)
-{
-	const struct field *field = thread_fields;
-	const char *row;
-	size_t n;
-
-	while (field->list != list)
-		field++;
-	row = row_list_of(field, thread, &n);
-	for (; n--; row += list->size) {
-		const struct row_figures has = row_figures(list, row);
-
-		if (!label_matches(list, row, label))
-			continue;
-		figures_add(figures, has.count, has.total, has.max);
-		figures->bytes += has.bytes;
-	}
-}
-
-static uint64_t upcalls_count(const struct sample *sample, bool only_errors)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < sample->n_upcalls; i++)
-		if (!only_errors || sample->upcalls[i].error)
-			count += sample->upcalls[i].count;
-	return count;
-}
-
-static uint64_t threads_count(const struct sample *sample)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < sample->n_threads; i++)
-		count += sample->threads[i].members > 1 ? sample->threads[i].members : 1;
-	return count;
-}
-
-static uint64_t sample_read(const struct fail_metric *metric, const struct sample *sample)
-{
-	switch (metric->kind) {
-	case FAIL_THREADS:
-		return threads_count(sample);
-	case FAIL_UPCALLS:
-	case FAIL_UPCALL_ERRORS:
-		return upcalls_count(sample, metric->kind == FAIL_UPCALL_ERRORS);
-	case FAIL_LOST:
-		return sample_lost(sample);
-	case FAIL_MEMORY:
-		return usage_total(sample).memory.end;
-	case FAIL_RESENT:
-		return usage_total(sample).resent;
-	default:
-		return 0;
-	}
+	figures->max = u64_max(figures->max, figures->total);
 }
 
 /* Only counts labels that match the pattern; "" matches all. A row of silent threads yields the
  * figures of one thread. */
 static void thread_read(const struct fail_metric *metric, const char *label,
-			const struct sample *sample, const struct thread_row *thread,
-			struct fail_figures *figures)
+			const struct thread_row *thread, struct fail_figures *sum)
 {
-	struct kd_span period;
-	struct complete whole;
+	const struct figures_source *source = *label || !metric->all.read ? &metric->figures
+									  : &metric->all;
+	struct figures figures;
 
-	switch (metric->kind) {
-	case FAIL_PERIOD:
-		period = thread_period(thread, metric->period);
-		whole = complete_period(thread, metric->period);
-		complete_add(figures, period.count, period.total, &whole);
-		break;
-	case FAIL_READY_BY:
-		culprit_figures_read(label, thread, figures);
-		break;
-	case FAIL_AWAITED:
-		awaited_read(label, thread, figures);
-		break;
-	case FAIL_INTERRUPTION:
-		interruptions_read(label, thread, figures);
-		break;
-	case FAIL_SYSCALL:
-		calls_read(label, sample, thread, figures);
-		break;
-	case FAIL_READ:
-	case FAIL_WRITTEN:
-		io_read(metric, label, thread, figures);
-		break;
-	case FAIL_LIST:
-		rows_read(metric->list, label, thread, figures);
-		break;
-	case FAIL_COUNTER:
-		figures->count = *(const uint64_t *)((const char *)thread + metric->counter);
-		figures->total = figures->count;
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; source->read && source->read(source, thread, i, &figures); i++)
+		if (!*label || names_match(label, figures.name))
+			figures_add(sum, &figures);
 	if (metric->states && !*label)
-		states_read(metric, thread, figures);
+		states_read(metric, thread, sum);
 }
 
 /* Value of a field; for quantiles and percentages, of what they are taken from. */
@@ -362,7 +177,7 @@ static void condition_check_threads(struct condition *condition, const struct sa
 		memcpy(whose.name, thread->name, sizeof(whose.name));
 		if (thread->members > 1 && thread_is_silent(thread, &only))
 			life /= thread->members;
-		thread_read(condition->metric, condition->glob, sample, thread, &figures);
+		thread_read(condition->metric, condition->glob, thread, &figures);
 		whose.so_far = fail_figures_so_far(&figures, condition->field);
 		figure_check(condition, fail_figures_field(&figures, condition->field), life,
 			     &whose);
@@ -437,7 +252,7 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 		} else if (fail_metric_of_threads(condition->metric)) {
 			condition_check_threads(condition, sample, number);
 		} else {
-			figure_check(condition, sample_read(condition->metric, sample), 0, &whose);
+			figure_check(condition, condition->metric->value(sample), 0, &whose);
 		}
 	}
 	return 0;

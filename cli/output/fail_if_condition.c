@@ -12,7 +12,9 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/losses.h"
 #include "cli/model/measure.h"
+#include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/verdict.h"
@@ -32,77 +34,120 @@
 #define ALL (TIMES | SHARE)
 #define VALUE HAS(FAIL_VALUE)
 
-#define METRIC(text, of, has, ...)                                                                 \
+#define METRIC(text, has, ...)                                                                     \
 	{                                                                                          \
-		.name = (text), .kind = (of), .fields = (has), __VA_ARGS__                         \
+		.name = (text), .fields = (has), __VA_ARGS__                                       \
 	}
+#define OF(function, ...) .figures = { .read = (function), __VA_ARGS__ }
 #define NAMES(first, n, what)                                                                      \
 	.names = (const char *const *)&(first), .n_names = (n), .step = sizeof(first),             \
 	.unknown = (what)
 #define COUNTER_METRIC(member, key, condition, label)                                              \
-	METRIC(condition, FAIL_COUNTER, VALUE, .counter = offsetof(struct thread_row, member)),
+	METRIC(condition, VALUE, OF(figures_of_counter, .of = offsetof(struct thread_row, member))),
 #define TIME_METRIC(member, key, condition, ...)                                                   \
-	METRIC(condition, FAIL_COUNTER, SHARE, .counter = offsetof(struct thread_row, member)),
+	METRIC(condition, SHARE, OF(figures_of_counter, .of = offsetof(struct thread_row, member))),
 
+#define STATE_HAS_LIST(state) ((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ)
 #define STATE_LIST(state)                                                                          \
 	((state) == LEDGER_HARDIRQ   ? &hardirq_list                                               \
 	 : (state) == LEDGER_SOFTIRQ ? &softirq_list                                               \
 				     : NULL)
-#define STATE_KIND(state)                                                                          \
-	((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ ? FAIL_LIST                        \
-	 : (state) == LEDGER_STOPPED                            ? FAIL_PERIOD                      \
-								: FAIL_STATES)
+#define STATE_FIGURES(state)                                                                       \
+	(STATE_HAS_LIST(state)       ? figures_of_list                                             \
+	 : (state) == LEDGER_STOPPED ? figures_of_period                                           \
+				     : NULL)
 #define STATE_FIELDS(state)                                                                        \
-	(STATE_KIND(state) == FAIL_STATES ? SHARE                                                  \
-	 : STATE_KIND(state) == FAIL_LIST ? ALL | FAIL_NAMES                                       \
-					  : ALL)
+	(STATE_HAS_LIST(state) ? ALL | FAIL_NAMES : (state) == LEDGER_STOPPED ? ALL : SHARE)
 /* Names of hard interrupts vary between machines. */
 #define STATE_METRIC(state, key, title, ...)                                                       \
-	METRIC(key, STATE_KIND(state), STATE_FIELDS(state), .states = HAS(state),                  \
-	       .period = OPEN_STOPPED, .list = STATE_LIST(state),                                  \
+	METRIC(key, STATE_FIELDS(state), .states = HAS(state),                                     \
+	       OF(STATE_FIGURES(state), .list = STATE_LIST(state), .of = OPEN_STOPPED),            \
 	       NAMES(softirq_names[0], (state) == LEDGER_SOFTIRQ ? SOFTIRQS : 0,                   \
 		     (state) == LEDGER_SOFTIRQ ? "there is no such softirq" : NULL)),
 #define PERIOD_METRIC(kind, key, label) PERIOD_METRIC_##kind(key)
 #define PERIOD_METRIC_OPEN_RUN(key)                                                                \
-	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = RUNNING, .period = OPEN_RUN),
+	METRIC(key, ALL | SHARES, .states = RUNNING, OF(figures_of_period, .of = OPEN_RUN)),
 #define PERIOD_METRIC_OPEN_READY(key)                                                              \
-	METRIC(key, FAIL_PERIOD, ALL | SHARES, .states = READY, .period = OPEN_READY),
+	METRIC(key, ALL | SHARES, .states = READY, OF(figures_of_period, .of = OPEN_READY)),
 #define PERIOD_METRIC_OPEN_STOPPED(key) /* a state as well */
-#define PERIOD_METRIC_OPEN_ROUND(key) METRIC(key, FAIL_PERIOD, TIMES, .period = OPEN_ROUND),
+#define PERIOD_METRIC_OPEN_ROUND(key) METRIC(key, TIMES, OF(figures_of_period, .of = OPEN_ROUND)),
 
 #define MOVED (HAS(FAIL_COUNT) | HAS(FAIL_BYTES) | FAIL_NAMES)
 #define IO_NAMES NAMES(io_keys[0], KD_IO_KINDS, "there is no such kind of descriptor")
 
+static uint64_t threads_count(const struct sample *sample)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++)
+		count += sample->threads[i].members > 1 ? sample->threads[i].members : 1;
+	return count;
+}
+
+static uint64_t upcalls_count(const struct sample *sample)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sample->n_upcalls; i++)
+		count += sample->upcalls[i].count;
+	return count;
+}
+
+static uint64_t upcall_errors_count(const struct sample *sample)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sample->n_upcalls; i++)
+		count += sample->upcalls[i].error ? sample->upcalls[i].count : 0;
+	return count;
+}
+
+static uint64_t memory_used(const struct sample *sample)
+{
+	return usage_total(sample).memory.end;
+}
+
+static uint64_t segments_resent(const struct sample *sample)
+{
+	return usage_total(sample).resent;
+}
+
+#define SAMPLE(function) .kind = FAIL_SAMPLE, .value = (function)
+
 static const struct fail_metric metrics[] = {
 	PERIOD_WORDS(PERIOD_METRIC, PERIOD_METRIC) /* "run", "ready" and so on */
 	LEDGER_WORDS(STATE_METRIC)                 /* "user" and so on */
-	METRIC("ready_by", FAIL_READY_BY, SHARE | HAS(FAIL_MAX) | FAIL_NAMES,
+	METRIC("ready_by", SHARE | HAS(FAIL_MAX) | FAIL_NAMES, OF(figures_of_culprit),
 	       NAMES(culprit_kinds[CULPRIT_TASK + 1], CULPRIT_KINDS - 1, NULL)),
-	METRIC("blocked_for", FAIL_AWAITED, ALL | FAIL_NAMES,
+	METRIC("blocked_for", ALL | FAIL_NAMES, OF(figures_of_awaited),
 	       NAMES(awaited_keys[0], KD_AWAITED_KINDS, "threads are not blocked for that")),
-	METRIC("interruptions", FAIL_INTERRUPTION, ALL | FAIL_NAMES, .needs = NEEDS_INTERRUPTIONS,
+	METRIC("interruptions", ALL | FAIL_NAMES, OF(figures_of_cause),
+	       .all = { .read = figures_of_interruption }, .needs = NEEDS_INTERRUPTIONS,
 	       NAMES(interruption_keys[0], INTERRUPTION_CAUSES,
 		     "nothing of that name interrupts threads")),
-	METRIC("syscall", FAIL_SYSCALL, ALL | SHARES | FAIL_NAMES, .needs = NEEDS_CALL_NAMES),
-	METRIC("waits", FAIL_WAITS, TIMES, .needs = NEEDS_WAITS),
-	METRIC("verdict", FAIL_VERDICT, TIMES | HAS(FAIL_SHARE) | FAIL_NAMES,
+	METRIC("syscall", ALL | SHARES | FAIL_NAMES, OF(figures_of_call),
+	       .needs = NEEDS_CALL_NAMES),
+	METRIC("waits", TIMES, .kind = FAIL_WAITS, .needs = NEEDS_WAITS),
+	METRIC("verdict", TIMES | HAS(FAIL_SHARE) | FAIL_NAMES, .kind = FAIL_VERDICT,
 	       NAMES(cause_words[0], CAUSES, "there is no such cause")),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
 	EACH_THREAD_TIME(TIME_METRIC)
-		METRIC("read", FAIL_READ, MOVED, .needs = NEEDS_RESOURCES, IO_NAMES),
-	METRIC("written", FAIL_WRITTEN, MOVED, .needs = NEEDS_RESOURCES, IO_NAMES),
-	METRIC("block_requests", FAIL_LIST, TIMES | HAS(FAIL_BYTES) | FAIL_NAMES,
-	       .needs = NEEDS_RESOURCES, .list = &block_list),
-	METRIC("counters", FAIL_LIST, HAS(FAIL_COUNT) | FAIL_NAMES, .needs = NEEDS_COUNTERS,
-	       .list = &counter_list),
-	METRIC("memory", FAIL_MEMORY, VALUE, .needs = NEEDS_RESOURCES),
-	METRIC("tcp_retransmissions", FAIL_RESENT, VALUE, .needs = NEEDS_RESOURCES),
-	METRIC("changed", FAIL_CHANGED, HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES,
+		METRIC("read", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, read)),
+		       .needs = NEEDS_RESOURCES, IO_NAMES),
+	METRIC("written", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, written)),
+	       .needs = NEEDS_RESOURCES, IO_NAMES),
+	METRIC("block_requests", TIMES | HAS(FAIL_BYTES) | FAIL_NAMES,
+	       OF(figures_of_list, .list = &block_list), .needs = NEEDS_RESOURCES),
+	METRIC("counters", HAS(FAIL_COUNT) | FAIL_NAMES, OF(figures_of_list, .list = &counter_list),
+	       .needs = NEEDS_COUNTERS),
+	METRIC("memory", VALUE, SAMPLE(memory_used), .needs = NEEDS_RESOURCES),
+	METRIC("tcp_retransmissions", VALUE, SAMPLE(segments_resent), .needs = NEEDS_RESOURCES),
+	METRIC("changed", HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES, .kind = FAIL_CHANGED,
 	       .needs = NEEDS_COMPARISON),
-	METRIC("threads", FAIL_THREADS, VALUE),
-	METRIC("upcalls", FAIL_UPCALLS, VALUE, .needs = NEEDS_UPCALLS),
-	METRIC("upcall_errors", FAIL_UPCALL_ERRORS, VALUE, .needs = NEEDS_UPCALLS),
-	METRIC("lost", FAIL_LOST, VALUE),
+	METRIC("threads", VALUE, SAMPLE(threads_count)),
+	METRIC("upcalls", VALUE, SAMPLE(upcalls_count), .needs = NEEDS_UPCALLS),
+	METRIC("upcall_errors", VALUE, SAMPLE(upcall_errors_count), .needs = NEEDS_UPCALLS),
+	METRIC("lost", VALUE, SAMPLE(sample_lost)),
 };
 _Static_assert(offsetof(struct cause_words, key) == 0, "the keys are names");
 
@@ -148,7 +193,7 @@ const char *fail_metric_name(const struct fail_metric *metric, size_t index)
 
 bool fail_metric_of_threads(const struct fail_metric *metric)
 {
-	return metric->kind < FAIL_WAITS;
+	return metric->kind == FAIL_THREADS;
 }
 
 /* --- Parsing of conditions --- */
@@ -295,7 +340,7 @@ static exit_status label_check(const struct condition *condition)
 
 	if (!*label || names_is_glob(label))
 		return 0;
-	if (condition->metric->kind == FAIL_SYSCALL && !is_call(label))
+	if (condition->metric->needs == NEEDS_CALL_NAMES && !is_call(label))
 		return refuse_call(condition, label);
 	if (condition->metric->kind == FAIL_CHANGED)
 		return changed_check(condition, label);

@@ -9,6 +9,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
+#include "cli/model/figures.h"
 #include "cli/model/sample.h"
 
 /* --- Metrics of conditions: figures of threads and of samples --- */
@@ -28,28 +29,8 @@ enum fail_field {
 
 #define FAIL_HAS(field) (1U << (field))
 
-enum fail_metric_kind {
-	FAIL_PERIOD,
-	FAIL_STATES,
-	FAIL_READY_BY,
-	FAIL_AWAITED,
-	FAIL_INTERRUPTION,
-	FAIL_SYSCALL,
-	FAIL_COUNTER,
-	FAIL_READ, /* by kind of descriptor */
-	FAIL_WRITTEN,
-	FAIL_LIST, /* rows by name */
-	/* below: not per thread */
-	FAIL_WAITS,
-	FAIL_VERDICT,
-	FAIL_CHANGED,
-	FAIL_THREADS,
-	FAIL_UPCALLS,
-	FAIL_UPCALL_ERRORS,
-	FAIL_LOST,
-	FAIL_MEMORY,
-	FAIL_RESENT,
-};
+/* What a metric is of: one that is not of threads covers a sample, or all of them. */
+enum fail_metric_kind { FAIL_THREADS, FAIL_SAMPLE, FAIL_WAITS, FAIL_VERDICT, FAIL_CHANGED };
 
 #define FAIL_NAMES FAIL_HAS(FAIL_FIELDS) /* also METRIC.NAME.FIELD */
 
@@ -69,15 +50,16 @@ enum fail_need {
 struct fail_metric {
 	const char *name;
 	enum fail_metric_kind kind;
-	unsigned int fields;         /* FAIL_HAS(), FAIL_NAMES */
-	enum fail_need needs;        /* fields with distributions need those */
-	unsigned int states;         /* ledger states it sums up, FAIL_HAS() */
-	enum open_kind period;       /* FAIL_PERIOD */
-	const struct row_list *list; /* FAIL_LIST */
-	size_t counter;              /* FAIL_COUNTER: offset in struct thread_row */
-	const char *const *names;    /* all that NAME can be, or some if unknown is NULL */
-	size_t n_names, step;        /* step: bytes from one to the next */
-	const char *unknown;         /* what is wrong with another name */
+	unsigned int fields;  /* FAIL_HAS(), FAIL_NAMES */
+	enum fail_need needs; /* fields with distributions need those */
+	/* FAIL_THREADS: where the figures are; without a NAME in all, if that has others. The
+	 * total is the time in these ledger states, FAIL_HAS(), if there are any. */
+	struct figures_source figures, all;
+	unsigned int states;
+	uint64_t (*value)(const struct sample *sample); /* FAIL_SAMPLE */
+	const char *const *names; /* all that NAME can be, or some if unknown is NULL */
+	size_t n_names, step;     /* step: bytes from one to the next */
+	const char *unknown;      /* what is wrong with another name */
 };
 
 /* Metric at an index, NULL after the last one. */
