@@ -38,12 +38,13 @@ bool figures_of_period(const struct figures_source *source, const struct thread_
 bool figures_of_call(const struct figures_source *source, const struct thread_row *thread, size_t i,
 		     struct figures *figures)
 {
-	const struct call_row *call = &thread->calls[i];
+	const struct call_row *call;
 	const char *name;
 
 	(void)source;
 	if (i >= thread->n_calls)
 		return false;
+	call = &thread->calls[i];
 	*figures = (struct figures){ .count = call->count,
 				     .total = call->total,
 				     .whole = complete_call(thread, call) };
@@ -56,12 +57,13 @@ bool figures_of_call(const struct figures_source *source, const struct thread_ro
 bool figures_of_culprit(const struct figures_source *source, const struct thread_row *thread,
 			size_t i, struct figures *figures)
 {
-	const struct culprit *culprit = &thread->culprits[i];
+	const struct culprit *culprit;
 	char name[CULPRIT_NAME_LEN];
 
 	(void)source;
 	if (i >= thread->n_culprits)
 		return false;
+	culprit = &thread->culprits[i];
 	count_set(figures, culprit_name(culprit, name),
 		  &(struct kd_count){ 0, culprit_ns(culprit), culprit->longest_ns });
 	return true;
@@ -70,14 +72,12 @@ bool figures_of_culprit(const struct figures_source *source, const struct thread
 bool figures_of_awaited(const struct figures_source *source, const struct thread_row *thread,
 			size_t i, struct figures *figures)
 {
-	const struct sleeping *asleep = &thread->ledger.asleep[i];
-
 	(void)source;
 	if (i >= KD_AWAITED_KINDS)
 		return false;
 	count_set(figures, awaited_words[i].key, &thread->ledger.awaited[i]);
-	figures->count = u64_sub(figures->count, asleep->count);
-	figures->whole.open = asleep->max;
+	figures->count = u64_sub(figures->count, thread->ledger.asleep[i].count);
+	figures->whole.open = thread->ledger.asleep[i].max;
 	return true;
 }
 
@@ -102,11 +102,11 @@ bool figures_of_cause(const struct figures_source *source, const struct thread_r
 bool figures_of_io(const struct figures_source *source, const struct thread_row *thread, size_t i,
 		   struct figures *figures)
 {
-	const char *row = (const char *)&thread_io(thread)[i];
-	const struct kd_io *io = (const struct kd_io *)(row + source->of);
+	const struct kd_io *io;
 
 	if (i >= KD_IO_KINDS)
 		return false;
+	io = (const struct kd_io *)((const char *)&thread_io(thread)[i] + source->of);
 	*figures = (struct figures){ .count = io->calls, .bytes = io->bytes };
 	name_set(figures, io_keys[i], sizeof(figures->name));
 	return true;

@@ -22,7 +22,7 @@ static void line_add(struct line *line, const struct culprit *culprit)
 	line->longest = u64_max(line->longest, culprit->longest_ns);
 }
 
-static void figures(struct columns *columns, const struct line *line, uint64_t whole)
+static void figures_columns(struct columns *columns, const struct line *line, uint64_t whole)
 {
 	columns_gap_ns(columns, line->woken, 16);
 	columns_gap_ns(columns, line->preempted, 16);
@@ -110,7 +110,7 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t whole
 		columns_left(columns, "-", CLASS_WIDTH);
 	}
 	line_add(&line, culprit);
-	figures(columns, &line, whole);
+	figures_columns(columns, &line, whole);
 	remarks(columns, culprit);
 	columns_add(columns, "\n");
 }
@@ -124,7 +124,7 @@ static void figures_row(struct text *text, const char *label, const struct line 
 		return;
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, label, NAME_WIDTH + 1 + 11 + 11 + CLASS_WIDTH);
-	figures(columns, line, whole);
+	figures_columns(columns, line, whole);
 	columns_add(columns, "\n");
 }
 
