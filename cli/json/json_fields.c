@@ -490,7 +490,7 @@ static const struct json_form cpus_form = { thread_cpus_write, thread_cpus_read 
 /* --- Open items --- */
 
 #define OPEN(key, kind, member, ...) FIELD(key, kind, struct open_item, member, __VA_ARGS__)
-static const struct field open_fields[] = {
+const struct field json_open_fields[] = {
 	OPEN("count", FIELD_U32, count),
 	OPEN("inside_ns", FIELD_U64, inside),
 	OPEN("length_ns", FIELD_U64, length),
@@ -517,7 +517,7 @@ static void open_items(struct json_writer *writer, const char *key, const struct
 			writer_word(writer, "kind", period_words[item->kind].key);
 		else if (item->number >= 0)
 			json_syscall(writer, scope->sample, (uint32_t)item->number);
-		json_fields_write(writer, scope, open_fields, item);
+		json_fields_write(writer, scope, json_open_fields, item);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -546,7 +546,7 @@ static void open_item_read(struct reader *reader, const json_t *row, struct open
 			   unsigned int members)
 {
 	item->number = replay_call(reader, row, INT32_MAX);
-	json_fields_read(reader, row, open_fields, item);
+	json_fields_read(reader, row, json_open_fields, item);
 	if (!reader_has(row, "count"))
 		item->count = members;
 	if (!reader_has(row, "length_ns"))

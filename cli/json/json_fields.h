@@ -35,16 +35,18 @@ struct json_form {
 };
 
 /* A row with a form instead of a single member. */
-#define JSON_FORM(text, of)                                                                        \
+#define JSON_FORM(text, of, ...)                                                                   \
 	{                                                                                          \
-		.key = (text), .kind = FIELD_FORM, .form = &(of)                                   \
+		.key = (text), .kind = FIELD_FORM, .form = &(of), __VA_ARGS__                      \
 	}
 
 /* Forms with several members. */
 extern const struct json_form json_form_in_call; /* an int32_t: a call, or KD_CALL_* */
 extern const struct json_form json_form_traces;
 
-/* --- Objects, and parts that several of them share --- */
+/* Tables of whole documents, and of what their forms write; tests/lint/fields.c prints them. */
+extern const struct field json_sample_fields[], json_trigger_fields[], json_trace_fields[],
+	json_trace_row_fields[], json_stack_fields[], json_open_fields[];
 
 /* JSON objects, and parts that several of them share, both ways. After a fault reader->failed is
  * set, and what was filled so far must be cleared as usual. */

@@ -10,9 +10,7 @@
 #include "json.h"
 #include "json_fields.h"
 
-/* --- Rows of a recording as columns of JSON --- */
-
-/* Keys are a promise: they are added to, never changed. */
+/* Rows of a recording as columns of JSON. Keys are a promise: they are added to, never changed. */
 
 /* --- Forms --- */
 

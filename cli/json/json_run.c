@@ -139,7 +139,7 @@ static const struct field nested_fields[] = {
 	FIELDS_END,
 };
 
-static const struct field stats_fields[] = {
+const struct field json_trigger_fields[] = {
 	STATS("lasted_ns", FIELD_U64, lasted),
 	STATS("armed_ns", FIELD_U64, from, .flags = FIELD_IF_ANY),
 	STATS("disarmed_ns", FIELD_U64, to, .flags = FIELD_IF_ANY),
@@ -190,7 +190,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 	unmatched_count(&shown->tally, KD_START);
 	unmatched_count(&shown->tally, KD_STOP);
 	json_document(&writer, JSON_TRIGGERS, out);
-	json_fields_write(&writer, &scope, stats_fields, shown);
+	json_fields_write(&writer, &scope, json_trigger_fields, shown);
 	writer_object_end(&writer);
 	free(shown);
 	return writer_end(&writer);
@@ -198,7 +198,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 
 void replay_triggers(struct reader *reader, const json_t *object, struct trigger_stats *stats)
 {
-	json_fields_read(reader, object, stats_fields, stats);
+	json_fields_read(reader, object, json_trigger_fields, stats);
 }
 
 /* --- Statistics: only written, since they follow from samples --- */

@@ -494,8 +494,8 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
-static const struct field sample_fields[] = {
-	JSON_FORM("capture", capture_form),
+const struct field json_sample_fields[] = {
+	JSON_FORM("capture", capture_form, .fields = capture_fields),
 	SAMPLE("number", FIELD_U64, number),
 	SAMPLE("pid", FIELD_I32, pid),
 	SAMPLE("restarts", FIELD_U64, restarts, .flags = FIELD_IF_ANY),
@@ -525,7 +525,7 @@ static const struct field sample_fields[] = {
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
 	JSON_FORM("verdict", verdict_form),
 	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = path_fields, .flags = FIELD_IF_ANY),
-	JSON_FORM("processes", processes_form),
+	JSON_FORM("processes", processes_form, .fields = process_fields),
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,
 		   .known = offsetof(struct sample, upcalls_known)),
@@ -551,14 +551,14 @@ int report_json(const struct sample *sample, const struct report_options *option
 	if (error)
 		return error;
 	json_document(&writer, JSON_SAMPLE, out);
-	json_fields_write(&writer, &scope, sample_fields, sample);
+	json_fields_write(&writer, &scope, json_sample_fields, sample);
 	writer_object_end(&writer);
 	return writer_end(&writer);
 }
 
 void replay_sample(struct reader *reader, const json_t *object, struct sample *sample)
 {
-	json_fields_read(reader, object, sample_fields, sample);
+	json_fields_read(reader, object, json_sample_fields, sample);
 	/* Older captures lack some sums. */
 	for (size_t i = 0; i < sample->n_threads; i++)
 		thread_times_sum(&sample->threads[i]);

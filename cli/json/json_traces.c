@@ -55,7 +55,7 @@ static const struct field frame_fields[] = {
 	FIELDS_END,
 };
 
-static const struct field stack_fields[] = {
+const struct field json_stack_fields[] = {
 	FIELD_LIST_OF("frames", struct stack, frames, n, .fields = frame_fields,
 		      .flags = FIELD_KEPT),
 	FIELD("stop", FIELD_TEXT, struct stack, stop),
@@ -70,7 +70,7 @@ struct stacks {
 };
 
 static const struct field stacks_fields[] = {
-	FIELD_LIST_OF("stacks", struct stacks, list, n, .fields = stack_fields,
+	FIELD_LIST_OF("stacks", struct stacks, list, n, .fields = json_stack_fields,
 		      .flags = FIELD_KEPT),
 	FIELDS_END,
 };
@@ -147,7 +147,7 @@ static void stacks_write(struct json_writer *writer, const struct json_scope *sc
 	writer_array(writer, "stacks");
 	for (size_t i = 0; i < list->n; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, scope, stack_fields, list->numbered[i].stack);
+		json_fields_write(writer, scope, json_stack_fields, list->numbered[i].stack);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -276,7 +276,7 @@ static const struct field second_fields[] = { WAKER_FIELDS, WOKEN_BY(third_field
 static const struct field first_fields[] = { WAKER_FIELDS, WOKEN_BY(second_fields), FIELDS_END };
 _Static_assert(KD_WAKERS == 3, "a table for each");
 
-static const struct field row_fields[] = {
+const struct field json_trace_row_fields[] = {
 	ROW("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
 	ROW("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
 	ROW("name", FIELD_NAME, name),
@@ -320,7 +320,7 @@ static void rows_write(struct json_writer *writer, const struct json_scope *scop
 		if (traces->rows[i].kind != kind)
 			continue;
 		writer_object(writer, NULL);
-		json_fields_write(writer, scope, row_fields, &traces->rows[i]);
+		json_fields_write(writer, scope, json_trace_row_fields, &traces->rows[i]);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -338,7 +338,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 		struct trace_row row = { .kind = kind };
 
 		element = reader_element(reader, array, key, i);
-		json_fields_read(reader, element, row_fields, &row);
+		json_fields_read(reader, element, json_trace_row_fields, &row);
 		row.kernel = reference_find(reader, element, "kernel_stack", stacks);
 		row.user = reference_find(reader, element, "user_stack", stacks);
 		if (reader_may_keep(reader, 3, sizeof(row)) && /* old and new array */
@@ -351,7 +351,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 /* --- Trace lists --- */
 
 #define LIST(key, kind, member, ...) FIELD(key, kind, struct trace_list, member, __VA_ARGS__)
-static const struct field list_fields[] = {
+const struct field json_trace_fields[] = {
 	LIST("syscalls_asked", FIELD_BOOL, calls_wanted),
 	LIST("syscall_threshold_ns", FIELD_U64, call_threshold),
 	LIST("waits_asked", FIELD_BOOL, waits_wanted),
@@ -383,7 +383,7 @@ static void traces_write(struct json_writer *writer, const struct json_scope *sc
 	int err;
 
 	(void)scope;
-	if (!traces->n && !json_fields_any(list_fields, traces))
+	if (!traces->n && !json_fields_any(json_trace_fields, traces))
 		return;
 	err = stacks_find(&list, traces);
 	if (err) {
@@ -392,7 +392,7 @@ static void traces_write(struct json_writer *writer, const struct json_scope *sc
 		return;
 	}
 	writer_object(writer, field->key);
-	json_fields_write(writer, &inner, list_fields, traces);
+	json_fields_write(writer, &inner, json_trace_fields, traces);
 	stacks_write(writer, &inner, &list);
 	ARRAY_SORT(list.numbered, list.n, numbered_compare);
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
@@ -408,7 +408,7 @@ static void traces_read(struct reader *reader, const json_t *object, const struc
 	const json_t *member = reader_enter(reader, object, field->key);
 	struct stacks stacks = { 0 };
 
-	json_fields_read(reader, member, list_fields, traces);
+	json_fields_read(reader, member, json_trace_fields, traces);
 	json_fields_read(reader, member, stacks_fields, &stacks);
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
 		rows_read(reader, member, &stacks, (enum trace_kind)kind, traces);
