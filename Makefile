@@ -262,8 +262,8 @@ $(FUZZERS): $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c $(BUILD)/asan/libpure.so $(BUIL
 	$(if $(HAS_FUZZER),$(call compile,$(ASAN_CC) -fsanitize=fuzzer $(ASAN_FLAGS) $(DEPENDENCIES) \
 		$< -o $@ $(ASAN_LINK) $(LDFLAGS) $(PURE_LIBS)),$(Q): >$@)
 
-# Writes sound inputs for some of them: `build/fuzz/seeds DIRECTORY`.
-$(BUILD)/fuzz/seeds: tests/fuzz/seeds.c $(BUILD)/pure.a $(BUILD)/flags
+# Writes sound inputs for some of them: `build/fuzz/seeds DIRECTORY`. Prints tables for the manual.
+$(BUILD)/fuzz/seeds $(BUILD)/lint/fields: $(BUILD)/%: tests/%.c $(BUILD)/pure.a $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(BUILD)/pure.a -o $@ -pie $(LDFLAGS) $(PURE_LIBS))
@@ -317,7 +317,7 @@ $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.
 SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) \
-	$(filter-out %.bpf.c,$(wildcard tests/workloads/*.c tests/fuzz/*.c tests/bench/*.c)))
+	$(filter-out %.bpf.c,$(wildcard tests/workloads/*.c tests/fuzz/*.c tests/lint/*.c tests/bench/*.c)))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
 		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/html_page.inc $(GEN)/version.h
@@ -390,8 +390,12 @@ fuzz: fuzzers $(filter %_fuzz,$(SANITIZED)) | $(SEEDERS)
 size:
 	@tests/lint/size.t --print
 
-lint:
+lint: all $(BUILD)/lint/fields
 	@tests/run $(sort $(wildcard tests/lint/*.t))
+
+# Writes what of the schema and of the manual follows from the program's tables.
+documents: all $(BUILD)/lint/fields
+	@tests/lint/documents.py
 
 # Without the sanitizers' builds, which show no more of what the tests themselves look at.
 test:
@@ -410,7 +414,7 @@ check:
 
 check-builds:
 	@tests/deps build check builds
-	@$(MAKE) $(jobs) all unit workloads
+	@$(MAKE) $(jobs) all unit workloads $(BUILD)/lint/fields
 	$(disown)
 	@tests/run $(PLAIN) $(BUILD_TESTS)
 	$(disown)
@@ -504,6 +508,8 @@ make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds f
                   (all; make check: 2); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
                   mutations each
 make lint         style, includes, documents, warnings
+make documents    after a new row: write what of the JSON schema and of the manual pages
+                  follows from the program's tables
 make size         lines and files of each folder, against their budgets (tests/lint/budgets)
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
@@ -523,6 +529,6 @@ help:
 
 FORCE:
 .PHONY: all unit workloads syntax test check check-all check-builds check-kernels check-unit fuzz \
-	fuzzers lint size same bench bench-programs demo deps format install uninstall clean help FORCE
+	fuzzers lint documents size same bench bench-programs demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents are well-formed and name the options that there are."""
 
+import difflib
 import json
 import re
 
+import documents
 import lint
 from kdtest import PROGRAM
 
 PAGES = lint.files(".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", under="man")
 MAIN = "man/kernel_delay.8"
 JSON_PAGE = "man/kernel_delay-json.5"
-SCHEMA = "man/kernel_delay.schema.json"
 LONG_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 ATTRIBUTE = re.compile(r"^ {8}(--\S+)", re.MULTILINE)  # in the help
 OTHERS = {"man/kernel_delay-metrics.5": {"--collector.textfile.directory"}}  # options of others
@@ -136,13 +137,68 @@ def case_conditions(test):
     test.eq(described, known, f"{MAIN}: describes them with their fields")
 
 
+def undescribed(node, where=""):
+    """Members that the schema does not describe."""
+    found = []
+    for key, part in node.items() if isinstance(node, dict) else ():
+        found += [f"{where}.{name}" for name, member in part.items()
+                  if not member.get("description", "").endswith(".")] if key == "properties" else []
+        found += undescribed(part, f"{where}.{key}")
+    return found
+
+
+def case_made(test):
+    """What follows from the program's tables, and the sentences that it leaves to write."""
+    for program in (PROGRAM, documents.TABLES):
+        if not lint.pathlib.Path(program).exists():
+            raise lint.Skip(f"there is no {program}")
+    for path, make in documents.MADE.items():
+        there = lint.text(path)
+        differs = difflib.unified_diff(there.splitlines(), make(there).splitlines(), "there",
+                                       "`make documents` writes", lineterm="", n=0)
+        test.eq(list(differs), [], f"{path}: as the program's tables have it")
+    test.eq(undescribed(json.loads(lint.text(documents.SCHEMA))), [],
+            f"{documents.SCHEMA}: every member is described")
+
+
+# Where the manual lists words that are in the program's tables: page, entry, table.
+WORDS = [(documents.METRICS_PAGE, "state", "sample.threads.ledger"),
+         (documents.METRICS_PAGE, "kind", "sample.threads.blocked"),
+         (documents.METRICS_PAGE, "kind", "sample.threads.stopped_by.kind"),
+         (documents.METRICS_PAGE, "context", "trace_row.ended_by.context"),
+         (documents.METRICS_PAGE, "reason", "losses"),
+         (MAIN, "ready_by", "sample.threads.ready_by.kind"),
+         (MAIN, "blocked_for", "sample.threads.blocked"),
+         (MAIN, "interruptions", "sample.threads.interruptions"),
+         (MAIN, "read", "sample.threads.io")]
+UNLISTED = {"life_ns", "sum_exec_runtime_ns", "all", "task"}  # no states, no name of their own
+
+
+def case_words(test):
+    if not documents.TABLES.exists():
+        raise lint.Skip(f"there is no {documents.TABLES}")
+    tables = documents.tables()
+    for page, entry, where in WORDS:
+        name, *inner = where.split(".")
+        rows, words = tables[name], ()
+        for key in inner:
+            found = next(row for row in rows if row["key"] == key)
+            rows, words = found.get("fields", ()), found.get("words", ())
+        words = {*words, *(row["key"] for row in rows)} - UNLISTED
+        test.ok(len(words) > 2, f"{where} has words")
+        said = re.search(rf"^\.TP\n\.BR? {entry}\b(?=[\n ]).*?^\.(TP|S[HS])", lint.text(page),
+                         re.MULTILINE | re.DOTALL)[0]
+        missing = {word.removesuffix("_ns") for word in words} - set(re.findall(r"\w+", said))
+        test.eq(sorted(missing), [], f"{page}: {entry} has the words of {where}")
+
+
 def case_members(test):
-    """Members of JSON: those of the schema, which json.t holds against what is written."""
-    schema = json.loads(lint.text(lint.pathlib.Path(SCHEMA)))["definitions"]
+    """Members of JSON: those of the schema."""
+    schema = json.loads(lint.text(documents.SCHEMA))["definitions"]
     words = set(re.findall(r"[a-z0-9_]+", rendered(lint.pathlib.Path(JSON_PAGE))))
     for name in ("sample", "thread", "recording", "recorded", "recorded_kind"):
         members = {key for key in schema[name]["properties"] if not key.endswith("_hex")}
-        test.ok(len(members) > 10, f"{SCHEMA}: members of a {name}")
+        test.ok(len(members) > 10, f"{documents.SCHEMA}: members of a {name}")
         test.eq(sorted(members - words), [], f"{JSON_PAGE}: describes all of them")
 
 
@@ -156,4 +212,4 @@ def case_pictures(test):
 
 
 lint.main(case_manual_pages, case_groff, case_references, case_options, case_formats,
-          case_conditions, case_members, case_pictures)
+          case_conditions, case_made, case_words, case_members, case_pictures)

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What of the documents follows from the program's tables: `make documents` writes it, and
+documents.t compares it with what is there.
+
+Of the JSON schema, members with their order, types and words. Descriptions are written there by
+hand, and stay; a new member has an empty one. Members are required only if they always were: older
+captures lack new ones. Of the manual page of metrics, all of FAMILIES."""
+
+import json
+import re
+import textwrap
+
+import lint
+from kdtest import PROGRAM
+
+TABLES = lint.ROOT / "build" / "lint" / "fields"  # of tests/lint/fields.c
+SCHEMA = "man/kernel_delay.schema.json"
+METRICS_PAGE = "man/kernel_delay-metrics.5"
+
+FORMS = {
+    "u64": {"allOf": [{"$ref": "#/definitions/u64"}]},
+    "u32": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
+    "i32": {"type": "integer", "minimum": -2**31, "maximum": 2**31 - 1},
+    "i64": {"type": "integer", "minimum": -2**63, "maximum": 2**63 - 1},
+    "bool": {"type": "boolean"},
+    "text": {"type": "string"},
+    "plain": {"type": "string"},  # of which there are no other bytes
+    "address": {"allOf": [{"$ref": "#/definitions/address"}]},
+    "bytes": {"allOf": [{"$ref": "#/definitions/bytes"}]},
+    "buckets": {"allOf": [{"$ref": "#/definitions/buckets"}]},
+}
+# Tables of what functions of cli/json write, by the key of their form.
+TABLES_OF_FORMS = {"losses": "losses", "rows": "lists", "traces": "traces",
+                   "processes": "process_sum"}
+# Members that such functions write, which are in no table: they stay as they are.
+BY_HAND = {
+    "sample": "schema type foreign_syscalls lost busy_ns kept_ns unexplained_ns taken_by_others_ns "
+              "taken_by_own_threads_ns",
+    "traces": "stacks syscalls waits samples",
+    "trace_row": "end_ns time_ns duration_ns waited_ns result waited_for",
+    "frames": "function_hex offset address",
+    "rows": "text_hex",
+    "recording": "schema type number",
+    "triggers": "schema type",
+}
+
+
+def row(key, kind, always=False, **more):
+    return {"key": key, "kind": kind, "always": always, "needed": False, **more}
+
+
+class Schema:
+    def __init__(self, text, tables):
+        self.text, self.tables = text, tables
+        self.made, self.more = set(), []
+        self.call = [row("number", "u32", True), row("mode", "word", words=tables["modes"]),
+                     row("name", "plain")]
+        self.shares = [{**share, "always": False} for share in tables["shares"]] + \
+                      [row("buckets", "buckets")]
+
+    def node(self, old):
+        """The node itself, or the one that it refers to."""
+        ref = old.get("$ref") or old.get("allOf", [{}])[0].get("$ref")
+        node = self.text if ref else old
+        for part in ref.split("/")[1:] if ref else ():
+            node = node[part]
+        return node
+
+    def rows(self, table):
+        """The members of a table, a row each."""
+        for each in table:
+            kind, key = each["kind"], each["key"]
+            if kind == "call":
+                yield from ({**part, "needed": part["always"] and each["needed"]}
+                            for part in self.call)
+            elif kind in ("complete", "times"):
+                if kind == "complete":
+                    yield from (row("longest_ns", "u64", True), row("longest_open", "bool", True))
+                # Not of all periods are there distributions: stopped, long_poll.
+                yield from self.shares if each["times"] else ()
+            elif kind == "open":
+                yield row(key, "rows", True, fields=self.call + self.tables["open"])
+                yield row("open_periods", "rows", True, fields=[
+                    row("kind", "word", True, words=self.tables["periods"]), *self.tables["open"]])
+            elif kind == "call?":
+                yield row(key, "object", fields=self.call)
+            else:
+                yield {**each, "always": each["always"] and kind[-1] != "?"}
+                if kind.startswith("text"):
+                    yield row(key + "_hex", "bytes")
+
+    def member(self, each, old):
+        """The schema of a row's member."""
+        kind, key = each["kind"].rstrip("?"), each["key"]
+        text = {"description": old.get("description", "")}
+        fields = each.get("fields", [])
+        if kind == "form":
+            fields = fields + self.tables.get(TABLES_OF_FORMS.get(key), [])
+            if fields:
+                kind = "rows" if old.get("type") == "array" else "object"
+        if kind == "bytes":
+            text = {"description": f"All bytes of {key[:-4]}, if they are not valid UTF-8."}
+        if kind == "word":
+            return {**text, "enum": each["words"]}
+        if kind in FORMS:
+            new = {**text, **FORMS[kind]}
+            # Some count from 1 on, which no row says.
+            return {**new, "minimum": 1} if "minimum" in new and old.get("minimum") == 1 else new
+        new = {**text, **old}
+        if kind == "object":
+            new.update({} if "allOf" in new else {"type": "object"})
+            self.make(self.node(new), fields, key)
+        elif kind == "rows":
+            new["type"] = "array"
+            self.make(self.node(new.setdefault("items", {"type": "object"})), fields, key)
+        return new
+
+    def make(self, node, table, name, elsewhere=()):
+        """Makes the object of the rows of its table, without those that others have instead."""
+        if "properties" not in node and isinstance(node.get("additionalProperties"), dict):
+            self.make(node["additionalProperties"], table[0]["fields"], name)
+            return
+        rows = {each["key"]: each for each in self.rows(table)}
+        if id(node) in self.made:  # by a table that has all of this one, too
+            self.more += [(name, node, key) for key in rows]
+            return
+        self.made.add(id(node))
+        was = node.get("properties", {})
+        by_hand = set(BY_HAND.get(name, "").split())
+        keys = [key for key in was if key in rows or key in by_hand]
+        at = 0
+        for key in rows:
+            if key not in keys and key not in elsewhere:
+                keys.insert(at, key)
+            at = keys.index(key) + 1 if key in keys else at
+        required = [key for key in keys if self.requires(node, rows.get(key), key)]
+        members = {key: self.member(rows[key], was.get(key, {})) if key in rows else was[key]
+                   for key in keys}
+        node.update({"properties": members, "required": required})
+        if not required:
+            del node["required"]
+
+    @staticmethod
+    def requires(node, each, key):
+        if each and each["needed"]:
+            return True
+        known = not each or each["kind"] in ("form", "text?") or each["always"]
+        return known and ("properties" not in node or key in node.get("required", ()))
+
+
+def layout(value, indent="", name=""):
+    """A line for each member, with all that has no members of its own."""
+    if not isinstance(value, dict) or not (name in ("properties", "definitions") or
+                                           '"properties"' in json.dumps(value)):
+        return json.dumps(value, ensure_ascii=False)
+    inner = indent + "  "
+    return "{\n" + ",\n".join(f'{inner}"{key}": {layout(part, inner, key)}'
+                              for key, part in value.items()) + f"\n{indent}}}"
+
+
+def tables():
+    return json.loads(lint.output([TABLES])[1])
+
+
+def schema(old):
+    """The text of the schema, made from the one that there is."""
+    text, all_tables = json.loads(old), tables()
+    made = Schema(text, all_tables)
+    of = text["definitions"]
+    for name in ("sample", "triggers", "recording"):
+        made.make(of[name], all_tables[name], name)
+    kinds = [{**each, "always": False, "needed": False} for each in all_tables["kinds"]]
+    made.make(of["recorded_kind"], kinds, "recorded_kind")
+    of["sample"]["properties"]["verdict"]["items"]["properties"]["cause"]["enum"] = all_tables["causes"]
+    traces = of["sample"]["properties"]["traces"]["properties"]
+    made.make(traces["stacks"]["items"], all_tables["stack"], "stack")
+    lists = [traces[name]["items"] for name in ("syscalls", "waits", "samples")]
+    known = {key for items in lists for key in items["properties"]}
+    for items in lists:
+        made.make(items, all_tables["trace_row"], "trace_row", known)
+    for name, node, key in made.more:
+        if key not in node["properties"]:
+            raise LookupError(f"{key} of {name} is not in all tables of that object")
+    return layout(text) + "\n"
+
+
+FAMILIES = re.compile(r"(?<=^\.SH FAMILIES\n)(.*?)(^\.TP\n.*?)(?=^\.SH )", re.MULTILINE | re.DOTALL)
+
+
+def metrics_page(old):
+    """The manual page of metrics with all of FAMILIES but its introduction made anew."""
+    listed = lint.output([PROGRAM, "--list-metrics"])[1].splitlines()[1:]
+    made = ""
+    for head, said in zip(listed[::2], listed[1::2]):
+        name, kind, unit, labels = head.split()
+        of = f" of {unit}" if unit != "-" else ""
+        labels = f" {{{labels}}}" if labels != "-" else ""
+        said = "\n".join(textwrap.fill(sentence.replace("-", r"\-"), 80, break_on_hyphens=False)
+                         for sentence in re.split(r"(?<=\.) ", said.strip()))
+        made += f".TP\n.B {name}\n{kind}{of}{labels}\n.br\n{said}\n"
+    return FAMILIES.sub(lambda section: section[1] + made, old)
+
+
+MADE = {SCHEMA: schema, METRICS_PAGE: metrics_page}
+
+if __name__ == "__main__":
+    for path, make in MADE.items():
+        (lint.ROOT / path).write_text(make(lint.text(path)), encoding="utf-8")
