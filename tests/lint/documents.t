@@ -190,6 +190,11 @@ def case_words(test):
                          re.MULTILINE | re.DOTALL)[0]
         missing = {word.removesuffix("_ns") for word in words} - set(re.findall(r"\w+", said))
         test.eq(sorted(missing), [], f"{page}: {entry} has the words of {where}")
+    threads = next(row["fields"] for row in tables["sample"] if row["key"] == "threads")
+    titles = [row["title"].strip("[]") for row in threads if "title" in row]
+    test.ok(len(titles) > 5, "lists have sections of the report")
+    missing = [title for title in titles if f"\n.B {title}\n" not in lint.text(MAIN)]
+    test.eq(missing, [], f"{MAIN}: describes these sections")
 
 
 def case_members(test):

@@ -42,6 +42,8 @@ static json_t *field_of(const struct field *field)
 
 	if (inner)
 		json_object_set_new(row, "fields", fields_of(inner));
+	if (field->list && field->list->title)
+		json_object_set_new(row, "title", json_string(field->list->title));
 	if (field->kind == FIELD_COMPLETE || field->kind == FIELD_TIMES)
 		json_object_set_new(row, "times", json_boolean(field->size));
 	if (field->kind == FIELD_WORD)
