@@ -24,23 +24,6 @@
 
 /* --- Targets that seccomp confines --- */
 
-static bool thread_is_confined(pid_t pid, const char *tid)
-{
-	char path[64], line[256];
-	int mode = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/status", (int)pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			break;
-	fclose(file);
-	return mode != 0;
-}
-
 bool process_is_confined(pid_t pid)
 {
 	struct dirent *entry;
@@ -51,7 +34,7 @@ bool process_is_confined(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	threads = opendir(path);
 	while (threads && !confined && (entry = readdir(threads)))
-		confined = *entry->d_name != '.' && thread_is_confined(pid, entry->d_name);
+		confined = proc_status_number((pid_t)strtol(entry->d_name, NULL, 10), "Seccomp:");
 	if (threads)
 		closedir(threads);
 	return confined;

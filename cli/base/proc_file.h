@@ -26,6 +26,10 @@ struct proc_stat {
 /* Reads it; false if missing. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid);
 
+/* Returns the number after a label such as "Tgid:" in /proc/PID/status, also of a thread; 0:
+ * absent. */
+uint64_t proc_status_number(pid_t pid, const char *label);
+
 /* Thread that gives access to a process's memory, files, namespaces and groups: the first one,
  * or another if that has ended earlier (pthread_exit() in main()). pid itself without any. */
 pid_t proc_thread(pid_t pid);

@@ -12,8 +12,8 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/model/trigger_stats.h"
-#include "cli/process/pids.h"
 #include "session_triggers.h"
 
 /* --- What probes cost --- */
@@ -498,7 +498,7 @@ static struct own_cost child_read(pid_t child)
 	if (!child || clock_getcpuclockid(child, &clock))
 		return cost;
 	cost.cpu_ns = clock_read(clock);
-	cost.wakeups = status_number(child, "voluntary_ctxt_switches:");
+	cost.wakeups = proc_status_number(child, "voluntary_ctxt_switches:");
 	return cost;
 }
 

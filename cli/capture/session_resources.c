@@ -21,7 +21,6 @@
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/sample.h"
-#include "cli/process/pids.h"
 #include "file_names.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
@@ -342,7 +341,7 @@ static void reading_take(struct memory_reading *reading)
 	if (proc_file_read(reading->pid, "statm", text, sizeof(text)) > 0 &&
 	    sscanf(text, "%*u %" SCNu64, &pages) == 1)
 		reading->bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	reading->peak = 1024 * status_number(reading->pid, "VmHWM:");
+	reading->peak = 1024 * proc_status_number(reading->pid, "VmHWM:");
 	if (reading->peak && reading->peak < reading->bytes)
 		reading->peak = reading->bytes;
 }

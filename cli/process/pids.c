@@ -27,31 +27,6 @@
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
 
-/* --- Numbers in /proc/PID/status --- */
-
-/* Newlines in the name are escaped there, so labels are never spoofed. Reads by line, as that of a
- * process's groups has no practical limit. */
-uint64_t status_number(pid_t pid, const char *label)
-{
-	char path[64], *line = NULL;
-	uint64_t number = 0;
-	bool found = false;
-	size_t size = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "re");
-	while (file && !found && getline(&line, &size, file) > 0) {
-		found = !strncmp(line, label, strlen(label));
-		if (found)
-			number = strtoull(line + strlen(label), NULL, 10);
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return number;
-}
-
 /* --- PIDs of other namespaces --- */
 
 /* Levels of a namespace and its ancestors: MAX_PID_NS_LEVEL, include/linux/pid_namespace.h, plus

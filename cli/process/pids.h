@@ -11,11 +11,6 @@
 
 #include "bpf/kernel_delay.h"
 
-/* --- Numbers in /proc/PID/status --- */
-
-/* Returns the number after a label such as "Tgid:"; 0: absent. */
-uint64_t status_number(pid_t pid, const char *label);
-
 /* --- PID files of daemons --- */
 
 /* Reads the PID in the file's first line. *written: last change of the file, wall clock ns.

@@ -276,7 +276,7 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 			return status;
 	}
 	if (!proc_stat_read(&process, pid) || !process.threads ||
-	    !(leader = (pid_t)status_number(pid, "Tgid:"))) {
+	    !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");
