@@ -219,16 +219,12 @@ static exit_status options_obey(const struct options *options,
 		return show_machine(options);
 	recorded = (struct fail_recorded){
 		.replayed = options->replay,
-		.waits = options->off_cpu,
-		.distributions = options->histogram,
-		.interruptions = options->interruptions,
-		.resources = options->resources,
-		.comparison = options->outputs.compare,
+		.has = options_scans(options) | (options->outputs.compare ? NEEDS_COMPARISON : 0),
 		.counters = &options->counters,
 	};
 	status = fail_if_new(&conditions.fail_if, "--fail-if", options->fail_if, options->n_fail_if,
 			     &recorded);
-	recorded.comparison = false; /* filled in when all samples are there */
+	recorded.has &= ~(unsigned int)NEEDS_COMPARISON; /* filled in when all samples are there */
 	if (!status && options->record_on)
 		status = record_on_open(&conditions.record_on, options->record_on, options->record,
 					&recorded);

@@ -201,7 +201,7 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 static void tracing_fill(struct tracing_config *tracing, const struct options *options)
 {
 	*tracing = (struct tracing_config){
-		.on = options_want_traces(options),
+		.on = options_scans(options) & SCAN_TRACES,
 		.call_ns = options->call_events ? options->call_threshold : KD_UNWANTED,
 		.calls = &options->calls,
 		.wait_ns = options->off_cpu ? options->off_cpu : KD_UNWANTED,
@@ -243,7 +243,10 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.banks = !trigger_set_is_empty(set) ? run->options->window_banks
 			 : run->options->sample_count == 1 && !run->record_on ? 1
 									      : 2,
-		.upcalls = run->target->is_vswitchd && !run->options->skip_upcall_stats,
+		.scans = options_scans(run->options) |
+			 (run->target->is_vswitchd && !run->options->skip_upcall_stats
+				  ? SCAN_UPCALLS
+				  : 0),
 		.tracing = run->tracing,
 		.same_probe = set->same_probe,
 		.everywhere = set->everywhere,

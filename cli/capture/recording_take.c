@@ -263,7 +263,7 @@ int recording_take(struct session *session, const struct session_view *view, uin
 	int error;
 
 	*out = NULL;
-	if (!session_recorder(session)->ended)
+	if (!session_recorder(session))
 		return 0;
 	taking.recording = calloc(1, sizeof(*taking.recording));
 	if (!taking.recording)

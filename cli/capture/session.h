@@ -57,7 +57,7 @@ struct session_config {
 	const struct processes *processes;
 	unsigned int threads; /* of the target, now or later */
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
-	bool upcalls;         /* count those of openvswitch, if the kernel can */
+	unsigned int scans;   /* what it looks at beyond what every run does, enum scan */
 
 	/* By enum kd_role. A probe for both roles is attached once. */
 	struct trigger_sites triggers[KD_ROLES];

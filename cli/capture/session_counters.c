@@ -20,27 +20,27 @@
 #define CPUS_PER_THREAD 4
 
 struct counters {
-	bool on;
 	struct counter_set set; /* events that this machine has */
 	struct bpf_link *link;
 	bool unread; /* warned that some cannot be read at a window's edges */
 };
 
-/* Loads programs and maps only if events are wanted. */
+static void counters_omit(struct session *session)
+{
+	struct kernel_delay *skel = session->skel;
+	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
+					 skel->maps.kd_counts, skel->maps.kd_counter_marks };
+
+	session_maps_omit(maps, sizeof(maps) / sizeof(*maps));
+}
+
 static exit_status counters_select(struct session *session)
 {
 	struct counters *counters = session->counters;
 	struct kernel_delay *skel = session->skel;
-	struct bpf_map *const maps[] = { skel->maps.kd_events, skel->maps.kd_counter_cpus,
-					 skel->maps.kd_counts, skel->maps.kd_counter_marks };
 	const struct counter_set *wanted = &session->config->options->counters;
 	uint32_t rows = session->slots * session->banks;
 
-	counters->on = wanted->n;
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bpf_map__set_autocreate(maps[i], counters->on);
-	if (!counters->on)
-		return 0;
 	counters->set = *wanted;
 	bpf_program__set_autoload(skel->progs.kd_counters_switch, true);
 	bpf_program__set_autoload(skel->progs.kd_counters_look, true);
@@ -111,8 +111,6 @@ static exit_status counters_attach(struct session *session)
 	struct counter_set missing;
 	int error;
 
-	if (!counters->on)
-		return 0;
 	error = counter_events_open(&counters->set, (int)session->cpus, &ops, &missing);
 	if (error)
 		return refused(error);
@@ -239,7 +237,7 @@ static void counters_close(struct session *session)
 }
 
 const struct session_part counters_part = {
-	SESSION_STATE(counters), .select = counters_select, .attach = counters_attach,
-	.read = counters_read,   .look = counters_look,     .turn_cpu = counters_turn_cpu,
-	.close = counters_close,
+	SESSION_STATE(counters),   .scans = SCAN_COUNTERS,        .omit = counters_omit,
+	.select = counters_select, .attach = counters_attach,     .read = counters_read,
+	.look = counters_look,     .turn_cpu = counters_turn_cpu, .close = counters_close,
 };

@@ -61,6 +61,12 @@ exit_status session_map_resize(struct bpf_map *map, uint64_t entries)
 	return EX_OSERR;
 }
 
+void session_maps_omit(struct bpf_map *const *maps, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		bpf_map__set_autocreate(maps[i], false);
+}
+
 void session_memory_keep(struct bpf_object *object)
 {
 	struct bpf_map *map;
@@ -257,7 +263,7 @@ void session_slot_free(struct session *session, uint32_t slot)
 struct histograms {
 	struct kd_histogram_set *sets; /* by slot */
 	struct kd_histogram *memory;   /* capacity for each bank */
-	uint32_t capacity;             /* 0: no histograms */
+	uint32_t capacity;
 };
 
 static exit_status histograms_select(struct session *session)
@@ -265,8 +271,6 @@ static exit_status histograms_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	uint32_t capacity = session->slots * CAPACITY_PER_SLOT;
 
-	if (!session->config->options->histogram)
-		return 0;
 	capacity = capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
 	session->histograms->capacity = skel->rodata->kd_histograms_max = capacity;
 	return session_map_resize(skel->maps.kd_histogram_sets, session->slots)
@@ -283,8 +287,6 @@ static exit_status histograms_attach(struct session *session)
 {
 	struct histograms *histograms = session->histograms;
 
-	if (!histograms->capacity)
-		return 0;
 	histograms->sets = session_map(session, session->skel->maps.kd_histogram_sets);
 	histograms->memory = session_map(session, session->skel->maps.kd_histograms);
 	if (!histograms->sets || !histograms->memory)
@@ -312,7 +314,7 @@ int session_histogram(const struct session *session, const struct session_view *
 	uint32_t index;
 	int error = 0;
 
-	if (!histograms->capacity)
+	if (!histograms)
 		return 0;
 	index = histograms->sets[slot].of[kind];
 	if (index == KD_HISTOGRAM_NONE || index >= histograms->capacity)
@@ -332,7 +334,7 @@ int session_histogram(const struct session *session, const struct session_view *
 int session_histogram_add(const struct session *session, struct distribution *distribution,
 			  uint64_t ns)
 {
-	if (!session->histograms->capacity)
+	if (!session->histograms)
 		return 0;
 	return distribution_add(distribution, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
@@ -341,8 +343,6 @@ static void histograms_free_slot(struct session *session, uint32_t slot)
 {
 	struct histograms *histograms = session->histograms;
 
-	if (!histograms->capacity)
-		return;
 	for (uint32_t kind = 0; kind < KD_HISTOGRAMS; kind++) {
 		uint32_t index = histograms->sets[slot].of[kind];
 
@@ -358,8 +358,6 @@ static void histograms_free_slot(struct session *session, uint32_t slot)
 }
 
 const struct session_part histograms_part = {
-	SESSION_STATE(histograms),
-	.select = histograms_select,
-	.attach = histograms_attach,
-	.free_slot = histograms_free_slot,
+	SESSION_STATE(histograms),   .scans = SCAN_HISTOGRAMS,          .select = histograms_select,
+	.attach = histograms_attach, .free_slot = histograms_free_slot,
 };

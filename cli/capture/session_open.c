@@ -57,9 +57,6 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_banks = session->banks;
 	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->options->detail;
-	bpf_program__set_autoload(skel->progs.kd_upcall, config->upcalls);
-	if (config->upcalls)
-		bpf_map__set_max_entries(skel->maps.kd_upcalls, session->cpus * session->banks);
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
 		       ?: session_map_resize(skel->maps.kd_records, session->slots * session->banks)
@@ -112,10 +109,7 @@ static const struct session_part base_part = { .select = base_select,
 
 static exit_status events_attach(struct session *session)
 {
-	int status = programs_attach(&session->programs);
-
-	programs_attach_upcalls(&session->programs);
-	return status;
+	return programs_attach(&session->programs);
 }
 
 static void events_close(struct session *session)
@@ -150,7 +144,8 @@ static exit_status target_attach(struct session *session)
 		return EX_OSERR;
 	}
 	session->skel->bss->kd_seeded = 1;
-	session->recorder->began = clock_monotonic(); /* all threads have slots */
+	if (session->recorder)
+		session->recorder->began = clock_monotonic(); /* all threads have slots */
 	return 0;
 }
 
@@ -175,6 +170,7 @@ static const struct session_part *const all_parts[] = {
 	/* Measured without our programs, then the programs, then measured with them. */
 	&bare_part,
 	&events_part,
+	&upcalls_part,
 	&faults_part,
 	&entry_part,
 	/* Sets whose events count, and finds the threads. */
@@ -189,6 +185,7 @@ static const struct session_part *const all_parts[] = {
 	&movers_part,
 	&files_part,
 	&classes_part,
+	&wakers_part,
 	&tracing_part,
 	/* Last: windows may open from here on. */
 	&triggers_part,
@@ -205,12 +202,12 @@ static exit_status btf_failed(int error)
 
 static exit_status session_skeleton(struct session *session)
 {
-	const struct tracing_config *tracing = &session->config->tracing;
+	unsigned int scans = session->config->scans;
 	int error = btf_open(&session->btf);
 
 	if (error)
 		return btf_failed(error);
-	session->skel = skeleton_open(tracing->on || tracing->record_bytes, &session->btf);
+	session->skel = skeleton_open(scans & (SCAN_TRACES | SCAN_RECORDING), &session->btf);
 	if (!session->skel) {
 		log_error("cannot open the BPF object: %s", strerror(errno));
 		return EX_OSERR;

@@ -22,13 +22,19 @@ static void *state_get(const struct session *session, const struct session_part 
 
 static exit_status part_begin(struct session *session, const struct session_part *part)
 {
-	void *state = part->bytes ? calloc(1, part->bytes) : NULL;
+	void *state;
 
+	if (part->scans && !(part->scans & session->config->scans)) {
+		if (part->omit)
+			part->omit(session);
+		return 0;
+	}
+	state = part->bytes ? calloc(1, part->bytes) : NULL;
 	if (part->bytes && !state)
 		return log_no_memory();
 	if (part->bytes)
 		state_set(session, part, state);
-	session->begun++;
+	session->begun[session->n_begun++] = part;
 	return part->select ? part->select(session) : 0;
 }
 
@@ -45,9 +51,9 @@ exit_status parts_attach(struct session *session)
 {
 	int status = 0;
 
-	for (size_t i = 0; i < session->begun && !status; i++)
-		if (session->parts[i]->attach)
-			status = session->parts[i]->attach(session);
+	for (size_t i = 0; i < session->n_begun && !status; i++)
+		if (session->begun[i]->attach)
+			status = session->begun[i]->attach(session);
 	return status;
 }
 
@@ -55,9 +61,9 @@ int parts_read(struct session *session, struct session_hash hash)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < session->begun && !error; i++)
-		if (session->parts[i]->read)
-			error = session->parts[i]->read(session, hash);
+	for (size_t i = 0; i < session->n_begun && !error; i++)
+		if (session->begun[i]->read)
+			error = session->begun[i]->read(session, hash);
 	return error;
 }
 
@@ -65,30 +71,30 @@ int parts_turn_cpu(struct session *session, int cpu, bool online)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < session->begun; i++)
-		if (session->parts[i]->turn_cpu)
-			error = session->parts[i]->turn_cpu(session, cpu, online) ?: error;
+	for (size_t i = 0; i < session->n_begun; i++)
+		if (session->begun[i]->turn_cpu)
+			error = session->begun[i]->turn_cpu(session, cpu, online) ?: error;
 	return error;
 }
 
 void parts_look(struct session *session)
 {
-	for (size_t i = 0; i < session->begun; i++)
-		if (session->parts[i]->look)
-			session->parts[i]->look(session);
+	for (size_t i = 0; i < session->n_begun; i++)
+		if (session->begun[i]->look)
+			session->begun[i]->look(session);
 }
 
 void parts_free_slot(struct session *session, uint32_t slot)
 {
-	for (size_t i = 0; i < session->begun; i++)
-		if (session->parts[i]->free_slot)
-			session->parts[i]->free_slot(session, slot);
+	for (size_t i = 0; i < session->n_begun; i++)
+		if (session->begun[i]->free_slot)
+			session->begun[i]->free_slot(session, slot);
 }
 
 void parts_close(struct session *session)
 {
-	while (session->begun) {
-		const struct session_part *part = session->parts[--session->begun];
+	while (session->n_begun) {
+		const struct session_part *part = session->begun[--session->n_begun];
 
 		if (part->close)
 			part->close(session);

@@ -15,7 +15,8 @@
 #include "session_programs.h"
 #include "session.h"
 
-#define SESSION_MAPS 16 /* maps whose memory is in use */
+#define SESSION_MAPS 16  /* maps whose memory is in use */
+#define SESSION_PARTS 32 /* more than there are */
 
 struct bpf_link;
 struct bpf_map;
@@ -29,6 +30,11 @@ struct session_part {
 	/* The part's state, initially zeros; the session has a pointer to it at this offset. 0
 	 * bytes: no state. */
 	size_t state, bytes;
+	/* Only runs that want one of these have the part, enum scan; 0: all. Of others no hook but
+	 * omit is called, and there is no state. */
+	unsigned int scans;
+	/* Instead of select: leaves maps out. */
+	void (*omit)(struct session *session);
 	/* Before the programs are loaded: chooses programs, sizes maps and sets constants for
 	 * session->config. */
 	exit_status (*select)(struct session *session);
@@ -52,8 +58,10 @@ struct session_part {
 
 struct session {
 	const struct session_part *const *parts; /* in order; NULL at the end */
-	size_t begun;                            /* number of parts selected, even if that failed */
-	const struct session_config *config;     /* while it is being opened */
+	/* Parts that the run has and that were selected, even if that failed. */
+	const struct session_part *begun[SESSION_PARTS];
+	size_t n_begun;
+	const struct session_config *config; /* while it is being opened */
 
 	struct session_btf btf;
 	struct kernel_delay *skel;
@@ -97,7 +105,7 @@ struct session {
 extern const struct session_part bare_part, classes_part, counters_part, culprits_part, entry_part,
 	faults_part, files_part, filter_part, histograms_part, interruptions_part, locks_part,
 	movers_part, overflow_part, recorder_part, resources_part, process_set_part, steal_part,
-	stops_part, tracing_part, triggers_part;
+	stops_part, tracing_part, triggers_part, upcalls_part, wakers_part;
 
 /* --- Calls to all parts --- */
 
@@ -152,6 +160,9 @@ void session_unmap(struct session *session);
 
 /* Sets a map's size, before loading. Returns 0, or EX_OSERR after printing what failed. */
 exit_status session_map_resize(struct bpf_map *map, uint64_t entries);
+
+/* Leaves out maps, before loading. */
+void session_maps_omit(struct bpf_map *const *maps, size_t n);
 
 /* Keeps a loaded object's variables, which libbpf has mapped, from children too. */
 void session_memory_keep(struct bpf_object *object);

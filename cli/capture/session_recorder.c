@@ -26,8 +26,6 @@ static exit_status recorder_select(struct session *session)
 	uint64_t entries = bytes / sizeof(struct kd_recorded) / cpus;
 	uint32_t spare = SPARE_LEAST;
 
-	if (!bytes)
-		return 0;
 	while ((uint64_t)spare * 2 * SPARE_PARTS <= entries)
 		spare *= 2;
 	recorder->rings.cpus = cpus;
@@ -46,8 +44,6 @@ static exit_status recorder_attach(struct session *session)
 {
 	struct recorder *recorder = session->recorder;
 
-	if (!recorder->ended)
-		return 0;
 	recorder->rings.events = session_map(session, session->skel->maps.kd_recorded);
 	recorder->rings.positions = session_map(session, session->skel->maps.kd_recorders);
 	recorder->followed = session_map(session, session->skel->maps.kd_followed);
@@ -70,7 +66,7 @@ static void recorder_free_slot(struct session *session, uint32_t slot)
 	const struct kd_thread *thread = &session->threads[slot];
 	struct recorded_thread *name;
 
-	if (!recorder->ended || !thread->tid)
+	if (!thread->tid)
 		return;
 	name = &recorder->ended[recorder->n_ended++ % ENDED_NAMES];
 	*name = (struct recorded_thread){ .tid = (pid_t)thread->tid,
@@ -85,8 +81,8 @@ static void recorder_close(struct session *session)
 }
 
 const struct session_part recorder_part = {
-	SESSION_STATE(recorder),         .select = recorder_select, .attach = recorder_attach,
-	.free_slot = recorder_free_slot, .close = recorder_close,
+	SESSION_STATE(recorder),   .scans = SCAN_RECORDING,         .select = recorder_select,
+	.attach = recorder_attach, .free_slot = recorder_free_slot, .close = recorder_close,
 };
 
 /* --- Interruptions --- */
@@ -94,24 +90,29 @@ const struct session_part recorder_part = {
 /* Holds 72-byte records for the 20 ms until the next read: about 700,000 a second. */
 #define RING_BYTES (1U << 20)
 
+/* The map exists nevertheless: before Linux 6.8 the verifier also checks uncalled global functions
+ * (2afae08c9dcb), and refuses a missing map. */
+static void interruptions_omit(struct session *session)
+{
+	bpf_map__set_max_entries(session->skel->maps.kd_interruptions,
+				 (uint32_t)sysconf(_SC_PAGESIZE));
+}
+
 static exit_status interruptions_select(struct session *session)
 {
-	bool wanted = session->config->options->interruptions;
-
-	session->skel->rodata->kd_interruptions_wanted = wanted;
-	/* The map always exists: before Linux 6.8 the verifier also checks uncalled global
-	 * functions (2afae08c9dcb), and refuses a missing map. */
-	return session_map_resize(session->skel->maps.kd_interruptions,
-				  wanted ? RING_BYTES : (uint64_t)sysconf(_SC_PAGESIZE));
+	session->skel->rodata->kd_interruptions_wanted = true;
+	return session_map_resize(session->skel->maps.kd_interruptions, RING_BYTES);
 }
 
 static exit_status interruptions_attach(struct session *session)
 {
-	if (!session->config->options->interruptions)
-		return 0;
 	return session_ring_open(session, RING_INTERRUPTIONS, session->skel->maps.kd_interruptions,
 				 sizeof(struct kd_interruption));
 }
 
-const struct session_part interruptions_part = { .select = interruptions_select,
-						 .attach = interruptions_attach };
+const struct session_part interruptions_part = {
+	.scans = SCAN_INTERRUPTIONS,
+	.omit = interruptions_omit,
+	.select = interruptions_select,
+	.attach = interruptions_attach,
+};

@@ -114,7 +114,6 @@ static const struct socket_owner *socket_owners_find(const struct socket_owners 
 #define RESOURCE_HOOKS 9
 
 struct resources {
-	bool on;
 	struct kd_io_record *records; /* by bank and slot */
 };
 
@@ -154,19 +153,19 @@ static struct hook hook_of(const struct programs *programs, size_t i)
 	return hooks[i];
 }
 
-/* Loads programs and maps only if they are wanted. */
-static exit_status resources_select(struct session *session)
+static void resources_omit(struct session *session)
 {
 	struct kernel_delay *skel = session->skel;
 	struct bpf_map *const maps[] = { skel->maps.kd_io_records, skel->maps.kd_requests,
 					 skel->maps.kd_blocks, skel->maps.kd_resent };
-	bool wanted = session->config->options->resources;
 
-	session->resources->on = wanted;
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bpf_map__set_autocreate(maps[i], wanted);
-	if (!wanted)
-		return 0;
+	session_maps_omit(maps, sizeof(maps) / sizeof(*maps));
+}
+
+static exit_status resources_select(struct session *session)
+{
+	struct kernel_delay *skel = session->skel;
+
 	classes_set_io(skel);
 	for (size_t i = 0; i < RESOURCE_HOOKS; i++)
 		bpf_program__set_autoload(hook_of(&session->programs, i).program, true);
@@ -179,8 +178,6 @@ static exit_status resources_attach(struct session *session)
 	struct programs *programs = &session->programs;
 	int status = 0;
 
-	if (!resources->on)
-		return 0;
 	resources->records = session_map(session, session->skel->maps.kd_io_records);
 	if (!resources->records)
 		return EX_OSERR;
@@ -203,7 +200,7 @@ int session_usage(const struct session *session, const struct session_view *view
 {
 	const struct kd_io_record *record;
 
-	if (!session->resources->on || view->bank >= session->banks)
+	if (!session->resources || view->bank >= session->banks)
 		return 0;
 	record = record_of(session, view->bank, slot);
 	if (record->gen != view->gen)
@@ -221,7 +218,7 @@ int session_usage(const struct session *session, const struct session_view *view
 
 static void resources_free_slot(struct session *session, uint32_t slot)
 {
-	for (uint32_t bank = 0; session->resources->on && bank < session->banks; bank++)
+	for (uint32_t bank = 0; bank < session->banks; bank++)
 		record_of(session, bank, slot)->gen = 0;
 }
 
@@ -253,8 +250,6 @@ static int block_found(const struct session_hash *hash, const void *key_, const 
 
 static int resources_read(struct session *session, struct session_hash hash)
 {
-	if (!session->resources->on)
-		return 0;
 	return session_hash_read(&hash, session->skel->maps.kd_blocks,
 				 &session->skel->bss->kd_blocks_used, block_found, NULL);
 }
@@ -285,7 +280,7 @@ int session_resent(struct session *session, const struct session_view *view, str
 	struct kd_resent_key *keys;
 	size_t n = 0, capacity = 0;
 
-	if (!session->resources->on ||
+	if (!session->resources ||
 	    !__atomic_load_n(&session->skel->bss->kd_resent_used, __ATOMIC_RELAXED))
 		return 0;
 	keys = calloc(KD_RESENT, sizeof(*keys));
@@ -313,8 +308,9 @@ int session_resent(struct session *session, const struct session_view *view, str
 }
 
 const struct session_part resources_part = {
-	SESSION_STATE(resources), .select = resources_select,       .attach = resources_attach,
-	.read = resources_read,   .free_slot = resources_free_slot,
+	SESSION_STATE(resources),         .scans = SCAN_RESOURCES,    .omit = resources_omit,
+	.select = resources_select,       .attach = resources_attach, .read = resources_read,
+	.free_slot = resources_free_slot,
 };
 
 /* --- Memory of processes --- */

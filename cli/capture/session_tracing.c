@@ -25,7 +25,6 @@ struct tracing {
 	struct bpf_link **samplers;  /* by CPU; NULL: offline */
 	int n_samplers;              /* possible CPUs */
 	unsigned int hz;
-	bool on;
 	uint64_t maps_lost; /* already reported */
 };
 
@@ -215,6 +214,24 @@ void classes_set_io(struct kernel_delay *skel)
 
 /* --- Upcalls of openvswitch --- */
 
+static exit_status upcalls_select(struct session *session)
+{
+	bpf_program__set_autoload(session->skel->progs.kd_upcall, true);
+	return session_map_resize(session->skel->maps.kd_upcalls, session->cpus * session->banks);
+}
+
+static exit_status upcalls_attach(struct session *session)
+{
+	programs_attach_upcalls(&session->programs);
+	return 0;
+}
+
+const struct session_part upcalls_part = {
+	.scans = SCAN_UPCALLS,
+	.select = upcalls_select,
+	.attach = upcalls_attach,
+};
+
 /* Adds one CPU's counts in a window's bank. */
 static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sample *sample)
 {
@@ -264,19 +281,11 @@ static struct hook hook_of(const struct kernel_delay *skel, size_t i)
 	return hooks[i];
 }
 
-/* True if waits are traced or recorded. */
-static bool wakers_are_wanted(const struct tracing_config *wanted)
-{
-	return wanted->wait_ns != KD_UNWANTED || wanted->record_bytes;
-}
-
 static exit_status wakers_select(struct session *session)
 {
 	const struct tracing_config *wanted = &session->config->tracing;
 	struct kernel_delay *skel = session->skel;
 
-	if (!wakers_are_wanted(wanted))
-		return 0;
 	for (size_t i = 0; i < WAKERS_PROGRAMS; i++)
 		bpf_program__set_autoload(hook_of(skel, i).program, true);
 	if (wanted->wait_ns == KD_UNWANTED)
@@ -291,8 +300,6 @@ static exit_status wakers_attach(struct session *session)
 {
 	int status = 0;
 
-	if (!wakers_are_wanted(&session->config->tracing))
-		return 0;
 	for (size_t i = 0; i < WAKERS_PROGRAMS && status <= 0; i++) {
 		struct hook hook = hook_of(session->skel, i);
 
@@ -303,6 +310,12 @@ static exit_status wakers_attach(struct session *session)
 	}
 	return status > 0 ? status : 0;
 }
+
+const struct session_part wakers_part = {
+	.scans = SCAN_WAITS | SCAN_RECORDING,
+	.select = wakers_select,
+	.attach = wakers_attach,
+};
 
 /* --- Programs and ring of traces --- */
 
@@ -341,12 +354,8 @@ static exit_status tracing_select(struct session *session)
 {
 	const struct tracing_config *wanted = &session->config->tracing;
 	struct kernel_delay *skel = session->skel;
-	int status = wakers_select(session);
 
 	session->tracing->skel = skel;
-	if (status || !wanted->on)
-		return status;
-	session->tracing->on = true;
 	tracing_tell(skel, wanted);
 	bpf_program__set_autoload(skel->progs.kd_sample, wanted->profile_hz > 0);
 	bpf_program__set_autoload(skel->progs.kd_open_calls_iter, wanted->call_ns != KD_UNWANTED);
@@ -421,12 +430,9 @@ static exit_status tracing_attach(struct session *session)
 {
 	const struct tracing_config *wanted = &session->config->tracing;
 	struct tracing *tracing = session->tracing;
-	int status = wakers_attach(session);
+	int status = session_ring_open(session, RING_TRACES, tracing->skel->maps.kd_traces,
+				       offsetof(struct kd_trace, kernel));
 
-	if (status || !tracing->on)
-		return status;
-	status = session_ring_open(session, RING_TRACES, tracing->skel->maps.kd_traces,
-				   offsetof(struct kd_trace, kernel));
 	if (status)
 		return status;
 	if (wanted->call_ns != KD_UNWANTED) {
@@ -446,10 +452,11 @@ int tracing_visit(struct tracing *tracing)
 
 uint64_t tracing_maps_lost(struct tracing *tracing)
 {
-	uint64_t lost, last = tracing->maps_lost;
+	uint64_t lost, last;
 
-	if (!tracing->on)
+	if (!tracing)
 		return 0;
+	last = tracing->maps_lost;
 	lost = __atomic_load_n(&tracing->skel->bss->kd_maps_lost, __ATOMIC_RELAXED);
 	tracing->maps_lost = lost;
 	return lost - last;
@@ -497,6 +504,6 @@ static void tracing_close(struct session *session)
 }
 
 const struct session_part tracing_part = {
-	SESSION_STATE(tracing),       .select = tracing_select, .attach = tracing_attach,
-	.turn_cpu = tracing_turn_cpu, .close = tracing_close,
+	SESSION_STATE(tracing),   .scans = SCAN_TRACES,         .select = tracing_select,
+	.attach = tracing_attach, .turn_cpu = tracing_turn_cpu, .close = tracing_close,
 };

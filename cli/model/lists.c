@@ -197,7 +197,7 @@ const struct row_list block_list = {
 		},
 	LIST_COUNTED(struct block_row, requests.),
 	.bytes = offsetof(struct block_row, bytes),
-	.needs = ROWS_OF_RESOURCES,
+	.needs = SCAN_RESOURCES,
 	.most = BLOCKS_MOST,
 	.others = &(const struct block_row){ .device = "" },
 	.title = "[THREAD BLOCK I/O STATISTICS]",
@@ -235,7 +235,7 @@ const struct row_list counter_list = {
 			FIELDS_END,
 		},
 	.count = offsetof(struct counter_row, value),
-	.needs = ROWS_OF_COUNTERS,
+	.needs = SCAN_COUNTERS,
 };
 
 /* --- Waits at descriptors --- */

@@ -45,7 +45,7 @@ struct row_list {
 	 * count, largest first. */
 	size_t count, total, max, bytes;
 
-	enum row_needs { ROWS_ALWAYS, ROWS_OF_RESOURCES, ROWS_OF_COUNTERS } needs;
+	unsigned int needs; /* enum scan; 0: rows of all runs */
 
 	size_t most;        /* further rows are merged into the others; 0: no limit */
 	const void *others; /* keys of the row of others; its other members are empty */

@@ -71,6 +71,21 @@
 
 struct row_list;
 
+/* What a run looks at only if it wants it, as bits of a mask. Options say what is wanted, rows and
+ * conditions what they need, and parts of a session which of these they look at. */
+enum scan {
+	SCAN_CALLS = 1,
+	SCAN_WAITS = 2,
+	SCAN_PROFILE = 4,
+	SCAN_TRACES = SCAN_CALLS | SCAN_WAITS | SCAN_PROFILE,
+	SCAN_RECORDING = 8,
+	SCAN_HISTOGRAMS = 16,
+	SCAN_INTERRUPTIONS = 32,
+	SCAN_RESOURCES = 64,
+	SCAN_COUNTERS = 128,
+	SCAN_UPCALLS = 256,
+};
+
 enum list_id {
 	LIST_STOPS,
 	LIST_MOVERS,

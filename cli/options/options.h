@@ -107,10 +107,15 @@ struct options {
 	struct option_texts texts; /* storage for the strings */
 };
 
-/* True if slow calls, waits or profile samples are asked for. */
-static inline bool options_want_traces(const struct options *options)
+/* What the run looks at beyond what every run does, enum scan. */
+static inline unsigned int options_scans(const struct options *options)
 {
-	return options->call_events || options->off_cpu || options->profile_hz;
+	return (options->call_events ? SCAN_CALLS : 0) | (options->off_cpu ? SCAN_WAITS : 0) |
+	       (options->profile_hz ? SCAN_PROFILE : 0) | (options->record ? SCAN_RECORDING : 0) |
+	       (options->histogram ? SCAN_HISTOGRAMS : 0) |
+	       (options->interruptions ? SCAN_INTERRUPTIONS : 0) |
+	       (options->resources ? SCAN_RESOURCES : 0) |
+	       (options->counters.n ? SCAN_COUNTERS : 0);
 }
 
 #endif

@@ -218,7 +218,7 @@ static exit_status refuse_process(const struct options *options)
 		  "option --follow-restart needs several samples",
 		  "give --sample-count, --duration or --listen" },
 		{ options->follow_restart && options->outputs.listen &&
-			  options_want_traces(options),
+			  options_scans(options) & SCAN_TRACES,
 		  "option --follow-restart cannot be combined with stacks and --listen",
 		  "leave out --syscall-events, --off-cpu and --profile, or --listen" },
 		{ options->command && !*options->command, "there is no command after --",
@@ -240,7 +240,7 @@ static bool is_to_stdout(const struct outputs_config *outputs)
 
 exit_status options_check_together(const struct options *options)
 {
-	bool traces = options_want_traces(options);
+	bool traces = options_scans(options) & SCAN_TRACES;
 	const struct option_rule rules[] = {
 		{ options->trigger_worst && !options->sample_count &&
 			  options->duration == UINT64_MAX && !options->command,

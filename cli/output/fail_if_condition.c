@@ -122,31 +122,31 @@ static const struct fail_metric metrics[] = {
 	METRIC("blocked_for", ALL | FAIL_NAMES, OF(figures_of_awaited),
 	       NAMES(awaited_keys[0], KD_AWAITED_KINDS, "threads are not blocked for that")),
 	METRIC("interruptions", ALL | FAIL_NAMES, OF(figures_of_cause),
-	       .all = { .read = figures_of_interruption }, .needs = NEEDS_INTERRUPTIONS,
+	       .all = { .read = figures_of_interruption }, .needs = SCAN_INTERRUPTIONS,
 	       NAMES(interruption_keys[0], INTERRUPTION_CAUSES,
 		     "nothing of that name interrupts threads")),
 	METRIC("syscall", ALL | SHARES | FAIL_NAMES, OF(figures_of_call),
 	       .needs = NEEDS_CALL_NAMES),
-	METRIC("waits", TIMES, .kind = FAIL_WAITS, .needs = NEEDS_WAITS),
+	METRIC("waits", TIMES, .kind = FAIL_WAITS, .needs = SCAN_WAITS),
 	METRIC("verdict", TIMES | HAS(FAIL_SHARE) | FAIL_NAMES, .kind = FAIL_VERDICT,
 	       NAMES(cause_words[0], CAUSES, "there is no such cause")),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
 	EACH_THREAD_TIME(TIME_METRIC)
 		METRIC("read", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, read)),
-		       .needs = NEEDS_RESOURCES, IO_NAMES),
+		       .needs = SCAN_RESOURCES, IO_NAMES),
 	METRIC("written", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, written)),
-	       .needs = NEEDS_RESOURCES, IO_NAMES),
+	       .needs = SCAN_RESOURCES, IO_NAMES),
 	METRIC("block_requests", TIMES | HAS(FAIL_BYTES) | FAIL_NAMES,
-	       OF(figures_of_list, .list = &block_list), .needs = NEEDS_RESOURCES),
-	METRIC("counters", HAS(FAIL_COUNT) | FAIL_NAMES, OF(figures_of_list, .list = &counter_list),
-	       .needs = NEEDS_COUNTERS),
-	METRIC("memory", VALUE, SAMPLE(memory_used), .needs = NEEDS_RESOURCES),
-	METRIC("tcp_retransmissions", VALUE, SAMPLE(segments_resent), .needs = NEEDS_RESOURCES),
+	       OF(figures_of_list, .list = &block_list)),
+	METRIC("counters", HAS(FAIL_COUNT) | FAIL_NAMES,
+	       OF(figures_of_list, .list = &counter_list)),
+	METRIC("memory", VALUE, SAMPLE(memory_used), .needs = SCAN_RESOURCES),
+	METRIC("tcp_retransmissions", VALUE, SAMPLE(segments_resent), .needs = SCAN_RESOURCES),
 	METRIC("changed", HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES, .kind = FAIL_CHANGED,
 	       .needs = NEEDS_COMPARISON),
 	METRIC("threads", VALUE, SAMPLE(threads_count)),
-	METRIC("upcalls", VALUE, SAMPLE(upcalls_count), .needs = NEEDS_UPCALLS),
-	METRIC("upcall_errors", VALUE, SAMPLE(upcall_errors_count), .needs = NEEDS_UPCALLS),
+	METRIC("upcalls", VALUE, SAMPLE(upcalls_count), .needs = SCAN_UPCALLS),
+	METRIC("upcall_errors", VALUE, SAMPLE(upcall_errors_count), .needs = SCAN_UPCALLS),
 	METRIC("lost", VALUE, SAMPLE(sample_lost)),
 };
 _Static_assert(offsetof(struct cause_words, key) == 0, "the keys are names");
@@ -428,31 +428,43 @@ static char *trimmed(char *text)
 	return text;
 }
 
-static const struct {
+/* What is wrong if it is missing. live: NULL if that shows in a sample only; replayed: NULL if it
+ * does not come from a file. */
+struct need {
+	unsigned int of;
 	const char *live, *replayed, *hint;
-} needs[] = {
-	[NEEDS_WAITS] = { "no waits are recorded", "waits", "give --off-cpu, too" },
-	[NEEDS_DISTRIBUTIONS] = { "no distributions are recorded", "distributions",
-				  "give --histogram, too" },
-	[NEEDS_INTERRUPTIONS] = { "no interruptions are recorded", "interruptions",
-				  "give --interruptions, too" },
-	[NEEDS_RESOURCES] = { "no resources are recorded", "resources", "give --resources, too" },
-	[NEEDS_COUNTERS] = { "no such events are counted", "such counters",
-			     "give their names with --counters, too" },
-	[NEEDS_COMPARISON] = { "nothing is compared", NULL, "give --compare, too" },
-	[NEEDS_UPCALLS] = { NULL, "counted upcalls",
-			    "they are counted of ovs-vswitchd, without --skip-upcall-stats" },
-	[NEEDS_CALL_NAMES] = { NULL, "names of system calls",
-			       "it is of another kind of machine: look at it there" },
 };
 
-static enum fail_need need_of(const struct condition *condition)
+/* NULL: nothing that only some samples have. */
+static const struct need *need_of(const struct condition *condition)
 {
-	enum fail_need need = condition->metric->needs;
+	static const struct need needs[] = {
+		{ SCAN_WAITS, "no waits are recorded", "waits", "give --off-cpu, too" },
+		{ SCAN_HISTOGRAMS, "no distributions are recorded", "distributions",
+		  "give --histogram, too" },
+		{ SCAN_INTERRUPTIONS, "no interruptions are recorded", "interruptions",
+		  "give --interruptions, too" },
+		{ SCAN_RESOURCES, "no resources are recorded", "resources",
+		  "give --resources, too" },
+		{ SCAN_COUNTERS, "no such events are counted", "such counters",
+		  "give their names with --counters, too" },
+		{ NEEDS_COMPARISON, "nothing is compared", NULL, "give --compare, too" },
+		{ SCAN_UPCALLS, NULL, "counted upcalls",
+		  "they are counted of ovs-vswitchd, without --skip-upcall-stats" },
+		{ NEEDS_CALL_NAMES, NULL, "names of system calls",
+		  "it is of another kind of machine: look at it there" },
+	};
+	const struct fail_metric *metric = condition->metric;
+	unsigned int of = metric->figures.list ? metric->figures.list->needs : metric->needs;
 
 	if (fail_field_is_share(condition->field))
-		return NEEDS_DISTRIBUTIONS;
-	return need == NEEDS_CALL_NAMES && !*condition->glob ? NEEDS_NOTHING : need;
+		of = SCAN_HISTOGRAMS;
+	if (of == NEEDS_CALL_NAMES && !*condition->glob)
+		return NULL;
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+		if (needs[i].of == of)
+			return &needs[i];
+	return NULL;
 }
 
 static bool condition_names(const struct condition *condition, const char *name)
@@ -472,23 +484,15 @@ static bool counters_have(const struct condition *condition, const struct counte
 static exit_status recorded_check(const struct condition *condition,
 				  const struct fail_recorded *recorded)
 {
-	enum fail_need need = need_of(condition);
-	const bool has[] = {
-		[NEEDS_NOTHING] = true,
-		[NEEDS_WAITS] = recorded->waits,
-		[NEEDS_DISTRIBUTIONS] = recorded->distributions,
-		[NEEDS_INTERRUPTIONS] = recorded->interruptions,
-		[NEEDS_RESOURCES] = recorded->resources,
-		[NEEDS_COUNTERS] = counters_have(condition, recorded->counters),
-		[NEEDS_COMPARISON] = recorded->comparison,
-		[NEEDS_UPCALLS] = true,
-		[NEEDS_CALL_NAMES] = true,
-	};
+	const struct need *need = need_of(condition);
 
-	/* A file's data is only known once it is read; a comparison is made in this run. */
-	if (has[need] || (recorded->replayed && need != NEEDS_COMPARISON))
+	/* A comparison is made in this run. */
+	if (!need || !need->live || (recorded->replayed && need->replayed))
 		return 0;
-	return refuse(condition, needs[need].live, needs[need].hint);
+	if (need->of == SCAN_COUNTERS ? counters_have(condition, recorded->counters)
+				      : (recorded->has & need->of) != 0)
+		return 0;
+	return refuse(condition, need->live, need->hint);
 }
 
 /* Older files have distributions without saying so. */
@@ -523,21 +527,26 @@ static bool has_counters(const struct condition *condition, const struct sample 
 }
 
 static bool sample_has(const struct condition *condition, const struct sample *sample,
-		       enum fail_need need)
+		       unsigned int need)
 {
-	const bool has[] = {
-		[NEEDS_NOTHING] = true,
-		[NEEDS_WAITS] = sample->traces.waits_wanted,
-		[NEEDS_DISTRIBUTIONS] = has_distributions(sample),
-		[NEEDS_INTERRUPTIONS] = sample->interruptions_known,
-		[NEEDS_RESOURCES] = sample->resources_known,
-		[NEEDS_COUNTERS] = has_counters(condition, sample),
-		[NEEDS_COMPARISON] = true,
-		[NEEDS_UPCALLS] = sample->upcalls_known,
-		[NEEDS_CALL_NAMES] = !sample->foreign_calls,
-	};
-
-	return has[need];
+	switch (need) {
+	case SCAN_WAITS:
+		return sample->traces.waits_wanted;
+	case SCAN_HISTOGRAMS:
+		return has_distributions(sample);
+	case SCAN_INTERRUPTIONS:
+		return sample->interruptions_known;
+	case SCAN_RESOURCES:
+		return sample->resources_known;
+	case SCAN_COUNTERS:
+		return has_counters(condition, sample);
+	case SCAN_UPCALLS:
+		return sample->upcalls_known;
+	case NEEDS_CALL_NAMES:
+		return !sample->foreign_calls;
+	default:
+		return true;
+	}
 }
 
 /* Reason why the kernel lacks this data; NULL: it has it. */
@@ -568,10 +577,10 @@ static const struct absence *absence_of(const struct condition *condition,
 exit_status condition_find(const struct condition *condition, const struct sample *sample,
 			   uint64_t number)
 {
-	enum fail_need need = need_of(condition);
+	const struct need *need = need_of(condition);
 	const struct absence *absence = absence_of(condition, sample);
 
-	if (!absence && sample_has(condition, sample, need))
+	if (!absence && (!need || sample_has(condition, sample, need->of)))
 		return 0;
 	if (absence) {
 		log_error("option %s: '%s' cannot be judged for sample %llu: [%s] %s",
@@ -580,10 +589,8 @@ exit_status condition_find(const struct condition *condition, const struct sampl
 		return EX_DATAERR;
 	}
 	log_error("option %s: '%s' cannot be judged for sample %llu: it has no %s",
-		  condition->option, condition->text, (unsigned long long)number,
-		  needs[need].replayed);
-	log_hint(need < NEEDS_COMPARISON ? "where the sample is taken, %s" : "%s",
-		 needs[need].hint);
+		  condition->option, condition->text, (unsigned long long)number, need->replayed);
+	log_hint(need->live ? "where the sample is taken, %s" : "%s", need->hint);
 	return EX_DATAERR;
 }
 

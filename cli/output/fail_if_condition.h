@@ -34,24 +34,17 @@ enum fail_metric_kind { FAIL_THREADS, FAIL_SAMPLE, FAIL_WAITS, FAIL_VERDICT, FAI
 
 #define FAIL_NAMES FAIL_HAS(FAIL_FIELDS) /* also METRIC.NAME.FIELD */
 
-/* Data that only some samples have. */
+/* What conditions need besides an enum scan. */
 enum fail_need {
-	NEEDS_NOTHING,
-	NEEDS_WAITS,
-	NEEDS_DISTRIBUTIONS,
-	NEEDS_INTERRUPTIONS,
-	NEEDS_RESOURCES,
-	NEEDS_COUNTERS,
-	NEEDS_COMPARISON,
-	NEEDS_UPCALLS,
-	NEEDS_CALL_NAMES, /* if the condition has a name */
+	NEEDS_COMPARISON = 1 << 16,
+	NEEDS_CALL_NAMES = 1 << 17, /* if the condition has a name */
 };
 
 struct fail_metric {
 	const char *name;
 	enum fail_metric_kind kind;
-	unsigned int fields;  /* FAIL_HAS(), FAIL_NAMES */
-	enum fail_need needs; /* fields with distributions need those */
+	unsigned int fields; /* FAIL_HAS(), FAIL_NAMES */
+	unsigned int needs;  /* enum scan or fail_need; a list says itself what it needs */
 	/* FAIL_THREADS: where the figures are; without a NAME in all, if that has others. The
 	 * total is the time in these ledger states, FAIL_HAS(), if there are any. */
 	struct figures_source figures, all;
@@ -86,10 +79,10 @@ bool fail_metric_of_threads(const struct fail_metric *metric);
 #define FAIL_PERCENT NSEC_PER_SEC /* percentages have nine decimals */
 #define CONDITION_TEXT_LEN 128
 
-/* Optional data that the run's samples will have; for replayed samples unknown until they are
- * read. */
+/* What the run's samples will have; for replayed samples unknown until they are read. */
 struct fail_recorded {
-	bool replayed, waits, distributions, interruptions, resources, comparison;
+	bool replayed;
+	unsigned int has;                   /* enum scan, fail_need */
 	const struct counter_set *counters; /* NULL: none */
 };
 

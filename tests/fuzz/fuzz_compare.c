@@ -37,7 +37,7 @@ static void present_add(struct baseline *baseline, struct input text)
 static void conditions_check(const struct comparison *comparison)
 {
 	static const char *const conditions[] = { "changed>0", "changed.pct>=0.5" };
-	const struct fail_recorded recorded = { .comparison = true };
+	const struct fail_recorded recorded = { .has = NEEDS_COMPARISON };
 	struct fail_if *fail_if;
 
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {

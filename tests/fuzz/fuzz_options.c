@@ -55,7 +55,7 @@ static char *text_make(const uint8_t *bytes, size_t size)
 /* What is read later. */
 static void texts_read(const struct options *options)
 {
-	const struct fail_recorded all = { true, true, true, true, true, true, NULL };
+	const struct fail_recorded all = { true, ~0U, NULL };
 	struct fail_if *fail_if;
 	struct trigger trigger;
 	const char *why;

@@ -121,7 +121,7 @@ static void say_choices(const struct options *options)
 	SAY("%s%s%s", lists(options, KD_BLOCKED, KD_AWAITED_TIMER) ? " +timer" : "",
 	    lists(options, KD_BLOCKED, KD_AWAITED_LOCK) ? "" : " -lock",
 	    lists(options, KD_READY_WOKEN, 0) ? "" : " -ready");
-	if (options_want_traces(options) !=
+	if ((bool)(options_scans(options) & SCAN_TRACES) !=
 	    (options->call_events || options->off_cpu || options->profile_hz))
 		SAY(" and is wrong about traces");
 }

@@ -491,7 +491,7 @@ static void parts_are(const char *failing, const char *expected, exit_status sta
 	parts_close(&session);
 	is_str(called, expected, "opened and closed where '%s' fails", failing);
 	is_i64(found, status, "and the status");
-	ok(!session.histograms && !session.begun, "and nothing is left");
+	ok(!session.histograms && !session.n_begun, "and nothing is left");
 	parts_close(&session);
 	is_str(called, expected, "nor closed twice");
 }
@@ -530,4 +530,33 @@ TEST(parts_walk)
 	is_i64(parts_turn_cpu(&session, 3, true), FAILED, "a CPU that one cannot follow");
 	is_str(called, "t1t2t3", "is told to all");
 	parts_close(&session);
+}
+
+static void third_omit(struct session *session)
+{
+	(void)session;
+	part_called('o', '3');
+}
+
+/* A run that does not want what two of three parts look at has one of them. */
+TEST(parts_wanted)
+{
+	static const struct session_part waits = { HOOKS_OF(first),
+						   .scans = SCAN_WAITS | SCAN_RECORDING };
+	static const struct session_part counters = { SESSION_STATE(histograms), HOOKS_OF(second),
+						      .scans = SCAN_COUNTERS };
+	static const struct session_part resources = { HOOKS_OF(third), .omit = third_omit,
+						       .scans = SCAN_RESOURCES };
+	static const struct session_part *const wanted[] = { &counters, &waits, &resources, NULL };
+	const struct session_config config = { .scans = SCAN_RECORDING | SCAN_HISTOGRAMS };
+	struct session session = { .parts = wanted, .config = &config };
+
+	fails[0] = '\0';
+	called_begin();
+	is_i64(parts_select(&session) ?: parts_attach(&session), 0, "parts of a recording");
+	ok(!session.histograms, "what is not wanted has no state");
+	parts_read(&session, (struct session_hash){ 0 });
+	parts_look(&session);
+	parts_close(&session);
+	is_str(called, "s1o3a1r1l1c1", "no other hook is called, but what leaves maps out");
 }

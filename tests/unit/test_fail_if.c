@@ -18,7 +18,7 @@
 
 static const struct counter_set counted = { .all = { { .name = "cs" }, { .name = "page-faults" } },
 					    .n = 2 };
-static const struct fail_recorded all = { false, true, true, true, true, true, &counted }, none;
+static const struct fail_recorded all = { false, ~0U, &counted }, none;
 static const struct fail_recorded replayed = { .replayed = true };
 
 /* 90 %, 9 % and 1 % of a thousand. */
@@ -336,14 +336,14 @@ TEST(bad)
 		struct fail_recorded recorded;
 		const char *missing;
 	} without[] = {
-		{ "waits.max>1ms", { .waits = false }, "--off-cpu" },
-		{ "ready.p99>1ms", { .waits = true }, "--histogram" },
-		{ "interruptions.max>1ms", { .distributions = true }, "--interruptions" },
-		{ "read.network.bytes>0", { .interruptions = true }, "--resources" },
-		{ "memory>0", { .interruptions = true }, "--resources" },
-		{ "changed.count>0", { .resources = true }, "--compare" },
+		{ "waits.max>1ms", { .has = 0 }, "--off-cpu" },
+		{ "ready.p99>1ms", { .has = SCAN_WAITS }, "--histogram" },
+		{ "interruptions.max>1ms", { .has = SCAN_HISTOGRAMS }, "--interruptions" },
+		{ "read.network.bytes>0", { .has = SCAN_INTERRUPTIONS }, "--resources" },
+		{ "memory>0", { .has = SCAN_INTERRUPTIONS }, "--resources" },
+		{ "changed.count>0", { .has = SCAN_RESOURCES }, "--compare" },
 		{ "changed.count>0", { .replayed = true }, "--compare" },
-		{ "counters.cs.count>0", { .comparison = true }, "--counters" },
+		{ "counters.cs.count>0", { .has = NEEDS_COMPARISON }, "--counters" },
 		{ "counters.cycles.count>0", { .counters = &counted }, "--counters" },
 		{ "counters.cyc*.count>0", { .counters = &counted }, "--counters" },
 	};
