@@ -193,10 +193,10 @@ struct attachment {
 	bool has_events;
 };
 
-void attachment_prepare(struct bpf_program *program, const struct trigger *trigger)
+void attachment_prepare(struct bpf_program *program, bool in_files)
 {
 	/* The kernel fixes the type when it loads the program. */
-	if (trigger_is_user(trigger) && attach_multi_is_possible())
+	if (in_files && attach_multi_is_possible())
 		bpf_program__set_expected_attach_type(program,
 						      (enum bpf_attach_type)TRACE_UPROBE_MULTI);
 }
@@ -228,23 +228,22 @@ static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
 	return bpf_program__attach_tracepoint_opts(program, site->group, site->name, &options);
 }
 
-static struct bpf_link *attach_site(const struct bpf_program *program,
-				    const struct trigger *trigger, const struct site *site,
+static struct bpf_link *attach_site(const struct bpf_program *program, const struct site *site,
 				    pid_t pid)
 {
 	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = site->on_return, .offset = site->offset);
 
-	if (trigger_is_user(trigger))
+	if (site->object)
 		return attach_file(program, site, pid);
-	if (trigger->kind == TRIGGER_TRACEPOINT)
+	if (site->group)
 		return attach_tracepoint(program, site);
 	return bpf_program__attach_kprobe_opts(program, site->name, &options);
 }
 
 static int attach_alone(struct attachment *attachment, const struct bpf_program *program,
-			const struct trigger *trigger, const struct site *site, pid_t pid)
+			const struct site *site, pid_t pid)
 {
-	struct bpf_link *link = attach_site(program, trigger, site, pid);
+	struct bpf_link *link = attach_site(program, site, pid);
 
 	if (!link)
 		return -errno;
@@ -270,7 +269,7 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 		return EX_NOPERM;
 	case EINVAL:
 		/* uprobe_register() refuses a ref_ctr_offset other than the one the site has. */
-		if (trigger_is_user(trigger))
+		if (site->object)
 			log_hint("another tracer may hold a probe there %s: look for bpftrace, "
 				 "perf, systemtap and uprobe_events in tracefs; kernel messages "
 				 "(dmesg) then speak of a \"ref_ctr_offset mismatch\"",
@@ -333,10 +332,9 @@ static size_t same_link(const struct site *const *sites, size_t n)
 	return same;
 }
 
-/* Makes *out if it is NULL. *failed: the site where it failed, if it was at a site. */
-static int attach_list(struct attachment **out, const struct bpf_program *program,
-		       const struct trigger *trigger, const struct site *const *sites, size_t n,
-		       pid_t pid, const struct site **failed)
+int attachment_add_list(struct attachment **out, const struct bpf_program *program,
+			const struct site *const *sites, size_t n, pid_t pid,
+			const struct site **failed)
 {
 	struct attachment *attachment = *out ?: calloc(1, sizeof(*attachment));
 	int error = attachment ? 0 : -ENOMEM;
@@ -352,7 +350,7 @@ static int attach_list(struct attachment **out, const struct bpf_program *progra
 			error = attach_together(attachment, program, &sites[done], step, pid);
 		} else {
 			step = 1;
-			error = attach_alone(attachment, program, trigger, sites[done], pid);
+			error = attach_alone(attachment, program, sites[done], pid);
 		}
 	}
 	return error;
@@ -384,7 +382,7 @@ static exit_status list_attach(struct attachment **attachment, const struct bpf_
 			       size_t n, pid_t pid)
 {
 	const struct site *failed;
-	int error = attach_list(attachment, program, trigger, sites, n, pid, &failed);
+	int error = attachment_add_list(attachment, program, sites, n, pid, &failed);
 
 	if (!error)
 		return 0;
@@ -414,15 +412,6 @@ exit_status attachment_add_calls(struct attachment **attachment, const struct bp
 	const struct site *const list[] = { &sites[0], &sites[1] };
 
 	return list_attach(attachment, program, trigger, list, 2, 0);
-}
-
-int attachment_add_list(struct attachment **attachment, const struct bpf_program *program,
-			const struct trigger *trigger, const struct site *const *sites, size_t n,
-			pid_t pid)
-{
-	const struct site *failed;
-
-	return attach_list(attachment, program, trigger, sites, n, pid, &failed);
 }
 
 /* Beginning of struct bpf_link_info for kprobe events since 6.7 (commit 3acf8ace6823). The

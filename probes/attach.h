@@ -13,8 +13,8 @@
 struct bpf_program;
 struct attachment;
 
-/* Call it before a trigger's program is loaded. */
-void attachment_prepare(struct bpf_program *program, const struct trigger *trigger);
+/* Call it before a trigger's program is loaded. in_files: its sites are in files. */
+void attachment_prepare(struct bpf_program *program, bool in_files);
 
 /* True if the probes are perf events, which need the rights of perf_event_open(2), not links of
  * many probes. NULL: false. */
@@ -32,11 +32,11 @@ exit_status attachment_add(struct attachment **attachment, const struct bpf_prog
 exit_status attachment_add_calls(struct attachment **attachment, const struct bpf_program *program,
 				 const struct trigger *trigger);
 
-/* The same for n sites, with one link per file, but prints nothing. Returns 0 or a negative
- * errno. */
+/* The same for n sites, with one link per file, but prints nothing. Returns 0 or a negative errno;
+ * *failed is the site where it failed, if it was at a site. */
 int attachment_add_list(struct attachment **attachment, const struct bpf_program *program,
-			const struct trigger *trigger, const struct site *const *sites, size_t n,
-			pid_t pid);
+			const struct site *const *sites, size_t n, pid_t pid,
+			const struct site **failed);
 
 /* Counts hits of kernel functions dropped since attaching: returns of calls beyond the slots for
  * calls in progress, and hits inside another probe. Returns false if the kernel does not say

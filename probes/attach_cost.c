@@ -133,11 +133,10 @@ static uint64_t median(uint64_t *batches)
 /* Attaches to all wanted functions in one go, as detaching waits once for all. */
 static int list_attach(struct attach_costs *costs, bool on_return)
 {
-	const struct trigger trigger = { .kind = on_return ? TRIGGER_URETPROBE : TRIGGER_UPROBE };
 	const enum probed alone = on_return ? PROBED_RETURN : PROBED_ENTRY;
 	struct attachment **attachment = &costs->attachments[on_return];
 	struct site sites[2 * INSTRUCTION_CLASSES];
-	const struct site *list[2 * INSTRUCTION_CLASSES];
+	const struct site *list[2 * INSTRUCTION_CLASSES], *failed;
 	int file = self_probe_open(), error = file < 0 ? file : 0;
 	size_t n = 0;
 
@@ -152,8 +151,8 @@ static int list_attach(struct attach_costs *costs, bool on_return)
 		sites[n++].on_return = on_return;
 	}
 	if (n && !error)
-		error = attachment_add_list(attachment, costs->skel->progs.kd_cost, &trigger, list,
-					    n, getpid());
+		error = attachment_add_list(attachment, costs->skel->progs.kd_cost, list, n,
+					    getpid(), &failed);
 	if (file >= 0)
 		close(file);
 	return error;
@@ -172,13 +171,11 @@ static void bare_measure(struct attach_costs *costs)
 
 static bool costs_attach(struct attach_costs *costs)
 {
-	const struct trigger user = { .kind = TRIGGER_UPROBE };
-
 	bare_measure(costs);
 	costs->skel = cost__open();
 	if (!costs->skel)
 		return false;
-	attachment_prepare(costs->skel->progs.kd_cost, &user);
+	attachment_prepare(costs->skel->progs.kd_cost, true);
 	return !cost__load(costs->skel) && !list_attach(costs, false) && !list_attach(costs, true);
 }
 

@@ -154,16 +154,15 @@ static int register_name_use(struct making *making)
 
 static int source_find(struct making *making)
 {
-	enum trigger_kind kind = making->location->kind;
-	bool at_return = probe_kinds[kind].is_return;
+	const struct probe_kind *kind = &probe_kinds[making->location->kind];
 
-	if (kind == TRIGGER_TRACEPOINT)
+	if (kind->is_static && !kind->is_user)
 		return tracepoint_value_use(making);
 	switch (making->of->value.location) {
 	case PREDICATE_REG:
 		return register_name_use(making);
 	case PREDICATE_RET:
-		if (!at_return)
+		if (!kind->is_return)
 			return wrong(making,
 				     "a function has its result when it returns (ur:, kr:)");
 		return register_use(making, call_registers[making->location->machine].result, 8);
@@ -172,10 +171,10 @@ static int source_find(struct making *making)
 	case PREDICATE_ARG:
 		break;
 	}
-	if (at_return)
+	if (kind->is_return)
 		return wrong(making,
 			     "when a function returns its arguments are gone; there is ret");
-	return kind == TRIGGER_USDT ? usdt_argument_use(making) : function_argument_use(making);
+	return kind->is_static ? usdt_argument_use(making) : function_argument_use(making);
 }
 
 /* Adds the memory reads that the text names. */
@@ -414,7 +413,7 @@ static exit_status condition_of_site(struct kd_condition *condition, const struc
 	char *format = NULL;
 	int status = 0, error;
 
-	if (trigger->kind == TRIGGER_TRACEPOINT) {
+	if (trigger_is_tracepoint(trigger)) {
 		error = kernel_event_format(&format, site->group, site->name);
 		if (error) {
 			log_error("trigger '%s': cannot read which fields %s:%s has: %s",

@@ -448,10 +448,7 @@ exit_status kernel_find(const char *root, const struct trigger *trigger, kernel_
 
 	names_closest_init(&search.closest, trigger->name);
 	names_closest_init(&search.systems, trigger->group ? trigger->group : "");
-	if (trigger->kind == TRIGGER_TRACEPOINT)
-		status = tracepoints_find(&search, root);
-	else
-		status = function_find(&search, root);
+	status = trigger->group ? tracepoints_find(&search, root) : function_find(&search, root);
 	entries_clear(&search.matches);
 	entries_clear(&search.symbols);
 	names_closest_clear(&search.closest);

@@ -494,13 +494,9 @@ static int kernel_functions_list(struct listing *listing)
  * returns, which are where the functions are. */
 static exit_status kinds_list(struct listing *listing, bool is_user)
 {
-	static int (*const lists[])(struct listing * listing) = {
-		[TRIGGER_USDT] = usdt_list,
-		[TRIGGER_TRACEPOINT] = tracepoints_list,
-		[TRIGGER_KPROBE] = kernel_functions_list,
-		[TRIGGER_KRETPROBE] = kernel_functions_list,
-		[TRIGGER_UPROBE] = functions_list,
-		[TRIGGER_URETPROBE] = functions_list,
+	static int (*const lists[2][2])(struct listing * listing) = {
+		{ kernel_functions_list, tracepoints_list },
+		{ functions_list, usdt_list },
 	};
 	const struct list_filter *filter = &listing->filter;
 	int error = 0;
@@ -510,7 +506,7 @@ static exit_status kinds_list(struct listing *listing, bool is_user)
 		    (*filter->word ? kind != filter->kind : probe_kinds[kind].is_return))
 			continue;
 		listing->word = *filter->word ? filter->word : probe_kinds[kind].words[1];
-		error = lists[kind](listing);
+		error = lists[is_user][probe_kinds[kind].is_static](listing);
 	}
 	return error ? log_no_memory() : 0;
 }

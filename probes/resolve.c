@@ -545,7 +545,7 @@ static exit_status search_objects(struct search *search)
 			  search->trigger->text, object_basename(object));
 		return EX_CONFIG;
 	}
-	if (search->trigger->kind == TRIGGER_USDT)
+	if (search->trigger->group)
 		return usdt_find(search, object, binary);
 	if (search->trigger->name)
 		return functions_search(search, object, binary);

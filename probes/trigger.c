@@ -267,19 +267,16 @@ static int trigger_condition_read(struct trigger *trigger, const char *text, con
 }
 
 const struct probe_kind probe_kinds[] = {
-	[TRIGGER_USDT] = { { "usdt", "u" }, usdt_read, .is_user = true, .hit_ns = 1500 },
-	[TRIGGER_TRACEPOINT] = { { "trace", "t" }, tracepoint_read, .hit_ns = 150 },
-	[TRIGGER_KPROBE] = { { "kprobe", "k" }, kprobe_read, .hit_ns = 200 },
-	[TRIGGER_KRETPROBE] = { { "kretprobe", "kr" },
-				kprobe_read,
-				.is_return = true,
-				.hit_ns = 400 },
-	[TRIGGER_UPROBE] = { { "uprobe", "up" }, uprobe_read, .is_user = true, .hit_ns = 1500 },
+	[TRIGGER_USDT] = { { "usdt", "u" }, usdt_read, 1500, .is_user = true, .is_static = true },
+	[TRIGGER_TRACEPOINT] = { { "trace", "t" }, tracepoint_read, 150, .is_static = true },
+	[TRIGGER_KPROBE] = { { "kprobe", "k" }, kprobe_read, 200, .is_return = false },
+	[TRIGGER_KRETPROBE] = { { "kretprobe", "kr" }, kprobe_read, 400, .is_return = true },
+	[TRIGGER_UPROBE] = { { "uprobe", "up" }, uprobe_read, 1500, .is_user = true },
 	[TRIGGER_URETPROBE] = { { "uretprobe", "ur", "upr" },
 				uprobe_read,
+				2000,
 				.is_user = true,
-				.is_return = true,
-				.hit_ns = 2000 },
+				.is_return = true },
 };
 
 size_t trigger_kind_read(enum trigger_kind *kind, const char *text)
@@ -364,7 +361,7 @@ bool trigger_is_glob(const struct trigger *trigger)
 
 bool trigger_is_of_calls(const struct trigger *trigger)
 {
-	return trigger->kind == TRIGGER_TRACEPOINT && !strcmp(trigger->group, "syscalls");
+	return trigger_is_tracepoint(trigger) && !strcmp(trigger->group, "syscalls");
 }
 
 bool trigger_is_of_target(const struct trigger *trigger)

@@ -40,13 +40,14 @@ struct trigger {
 
 struct piece; /* of a trigger's text */
 
-/* What is special about a kind, as far as it is constant. */
+/* What is special about a kind: what follows asks for that, never for its number. */
 extern const struct probe_kind {
 	const char *words[TRIGGER_WORDS]; /* the long form, the short one, another one or NULL */
 	int (*read)(struct trigger *trigger, struct piece probe, const char **why);
-	bool is_user;    /* looked up in the target's files, not in the kernel */
-	bool is_return;  /* fires when its function returns */
 	uint64_t hit_ns; /* what a hit typically costs; user space measures, if it can */
+	bool is_user;    /* looked up in the target's files, not in the kernel */
+	bool is_static;  /* by a group and a name of its own there, else by function or address */
+	bool is_return;  /* fires when its function returns */
 } probe_kinds[TRIGGER_KINDS];
 
 /* Parses a trigger such as "up:bridge_run" or "up:bridge_run if arg0 == 3". Returns 0 and fills
@@ -71,6 +72,11 @@ static inline bool trigger_is_return(const struct trigger *trigger)
 
 /* True if the name, or a USDT probe's provider, is a pattern (names.h). */
 bool trigger_is_glob(const struct trigger *trigger);
+
+static inline bool trigger_is_tracepoint(const struct trigger *trigger)
+{
+	return !trigger_is_user(trigger) && trigger->group;
+}
 
 /* True if it is on tracepoints of single system calls. */
 bool trigger_is_of_calls(const struct trigger *trigger);

@@ -179,18 +179,18 @@ static void trigger_select(struct triggers *triggers, const struct session_confi
 		triggers->programs[role] = call_program_of(triggers->skel, start, stop);
 	else
 		triggers->programs[role] = program_of(triggers->skel, start, stop,
-						      given->trigger->kind == TRIGGER_TRACEPOINT,
+						      trigger_is_tracepoint(given->trigger),
 						      triggers->token);
 	triggers->sites[role] = *given;
 	bpf_program__set_autoload(triggers->programs[role], true);
-	attachment_prepare(triggers->programs[role], given->trigger);
+	attachment_prepare(triggers->programs[role], trigger_is_user(given->trigger));
 	triggers->on = true;
 }
 
 /* True if ending threads hit the stop: no start of theirs is then left to be dropped. */
 static bool stop_is_end(const struct trigger_sites *stop)
 {
-	if (!stop->n_sets || stop->trigger->kind != TRIGGER_TRACEPOINT)
+	if (!stop->n_sets || !trigger_is_tracepoint(stop->trigger))
 		return false;
 	for (size_t i = 0; i < stop->n_sets; i++)
 		for (size_t j = 0; j < stop->sets[i]->n; j++)
@@ -346,7 +346,8 @@ static void silence_note(const struct triggers *triggers, struct programs *progr
 
 	for (int role = 0; role < KD_ROLES; role++)
 		if (triggers->attachments[role] &&
-		    triggers->sites[role].trigger->kind == TRIGGER_KRETPROBE &&
+		    trigger_is_return(triggers->sites[role].trigger) &&
+		    !trigger_is_user(triggers->sites[role].trigger) &&
 		    !attachment_dropped(triggers->attachments[role], &dropped))
 			programs_absent(programs, "TRIGGER STATISTICS",
 					"may lack hits of kr:, if many threads are in the function "

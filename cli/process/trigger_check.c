@@ -90,7 +90,7 @@ static void list_print_values(struct list_out *out, const struct trigger *trigge
 {
 	if (site->arguments)
 		arguments_print(out, site->arguments);
-	else if (trigger->kind == TRIGGER_TRACEPOINT)
+	else if (trigger_is_tracepoint(trigger))
 		fields_print(out, site);
 }
 
