@@ -13,25 +13,10 @@
  * end of the call. Taken for the longest wait for each lock in a window, and not for short ones;
  * user space unwinds it. */
 
-HASH_MAP(kd_callers, KD_CALLERS, struct kd_caller_key, struct kd_caller);
+TABLE(kd_callers, KD_CALLERS, struct kd_caller_key, struct kd_caller);
 
-/* Template of new entries, which do not fit the program's stack. */
-ARRAY_MAP(kd_no_caller, 1, struct kd_caller);
-
-static __always_inline struct kd_caller *caller_of(const struct kd_caller_key *key)
-{
-	struct kd_caller *caller = bpf_map_lookup_elem(&kd_callers, key), *none;
-	u32 zero = 0;
-
-	if (caller)
-		return caller;
-	none = bpf_map_lookup_elem(&kd_no_caller, &zero);
-	if (!none)
-		return NULL;
-	kd_callers_used = 1;
-	bpf_map_update_elem(&kd_callers, key, none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&kd_callers, key);
-}
+/* Initial value: too large for the stack. */
+static const struct kd_caller no_caller = {};
 
 /* Copies the stack from its pointer on, up to the end of a page, if two pages cannot be read. */
 static __always_inline void caller_stack_take(struct kd_caller *caller)
@@ -62,9 +47,7 @@ __noinline int caller_take(u32 slot)
 	thread->long_wait = 0;
 	if (thread->call & KD_CALL_COMPAT || task_returns((void *)bpf_get_current_task()))
 		return 0;
-	caller = caller_of(&key);
-	if (!caller)
-		loss_count(KD_LOSS_CALLERS);
+	caller = TABLE_ROW(kd_callers, &key, &no_caller, KD_LOSS_CALLERS);
 	if (!caller || caller->ns > thread->waited.ns)
 		return 0;
 	caller->size = 0;

@@ -14,8 +14,6 @@ const volatile __u8 kd_per_cpu = 0;   /* of --counters */
 /* The kernel also reports how long an event was counted (bpf_perf_event_read_value). */
 const volatile __u8 kd_counters_timed = 0;
 
-__u32 kd_counts_used = 0; /* kd_counts has been used */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1); /* KD_COUNTERS per CPU */
@@ -25,7 +23,7 @@ struct {
 
 PERCPU_MAP(kd_counter_cpus, struct kd_counter_cpu);
 
-HASH_MAP(kd_counts, 1, struct kd_counts_key, struct kd_counts); /* see session_counters.c */
+TABLE(kd_counts, 1, struct kd_counts_key, struct kd_counts); /* see session_counters.c */
 
 /* With triggers: each bank has all slots, as in kd_records. */
 ARRAY_MAP(kd_counter_marks, 1, struct kd_counter_marks); /* see session_counters.c */
@@ -161,11 +159,9 @@ __noinline int counts_book(u32 bank, u64 t)
 	key.gen = overlap.gen;
 	key.slot = cpu->slot;
 	key.cpu = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
-	counts = table_row(&kd_counts, &kd_counts_used, &key, &no_counts);
+	counts = TABLE_ROW(kd_counts, &key, &no_counts, KD_LOSS_COUNTERS);
 	if (counts)
 		counts_add(counts, cpu, bank, &overlap, t);
-	else
-		loss_count(KD_LOSS_COUNTERS);
 	return 0;
 }
 

@@ -206,11 +206,9 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	key.address = thread->locked.address;
 	key.holder = thread->locked.holder;
 	key.kind = thread->locked.kind;
-	waits = table_row(&kd_locks, &kd_locks_used, &key, &none);
-	if (!waits) {
-		loss_count(KD_LOSS_LOCKS);
+	waits = TABLE_ROW(kd_locks, &key, &none, KD_LOSS_LOCKS);
+	if (!waits)
 		return 0;
-	}
 	ns = elapsed(thread->since, t);
 	count_add(&waits->waits, ns);
 	holder_add(waits, slot, &thread->locked, ns, t);

@@ -140,18 +140,12 @@ __u64 kd_losses[KD_LOSSES] = {};
 /* Threads started at or after this time, ns of CLOCK_MONOTONIC, belong to the fork handler,
  * older ones to the task iterator: no thread gets two slots. */
 __u64 kd_attached_at = KD_NEVER;
-__u32 kd_seeded = 0;       /* the iterator has seen all older threads */
-__u32 kd_visit = 0;        /* enum kd_visit: task of the iterator */
-__u64 kd_resynced = 0;     /* unreported switches, see switch_in_unreported() */
-__u32 kd_overflowed = 0;   /* kd_overflow has been used */
-__u64 kd_real_time = 0;    /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-__u32 kd_locks_used = 0;   /* kd_locks has been used */
-__u32 kd_callers_used = 0; /* kd_callers has been used */
-__u32 kd_files_used = 0;   /* approximate number of entries in kd_files */
+__u32 kd_seeded = 0;    /* the iterator has seen all older threads */
+__u32 kd_visit = 0;     /* enum kd_visit: task of the iterator */
+__u64 kd_resynced = 0;  /* unreported switches, see switch_in_unreported() */
+__u64 kd_real_time = 0; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 /* KD_VISIT_WAITING: the window that has ended; and its end, also for KD_VISIT_CLOSE. */
 __u64 kd_visit_gen = 0, kd_visit_end = 0;
-__u32 kd_stops_used = 0; /* kd_stops has been used */
-__u32 kd_moves_used = 0; /* kd_moves has been used */
 /* Last senders of stop signals to the target, from KD_SIGSTOP on. */
 struct kd_stopper kd_stop_senders[KD_STOP_SIGNALS] = {};
 __u32 kd_processes_changed = 0;  /* number of processes that began or ended, */
@@ -177,6 +171,10 @@ __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bp
 		__type(value, value_type);                                                         \
 	} name SEC(".maps")
 #define HASH_MAP(name, entries, key, value) MAP(name, HASH, entries, key, value, )
+/* A hash of rows, and whether it has been used: else user space does not read it. */
+#define TABLE(name, entries, key, value)                                                           \
+	__u32 name##_used = 0;                                                                     \
+	HASH_MAP(name, entries, key, value)
 #define ARRAY_MAP(name, entries, value) MAP(name, ARRAY, entries, u32, value, )
 #define PERCPU_MAP(name, value) MAP(name, PERCPU_ARRAY, 1, u32, value, )
 /* Mapped by user space. */
@@ -240,12 +238,13 @@ struct {
 } kd_free_slots SEC(".maps");
 
 /* System calls without an entry in their thread's own table. */
-HASH_MAP(kd_overflow, 8192, struct kd_overflow_key, struct kd_count);
+TABLE(kd_overflow, 8192, struct kd_overflow_key, struct kd_count);
 
-HASH_MAP(kd_locks, KD_LOCKS, struct kd_lock_key, struct kd_lock_waits);
-HASH_MAP(kd_stops, KD_STOPS, struct kd_stop_key, struct kd_stop_times);
-HASH_MAP(kd_moves, KD_MOVERS, struct kd_moves_key, struct kd_moves);
-HASH_MAP(kd_files, 1, struct kd_file_key, struct kd_file_waits); /* including those of each slot */
+TABLE(kd_locks, KD_LOCKS, struct kd_lock_key, struct kd_lock_waits);
+TABLE(kd_stops, KD_STOPS, struct kd_stop_key, struct kd_stop_times);
+TABLE(kd_moves, KD_MOVERS, struct kd_moves_key, struct kd_moves);
+/* Including those of each slot. kd_files_used is the approximate number of entries. */
+TABLE(kd_files, 1, struct kd_file_key, struct kd_file_waits);
 PERCPU_MAP(kd_completions, struct kd_completion);
 HASH_MAP(kd_irq_names, 1024, u64, struct kd_irq_name);
 
@@ -338,17 +337,23 @@ static __always_inline void loss_count(enum kd_loss reason)
 	__sync_fetch_and_add(&kd_losses[reason], 1);
 }
 
-/* Row of a key in a table, copied from none if new. NULL: no space. Only tables marked as used
- * are read. */
-static __always_inline void *table_row(void *table, __u32 *used, const void *key, const void *none)
+static __always_inline void *row_add(void *table, __u32 *used, const void *key, const void *none,
+				     enum kd_loss loss)
 {
-	void *row = bpf_map_lookup_elem(table, key);
+	void *row;
 
-	if (row)
-		return row;
 	*used = 1;
 	bpf_map_update_elem(table, key, none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(table, key);
+	row = bpf_map_lookup_elem(table, key);
+	if (unlikely(!row))
+		loss_count(loss);
+	return row;
 }
+
+/* Adds a row to a table, copied from none. NULL: no space, which is counted as this loss. */
+#define TABLE_ADD(name, key, none, loss) row_add(&name, &name##_used, key, none, loss)
+/* Returns the row of a key, added if there is none. */
+#define TABLE_ROW(name, key, none, loss)                                                           \
+	(bpf_map_lookup_elem(&name, key) ?: TABLE_ADD(name, key, none, loss))
 
 #endif

@@ -13,17 +13,14 @@
 const volatile __u8 kd_call_io[KD_CLASSES] = {};
 const volatile __u8 kd_compat_call_io[KD_CLASSES] = {};
 
-__u32 kd_blocks_used = 0; /* kd_blocks has been used */
-__u32 kd_resent_used = 0; /* kd_resent has been used */
-
 SHARED_ARRAY(kd_io_records, 1, struct kd_io_record); /* kd_banks * kd_slots */
 
 /* In flight, by address. */
 HASH_MAP(kd_requests, KD_REQUESTS, u64, struct kd_request);
 
-HASH_MAP(kd_blocks, KD_BLOCKS, struct kd_block_key, struct kd_block);
+TABLE(kd_blocks, KD_BLOCKS, struct kd_block_key, struct kd_block);
 
-HASH_MAP(kd_resent, KD_RESENT, struct kd_resent_key, struct kd_resent);
+TABLE(kd_resent, KD_RESENT, struct kd_resent_key, struct kd_resent);
 
 #define MESSAGES 32 /* of sendmmsg and recvmmsg, per chunk */
 
@@ -288,38 +285,33 @@ static __always_inline void request_begin(struct request *request)
 		request_keep((u64)request, &target, BPF_NOEXIST);
 }
 
-static __always_inline void block_create(struct kd_block_key *key)
+static __always_inline struct kd_block *block_create(struct kd_block_key *key)
 {
-	struct kd_block *block;
+	struct kd_block *block = TABLE_ADD(kd_blocks, key, &no_block, KD_LOSS_REQUESTS);
 
-	kd_blocks_used = 1;
-	bpf_map_update_elem(&kd_blocks, key, &no_block, BPF_NOEXIST);
-	block = bpf_map_lookup_elem(&kd_blocks, key);
 	if (block && key->device && bpf_core_type_exists(struct gendisk))
 		bpf_probe_read_kernel_str(block->device, sizeof(block->device),
 					  (char *)key->device +
 						  bpf_core_field_offset(struct gendisk, disk_name));
+	return block;
 }
 
 /* Several CPUs may complete requests of a thread at once. */
 static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
 {
 	struct kd_block *block = bpf_map_lookup_elem(&kd_blocks, key);
-	u64 bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
+	u64 bucket;
 
-	if (!block) {
-		block_create(key);
-		block = bpf_map_lookup_elem(&kd_blocks, key);
-	}
-	if (!block) {
-		loss_count(KD_LOSS_REQUESTS);
+	if (!block)
+		block = block_create(key);
+	if (!block)
 		return;
-	}
 	__sync_fetch_and_add(&block->count, 1);
 	__sync_fetch_and_add(&block->total, ns);
 	__sync_fetch_and_add(&block->bytes, bytes);
 	if (ns > block->max)
 		block->max = ns;
+	bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
 	barrier_var(bucket);
 	if (bucket >= KD_HISTOGRAM_BUCKETS)
 		bucket = KD_HISTOGRAM_BUCKETS - 1;
@@ -374,16 +366,12 @@ static __always_inline void resent_add(struct kd_resent_key *key, struct file *f
 	struct kd_resent *resent = bpf_map_lookup_elem(&kd_resent, key);
 
 	if (!resent) {
-		kd_resent_used = 1;
-		bpf_map_update_elem(&kd_resent, key, &none_resent, BPF_NOEXIST);
-		resent = bpf_map_lookup_elem(&kd_resent, key);
+		resent = TABLE_ADD(kd_resent, key, &none_resent, KD_LOSS_RESENT);
 		if (resent)
 			file_describe(&resent->file, (u64)file);
 	}
 	if (resent)
 		__sync_fetch_and_add(&resent->count, 1);
-	else
-		loss_count(KD_LOSS_RESENT);
 }
 
 static __always_inline void segment_resent(struct sock *sk)

@@ -47,12 +47,10 @@ static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 {
 	struct kd_moves_key key = { .gen = gen, .slot = slot, .tid = by->tid };
 	const struct kd_moves none = { .by = *by };
-	struct kd_moves *moves = table_row(&kd_moves, &kd_moves_used, &key, &none);
+	struct kd_moves *moves = TABLE_ROW(kd_moves, &key, &none, KD_LOSS_MOVES);
 
 	if (moves)
 		moves->count++;
-	else
-		loss_count(KD_LOSS_MOVES);
 }
 
 /* Attributes a move to its mover when the thread runs again, at t. */
@@ -166,11 +164,9 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 		.signal = by->signal,
 	};
 
-	times = table_row(&kd_stops, &kd_stops_used, &key, &none);
+	times = TABLE_ROW(kd_stops, &key, &none, KD_LOSS_STOPS);
 	if (times)
 		count_add(&times->count, overlap->to - overlap->from);
-	else
-		loss_count(KD_LOSS_STOPS);
 }
 
 /* Adds a stop until t to the windows that it overlaps. */

@@ -122,17 +122,10 @@ static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 {
 	struct kd_overflow_key key = { .gen = gen, .slot = slot, .number = number };
 	struct kd_count zero = {};
-	struct kd_count *count = bpf_map_lookup_elem(&kd_overflow, &key);
+	struct kd_count *count = TABLE_ROW(kd_overflow, &key, &zero, KD_LOSS_CALLS);
 
-	if (!count) {
-		kd_overflowed = 1;
-		bpf_map_update_elem(&kd_overflow, &key, &zero, BPF_NOEXIST);
-		count = bpf_map_lookup_elem(&kd_overflow, &key);
-	}
 	if (count)
 		count_add(count, ns);
-	else
-		loss_count(KD_LOSS_CALLS);
 	if (kd_histograms_max)
 		loss_count(KD_LOSS_DURATIONS);
 }

@@ -223,8 +223,7 @@ static int counters_read(struct session *session, struct session_hash hash)
 	if (!counters->link)
 		return 0;
 	hash.context = &counters->set;
-	error = session_hash_read(&hash, session->skel->maps.kd_counts,
-				  &session->skel->bss->kd_counts_used, counts_found, NULL);
+	error = TABLE_READ(session, &hash, kd_counts, counts_found);
 	for (uint32_t slot = 1; slot < hash.view->slots && !error; slot++)
 		if (hash.row_of[slot] && !counters->set.per_cpu)
 			error = nothing_counted(&counters->set, session_hash_row(&hash, slot));

@@ -484,13 +484,9 @@ static int short_locks_read(const struct session_hash *hash, uint64_t detail_ns)
 
 static int locks_read(struct session *session, struct session_hash hash)
 {
-	const struct kernel_delay *skel = session->skel;
-
-	return short_locks_read(&hash, skel->rodata->kd_detail_ns)
-		       ?: session_hash_read(&hash, skel->maps.kd_locks, &skel->bss->kd_locks_used,
-					    lock_found, NULL)
-		       ?: session_hash_read(&hash, skel->maps.kd_callers,
-					    &skel->bss->kd_callers_used, caller_found, NULL);
+	return short_locks_read(&hash, session->skel->rodata->kd_detail_ns)
+		       ?: TABLE_READ(session, &hash, kd_locks, lock_found)
+		       ?: TABLE_READ(session, &hash, kd_callers, caller_found);
 }
 
 const struct session_part locks_part = { .select = locks_select, .read = locks_read };

@@ -145,6 +145,11 @@ void faults_look(struct session *session, uint64_t call_ns);
 /* Resumes timing if its cost is paid for, after a pause of at least this many ns. */
 void faults_resume(struct session *session, uint64_t pause_ns);
 
+/* session_hash_read() for a TABLE() of bpf/maps.bpf.h. */
+#define TABLE_READ(session, hash, name, found)                                                     \
+	session_hash_read(hash, (session)->skel->maps.name, &(session)->skel->bss->name##_used,    \
+			  found, NULL)
+
 /* For --resources: sets which calls read and write. */
 void classes_set_io(struct kernel_delay *skel);
 

@@ -250,8 +250,7 @@ static int block_found(const struct session_hash *hash, const void *key_, const 
 
 static int resources_read(struct session *session, struct session_hash hash)
 {
-	return session_hash_read(&hash, session->skel->maps.kd_blocks,
-				 &session->skel->bss->kd_blocks_used, block_found, NULL);
+	return TABLE_READ(session, &hash, kd_blocks, block_found);
 }
 
 static int resent_add(struct sample *sample, size_t *capacity, const struct kd_resent *resent,

@@ -43,10 +43,7 @@ static int overflow_found(const struct session_hash *hash, const void *key_, con
 
 static int overflow_read(struct session *session, struct session_hash hash)
 {
-	const struct kernel_delay *skel = session->skel;
-
-	return session_hash_read(&hash, skel->maps.kd_overflow, &skel->bss->kd_overflowed,
-				 overflow_found, NULL);
+	return TABLE_READ(session, &hash, kd_overflow, overflow_found);
 }
 
 const struct session_part overflow_part = { .read = overflow_read };
@@ -81,10 +78,7 @@ static int mover_found(const struct session_hash *hash, const void *key, const v
 
 static int movers_read(struct session *session, struct session_hash hash)
 {
-	const struct kernel_delay *skel = session->skel;
-
-	return session_hash_read(&hash, skel->maps.kd_moves, &skel->bss->kd_moves_used, mover_found,
-				 NULL);
+	return TABLE_READ(session, &hash, kd_moves, mover_found);
 }
 
 const struct session_part movers_part = { .select = movers_select, .read = movers_read };
@@ -134,9 +128,7 @@ static int stop_found(const struct session_hash *hash, const void *key, const vo
 static int stops_read(struct session *session, struct session_hash hash)
 {
 	static const struct kd_stopper nobody;
-	const struct kernel_delay *skel = session->skel;
-	int result = session_hash_read(&hash, skel->maps.kd_stops, &skel->bss->kd_stops_used,
-				       stop_found, NULL);
+	int result = TABLE_READ(session, &hash, kd_stops, stop_found);
 
 	for (uint32_t slot = 1; slot < hash.view->slots && !result; slot++) {
 		struct thread_row *row = session_hash_row(&hash, slot);
