@@ -484,7 +484,7 @@ struct writing {
 
 /* --- Kinds --- */
 
-/* CPUs have role 1, which states never use. */
+/* Those of CPUs start at 1, which tells them from states. */
 static struct span kind_of(const struct html_lane *lane, size_t row)
 {
 	struct span kind = lane->spans[row];
@@ -492,7 +492,7 @@ static struct span kind_of(const struct html_lane *lane, size_t row)
 	kind.start = kind.end = 0;
 	if (lane->is_cpu) {
 		kind.cpu = 0;
-		kind.role = 1;
+		kind.start = 1;
 	} else {
 		kind.tid = 0;
 	}
@@ -515,7 +515,7 @@ static void kinds_write(struct writing *writing)
 		const struct span *kind = &writing->kinds.of[i];
 
 		writer_object(&writing->writer, NULL);
-		if (kind->role)
+		if (kind->start)
 			run_write(writing, kind);
 		else
 			json_fields_write(&writing->writer, &writing->scope,

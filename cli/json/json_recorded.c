@@ -37,12 +37,31 @@ static void state_read(struct reader *reader, const json_t *object, const struct
 
 static const struct json_form state_form = { state_write, state_read };
 
+static void cpu_write(struct json_writer *writer, const struct json_scope *scope,
+		      const struct field *field, const void *structure)
+{
+	(void)scope;
+	writer_u64(writer, field->key, ((const struct span *)structure)->cpu);
+}
+
+static void cpu_read(struct reader *reader, const json_t *object, const struct field *field,
+		     void *structure)
+{
+	uint32_t cpu = reader_u32(reader, object, field->key);
+
+	if (cpu > UINT16_MAX)
+		reader_fail(reader, field->key, "there are no more than 65,536 CPUs");
+	((struct span *)structure)->cpu = (uint16_t)cpu;
+}
+
+static const struct json_form cpu_form = { cpu_write, cpu_read };
+
 /* --- Kinds of rows --- */
 
 #define KIND(key, kind, member, ...) FIELD(key, kind, struct span, member, __VA_ARGS__)
 #define KIND_IF(key, kind, member, ...) KIND(key, kind, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
 #define KIND_TID KIND("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED)
-#define KIND_CPU KIND("cpu", FIELD_U32, cpu, .flags = FIELD_REQUIRED)
+#define KIND_CPU KIND("cpu", FIELD_FORM, cpu, .flags = FIELD_REQUIRED, .form = &cpu_form)
 #define KIND_CALL KIND("call", FIELD_FORM, call, .form = &json_form_in_call)
 
 static const struct field state_kind[] = {

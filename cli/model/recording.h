@@ -17,10 +17,6 @@
  * 0. No padding: what spans have in common is compared as bytes. */
 struct span {
 	uint64_t start, end; /* equal: an instant */
-	pid_t tid;           /* 0: the idle task, or none */
-	uint32_t cpu; /* of a state: where it runs or waits to run; otherwise where it last ran */
-	int32_t call; /* system call, as far as known; KD_CALL_NONE, KD_CALL_UNKNOWN */
-	uint32_t key; /* culprit key, or enum kd_who */
 	union {
 		struct {
 			pid_t waker, holder; /* who ended the wait, and whose lock it waited for;
@@ -29,17 +25,28 @@ struct span {
 		const char *name; /* as in struct irq_row; static, or in irq_names */
 		int64_t value;    /* result of a call, in 32 bits; stolen ns */
 	};
-	uint8_t state;   /* enum kd_state, KD_USER and up; KD_UNSEEN: unknown. Of an interrupt: the
-			  * state that loses this time; KD_UNSEEN: no target thread */
+	pid_t tid; /* 0: the idle task, or none */
+	union {
+		int32_t call; /* as far as known; KD_CALL_NONE, KD_CALL_UNKNOWN */
+		uint32_t key; /* of SPAN_RUNS: culprit key, or enum kd_who */
+	};
+	uint16_t cpu;  /* of a state: where it runs or waits to run; otherwise where it last ran */
+	uint8_t state; /* enum kd_state, KD_USER and up; KD_UNSEEN: unknown. Of an interrupt: the
+			* state that loses this time; KD_UNSEEN: no target thread */
 	uint8_t awaited; /* enum kd_awaited, if blocked */
-	uint8_t from;    /* enum kd_from: what woke it */
-	uint8_t role;    /* enum kd_role of a hit */
-	bool of_target, hard;
+	union {
+		uint8_t from; /* enum kd_from: what woke it */
+		uint8_t role; /* enum kd_role of a hit */
+	};
+	union {
+		bool of_target;
+		bool hard; /* of an interrupt */
+	};
 	bool early;   /* began earlier: a call before the recording; a state, not of the target,
 		       * before the thread's first event */
 	bool goes_on; /* still open at the end of the recording */
 };
-_Static_assert(sizeof(struct span) == 48, "no padding");
+_Static_assert(sizeof(struct span) == 40, "no padding");
 
 struct spans {
 	struct span *all;

@@ -45,7 +45,7 @@ static void random_states(struct recording *recording, const struct sample *samp
 			.start = start,
 			.end = at,
 			.tid = random_tid(i, spans->n),
-			.cpu = chance(9) ? (uint32_t)chance(3) : random_u32(),
+			.cpu = chance(9) ? (uint16_t)chance(3) : (uint16_t)random_u32(),
 			.state = (uint8_t)chance(chance(9) ? KD_STATES : 256),
 			.awaited = (uint8_t)chance(chance(9) ? KD_AWAITED_KINDS : 256),
 			.from = (uint8_t)chance(chance(9) ? KD_FROM_CONTEXTS : 256),
@@ -67,7 +67,7 @@ static void random_others(struct recording *recording, const struct sample *samp
 			.start = random_time(sample),
 			.end = random_time(sample),
 			.tid = (pid_t)chance(9),
-			.cpu = random_u32(),
+			.cpu = (uint16_t)random_u32(),
 			.key = (uint32_t)chance(chance(2) ? KD_WHO_KINDS : UINT32_MAX),
 		};
 	spans = random_spans(recording, SPAN_IRQS, RANDOM_ROWS);
@@ -76,7 +76,7 @@ static void random_others(struct recording *recording, const struct sample *samp
 			.start = random_time(sample),
 			.end = random_time(sample),
 			.tid = (pid_t)chance(9),
-			.cpu = (uint32_t)chance(4),
+			.cpu = (uint16_t)chance(4),
 			.name = random_text() ?: "",
 			.state = (uint8_t)chance(256),
 			.hard = chance(2),

@@ -278,6 +278,8 @@ static const struct {
 	{ BEGIN "}\n" ROWS KINDS ",\"after_ns\":[0,1.5]}", 2,
 	  "after_ns: [1] is no number that it may have" },
 	{ BEGIN "}\n" ROWS "\"kinds\":[{\"tid\":7}]}", 2, "kinds[0].cpu: is missing" },
+	{ BEGIN "}\n" ROWS "\"kinds\":[{\"tid\":7,\"cpu\":65536}]}", 2,
+	  "kinds[0].cpu: there are no more than 65,536 CPUs" },
 	{ BEGIN "}\n" ROWS "\"kinds\":[]}", 2, "kind: [0]: there is no such kind" },
 };
 
