@@ -74,13 +74,13 @@ static __always_inline void major_add(struct event event, u64 since)
 	struct kd_majors *majors = &event.record->majors;
 	u64 asleep = thread->asleep_ns - thread->fault_began_asleep;
 	u64 ns = elapsed(thread->fault_began_ran, run_so_far(thread, event.t)) + asleep;
-	u64 whole = elapsed(since, event.t), inside = elapsed(event.edge, event.t);
+	u64 total = elapsed(since, event.t), inside = elapsed(event.edge, event.t);
 
 	if (ns > majors->times.max)
 		majors->times.max = ns;
-	if (inside < whole) {
-		asleep = share_of(asleep, inside, whole);
-		ns = share_of(ns, inside, whole);
+	if (inside < total) {
+		asleep = share_of(asleep, inside, total);
+		ns = share_of(ns, inside, total);
 	}
 	majors->times.count++;
 	majors->times.total += ns;

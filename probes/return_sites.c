@@ -422,7 +422,7 @@ static exit_status cold_take(void *context, const struct symbol *symbol)
 static exit_status jobs_read(struct jobs *jobs)
 {
 	const struct return_search *search = jobs->search;
-	bool whole = true;
+	bool complete = true;
 	int status = 0;
 
 	for (size_t i = 0; i < jobs->n; i++) {
@@ -434,9 +434,9 @@ static exit_status jobs_read(struct jobs *jobs)
 		job->code.is_64 = elf_file_is_64(search->file);
 		if (*function->name && !(job->name = strdup(function->name)))
 			return log_no_memory();
-		whole = whole && *function->name && function->size;
+		complete = complete && *function->name && function->size;
 	}
-	if (!whole)
+	if (!complete)
 		symbols_each(search->file, search->pid, search->path, symbol_take, jobs);
 	for (size_t i = 0; i < jobs->n && !status; i++) {
 		struct job *job = &jobs->all[i];

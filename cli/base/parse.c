@@ -47,14 +47,14 @@ size_t number_grouped(char text[static NUMBER_LEN], uint64_t number)
 	return format(text, number, true);
 }
 
-const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
+const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t total)
 {
 	unsigned __int128 hundredths = 0;
 	uint64_t shown;
 	size_t length;
 
-	if (whole)
-		hundredths = ((unsigned __int128)part * 10000 + whole / 2) / whole;
+	if (total)
+		hundredths = ((unsigned __int128)part * 10000 + total / 2) / total;
 	shown = hundredths > UINT64_MAX ? UINT64_MAX : (uint64_t)hundredths;
 	length = number_plain(text, shown / 100);
 	text[length++] = '.';
@@ -115,13 +115,13 @@ const char *number_time(char text[static NUMBER_LEN], uint64_t ns)
 	return text;
 }
 
-const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole)
+const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t total)
 {
-	unsigned __int128 tenths = whole ? ((unsigned __int128)part * 1000 + whole / 2) / whole : 0;
+	unsigned __int128 tenths = total ? ((unsigned __int128)part * 1000 + total / 2) / total : 0;
 	unsigned int shown = tenths > 9990 ? 9990 : (unsigned int)tenths;
 	size_t length = 0;
 
-	if (part && whole && !shown)
+	if (part && total && !shown)
 		return strcpy(text, "<0.1 %");
 	if (shown >= 100 || !shown)
 		length = number_plain(text, (shown + 5) / 10);
@@ -136,11 +136,11 @@ const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t w
 
 const char *number_limit(char text[static NUMBER_LEN], uint64_t ns)
 {
-	const bool whole = ns % NSEC_PER_MSEC == 0;
-	size_t length = number_grouped(text, ns / (whole ? NSEC_PER_MSEC : NSEC_PER_USEC));
+	const bool in_ms = ns % NSEC_PER_MSEC == 0;
+	size_t length = number_grouped(text, ns / (in_ms ? NSEC_PER_MSEC : NSEC_PER_USEC));
 
 	/* Divided by 1000 or more, so the unit fits. */
-	memcpy(text + length, whole ? " ms" : " us", 4);
+	memcpy(text + length, in_ms ? " ms" : " us", 4);
 	return text;
 }
 
@@ -152,7 +152,7 @@ const char *number_limit(char text[static NUMBER_LEN], uint64_t ns)
 /* A decimal number as text: digits, some after a point. */
 struct decimal {
 	const char *text;
-	long whole;    /* digits before the point */
+	long integer;  /* digits before the point */
 	long fraction; /* digits after it */
 	long exponent;
 };
@@ -197,13 +197,13 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 /* Splits a leading number. Returns what follows; NULL: no number. */
 static const char *split_decimal(const char *text, struct decimal *decimal)
 {
-	*decimal = (struct decimal){ .text = text, .whole = count_digits(text) };
-	text += decimal->whole;
+	*decimal = (struct decimal){ .text = text, .integer = count_digits(text) };
+	text += decimal->integer;
 	if (*text == '.') {
 		decimal->fraction = count_digits(++text);
 		text += decimal->fraction;
 	}
-	if (decimal->whole + decimal->fraction == 0)
+	if (decimal->integer + decimal->fraction == 0)
 		return NULL;
 
 	if (*text == 'e' || *text == 'E') {
@@ -225,39 +225,39 @@ static const char *split_decimal(const char *text, struct decimal *decimal)
 /* Digit by index, not counting the point. */
 static unsigned int digit_at(const struct decimal *decimal, long at)
 {
-	if (at < 0 || at >= decimal->whole + decimal->fraction)
+	if (at < 0 || at >= decimal->integer + decimal->fraction)
 		return 0;
-	return (unsigned int)(decimal->text[at < decimal->whole ? at : at + 1] - '0');
+	return (unsigned int)(decimal->text[at < decimal->integer ? at : at + 1] - '0');
 }
 
 static bool is_zero(const struct decimal *decimal)
 {
-	for (long at = 0; at < decimal->whole + decimal->fraction; at++)
+	for (long at = 0; at < decimal->integer + decimal->fraction; at++)
 		if (digit_at(decimal, at))
 			return false;
 	return true;
 }
 
 /* Digits before the (moved) point times the unit. Returns false on overflow. */
-static bool whole_ns(const struct decimal *decimal, uint64_t unit, uint64_t *ns)
+static bool integer_ns(const struct decimal *decimal, uint64_t unit, uint64_t *ns)
 {
-	long digits = decimal->whole + decimal->fraction;
-	long point = decimal->whole + decimal->exponent;
-	uint64_t whole = 0;
+	long digits = decimal->integer + decimal->fraction;
+	long point = decimal->integer + decimal->exponent;
+	uint64_t integer = 0;
 
-	for (long i = 0; i < point && (i < digits || whole); i++) {
-		if (!append_digit(&whole, digit_at(decimal, i)))
+	for (long i = 0; i < point && (i < digits || integer); i++) {
+		if (!append_digit(&integer, digit_at(decimal, i)))
 			return false;
 	}
-	return !__builtin_mul_overflow(whole, unit, ns);
+	return !__builtin_mul_overflow(integer, unit, ns);
 }
 
 /* Digits after the point times the unit. Exact when computed from the last digit: truncating to
  * ns at every step yields the same as truncating once. */
 static uint64_t fraction_ns(const struct decimal *decimal, uint64_t unit)
 {
-	long point = decimal->whole + decimal->exponent;
-	long at = decimal->whole + decimal->fraction - 1;
+	long point = decimal->integer + decimal->exponent;
+	long at = decimal->integer + decimal->fraction - 1;
 	uint64_t ns = 0;
 
 	for (; at >= point && (at >= 0 || ns); at--)
@@ -276,7 +276,7 @@ int parse_duration(const char *text, uint64_t bare_unit_ns, uint64_t max, uint64
 	};
 	struct decimal decimal;
 	const char *suffix = split_decimal(text, &decimal);
-	uint64_t unit = 0, whole, sum;
+	uint64_t unit = 0, integer, sum;
 
 	if (!suffix)
 		return -EINVAL;
@@ -289,8 +289,8 @@ int parse_duration(const char *text, uint64_t bare_unit_ns, uint64_t max, uint64
 	if (!unit && !is_zero(&decimal))
 		return -EDOM;
 
-	if (!whole_ns(&decimal, unit, &whole) ||
-	    __builtin_add_overflow(whole, fraction_ns(&decimal, unit), &sum) || sum > max)
+	if (!integer_ns(&decimal, unit, &integer) ||
+	    __builtin_add_overflow(integer, fraction_ns(&decimal, unit), &sum) || sum > max)
 		return -ERANGE;
 	*ns = sum;
 	return 0;

@@ -25,23 +25,23 @@ int parse_duration(const char *text, uint64_t bare_unit_ns, uint64_t max, uint64
 size_t number_plain(char text[static NUMBER_LEN], uint64_t number);
 size_t number_grouped(char text[static NUMBER_LEN], uint64_t number);
 
-/* Writes part as a percentage of whole with two decimals, rounded to nearest; 0.00 if whole is
+/* Writes part as a percentage of total with two decimals, rounded to nearest; 0.00 if total is
  * 0. Returns text, as the others below do. */
-const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
+const char *number_percent(char text[static NUMBER_LEN], uint64_t part, uint64_t total);
 
 /* For people: a time with unit in three digits, 1.04 s, 12.7 ms, 380 us, in days above 100,000
- * s; and part as a percentage of whole: 12 %, 1.2 %, <0.1 %; 0 % if whole is 0, 999 % at most.
+ * s; and part as a percentage of total: 12 %, 1.2 %, <0.1 %; 0 % if total is 0, 999 % at most.
  * Both have at most 8 characters. */
 const char *number_time(char text[static NUMBER_LEN], uint64_t ns);
-const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t whole);
+const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t total);
 
 /* A time as users type it, in whole milliseconds or else microseconds: 20 ms. */
 const char *number_limit(char text[static NUMBER_LEN], uint64_t ns);
 
 /* The same as expressions; the text lives in the enclosing block. */
-#define AS_PERCENT(part, whole) number_percent((char[NUMBER_LEN]){ 0 }, part, whole)
+#define AS_PERCENT(part, total) number_percent((char[NUMBER_LEN]){ 0 }, part, total)
 #define AS_TIME(ns) number_time((char[NUMBER_LEN]){ 0 }, ns)
-#define AS_SHARE(part, whole) number_share((char[NUMBER_LEN]){ 0 }, part, whole)
+#define AS_SHARE(part, total) number_share((char[NUMBER_LEN]){ 0 }, part, total)
 #define AS_LIMIT(ns) number_limit((char[NUMBER_LEN]){ 0 }, ns)
 
 #endif

@@ -77,15 +77,15 @@ bool timestamp_clock(const char **text, struct tm *tm, long *ns)
 /* Time of day, with or without seconds. */
 static bool clock_parse(const char **text, struct tm *tm, long *ns)
 {
-	char whole[MINUTE_LENGTH + 4] = "";
-	const char *at = whole;
+	char full[MINUTE_LENGTH + 4] = "";
+	const char *at = full;
 
 	if (strnlen(*text, MINUTE_LENGTH) < MINUTE_LENGTH)
 		return false;
 	if ((*text)[MINUTE_LENGTH] == ':')
 		return timestamp_clock(text, tm, ns);
-	memcpy(whole, *text, MINUTE_LENGTH);
-	strcat(whole, ":00");
+	memcpy(full, *text, MINUTE_LENGTH);
+	strcat(full, ":00");
 	*text += MINUTE_LENGTH;
 	return timestamp_clock(&at, tm, ns);
 }
@@ -93,8 +93,8 @@ static bool clock_parse(const char **text, struct tm *tm, long *ns)
 /* Seconds east of Greenwich: Z, +01:00 or -08:00. */
 static bool zone_parse(const char *text, long *east)
 {
-	char whole[MINUTE_LENGTH + 1] = "";
-	const char *at = whole;
+	char offset[MINUTE_LENGTH + 1] = "";
+	const char *at = offset;
 	struct tm tm = { 0 };
 	long ns = 0;
 
@@ -103,7 +103,7 @@ static bool zone_parse(const char *text, long *east)
 		return true;
 	if ((*text != '+' && *text != '-') || strlen(text) != MINUTE_LENGTH + 1)
 		return false;
-	memcpy(whole, text + 1, MINUTE_LENGTH);
+	memcpy(offset, text + 1, MINUTE_LENGTH);
 	if (!clock_parse(&at, &tm, &ns))
 		return false;
 	*east = (tm.tm_hour * 3600L + tm.tm_min * 60L) * (*text == '-' ? -1 : 1);

@@ -367,11 +367,11 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	int result, error;
 
 	for (int i = 0; i < READ_TRIES; i++) {
-		bool whole = slot_read(view, slot, &thread, &record);
+		bool complete = slot_read(view, slot, &thread, &record);
 
 		fault_end(view, &thread);
 		result = ledger_fill(&row->ledger, &thread, &record, &window);
-		if (whole && result >= 0)
+		if (complete && result >= 0)
 			break;
 		session_settle(session);
 	}

@@ -199,8 +199,8 @@ static void stack_submit(struct tracer *tracer, struct pending *pending,
 static void open_stack_submit(struct tracer *tracer, struct pending *pending,
 			      const struct kd_trace *trace)
 {
-	struct kd_trace whole = *trace;
-	uint8_t *data = open_call_copy((pid_t)trace->tgid, &whole,
+	struct kd_trace filled = *trace;
+	uint8_t *data = open_call_copy((pid_t)trace->tgid, &filled,
 				       tracer->config.wanted->user_bytes);
 
 	if (!data)
@@ -208,7 +208,7 @@ static void open_stack_submit(struct tracer *tracer, struct pending *pending,
 	else if (!session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
 		pending->row.no_user = "the call ended while its stack was being read";
 	else
-		stack_submit(tracer, pending, &whole, data, (const uint8_t *)(trace + 1));
+		stack_submit(tracer, pending, &filled, data, (const uint8_t *)(trace + 1));
 	free(data);
 }
 

@@ -308,17 +308,17 @@ static void lists_write(struct json_writer *writer, const struct html_part *part
  * verdict for each thread in sample order, and the number of rows left out of each list. Lists
  * with stacks get [row, ns, count] for merged rows; row is an index in the part's list, -1 for
  * rows left out. Returns as above. */
-static int html_reading(const struct sample *whole, const struct html_part *part, FILE *out)
+static int html_reading(const struct sample *full, const struct html_part *part, FILE *out)
 {
 	struct json_writer writer;
 	int error, failed;
 
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
-	error = sentences_write(&writer, "verdict", report_text_verdict, whole);
-	error = error ?: sentences_write(&writer, "next", report_text_advice, whole);
-	error = error ?: sentences_write(&writer, "notes", report_text_notes, whole);
-	threads_write(&writer, whole->verdict);
+	error = sentences_write(&writer, "verdict", report_text_verdict, full);
+	error = error ?: sentences_write(&writer, "next", report_text_advice, full);
+	error = error ?: sentences_write(&writer, "notes", report_text_notes, full);
+	threads_write(&writer, full->verdict);
 	left_out_write(&writer, part);
 	lists_write(&writer, part);
 	writer_object_end(&writer);

@@ -70,7 +70,7 @@ struct html_part {
 
 /* Makes the part of a sample, which must outlive it. Returns 0 or -ENOMEM; then there is nothing
  * to clear. */
-int html_part_make(struct html_part *part, const struct sample *whole);
+int html_part_make(struct html_part *part, const struct sample *full);
 
 void html_part_clear(struct html_part *part);
 

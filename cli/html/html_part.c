@@ -50,19 +50,19 @@ static size_t longest_keep(struct candidate *candidates, size_t n)
 
 /* Finds the stacks of a kind, and marks one row for each of the first most. Rows are numbers in
  * the full list for now, as are candidates. Returns 0 or -ENOMEM. */
-static int stacks_find(struct html_list *list, const struct sample *whole, enum trace_kind kind,
+static int stacks_find(struct html_list *list, const struct sample *full, enum trace_kind kind,
 		       size_t most, struct candidate *candidates)
 {
 	const struct traces_merging merging = { .threads = MERGE_IN_NAME };
 	struct trace_sum *sums;
 	size_t n;
-	int error = traces_merge(&whole->traces, kind, whole->end, merging, &sums, &n);
+	int error = traces_merge(&full->traces, kind, full->end, merging, &sums, &n);
 
 	if (error)
 		return error;
 	list->stacks = calloc(most, sizeof(*list->stacks));
 	for (size_t i = 0; list->stacks && i < n; i++) {
-		const size_t row = (size_t)(sums[i].longest - whole->traces.rows);
+		const size_t row = (size_t)(sums[i].longest - full->traces.rows);
 
 		if (list->n == most) {
 			list->others.count += sums[i].count;
@@ -78,7 +78,7 @@ static int stacks_find(struct html_list *list, const struct sample *whole, enum 
 
 /* Moves the chosen rows of a kind to the part, and renumbers its stacks. numbers has space for
  * each row of the full list. */
-static void rows_take(struct html_part *part, const struct trace_list *whole,
+static void rows_take(struct html_part *part, const struct trace_list *full,
 		      const struct candidate *candidates, size_t n, struct html_list *list,
 		      size_t *numbers)
 {
@@ -88,22 +88,22 @@ static void rows_take(struct html_part *part, const struct trace_list *whole,
 		if (!candidates[i].is_longest)
 			continue;
 		numbers[candidates[i].at] = number++;
-		part->sample.traces.rows[part->sample.traces.n++] = whole->rows[candidates[i].at];
+		part->sample.traces.rows[part->sample.traces.n++] = full->rows[candidates[i].at];
 	}
 	for (size_t i = 0; i < list->n; i++)
 		list->stacks[i].row = numbers[list->stacks[i].row];
 }
 
-static int traces_shorten(struct html_part *part, const struct sample *whole)
+static int traces_shorten(struct html_part *part, const struct sample *full)
 {
-	const struct trace_list *traces = &whole->traces;
+	const struct trace_list *traces = &full->traces;
 	struct candidate *candidates = calloc(traces->n, sizeof(*candidates));
 	size_t *numbers = calloc(traces->n, sizeof(*numbers));
 	int error = candidates && numbers ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !error && i < traces->n; i++)
 		candidates[i] = (struct candidate){
-			.at = i, .ns = trace_duration(traces, &traces->rows[i], whole->end)
+			.at = i, .ns = trace_duration(traces, &traces->rows[i], full->end)
 		};
 	/* Rows of a kind are adjacent. */
 	for (size_t i = 0, n; !error && i < traces->n; i += n) {
@@ -112,7 +112,7 @@ static int traces_shorten(struct html_part *part, const struct sample *whole)
 
 		for (n = 1; i + n < traces->n && traces->rows[i + n].kind == kind; n++)
 			;
-		error = stacks_find(list, whole, kind, n > HTML_ROWS ? HTML_STACKS : n, candidates);
+		error = stacks_find(list, full, kind, n > HTML_ROWS ? HTML_STACKS : n, candidates);
 		if (error)
 			break;
 		list->left_out = longest_keep(candidates + i, n);
@@ -123,20 +123,20 @@ static int traces_shorten(struct html_part *part, const struct sample *whole)
 	return error;
 }
 
-static int interruptions_shorten(struct html_part *part, const struct sample *whole)
+static int interruptions_shorten(struct html_part *part, const struct sample *full)
 {
-	const size_t n = whole->n_interruptions;
+	const size_t n = full->n_interruptions;
 	struct candidate *candidates = calloc(n, sizeof(*candidates));
 	struct sample *sample = &part->sample;
 
 	if (!candidates)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		candidates[i] = (struct candidate){ .at = i, .ns = whole->interruptions[i].ns };
+		candidates[i] = (struct candidate){ .at = i, .ns = full->interruptions[i].ns };
 	part->interruptions_left_out = longest_keep(candidates, n);
 	for (size_t i = 0; i < n; i++)
 		if (candidates[i].is_longest)
-			sample->interruptions[sample->n_interruptions++] = whole->interruptions[i];
+			sample->interruptions[sample->n_interruptions++] = full->interruptions[i];
 	free(candidates);
 	return 0;
 }
@@ -147,25 +147,25 @@ static void *rows_new(size_t n, size_t most, size_t size)
 	return calloc(n > most ? most : n ?: 1, size);
 }
 
-int html_part_make(struct html_part *part, const struct sample *whole)
+int html_part_make(struct html_part *part, const struct sample *full)
 {
 	struct sample *sample = &part->sample;
 	int error = 0;
 
-	*part = (struct html_part){ .sample = *whole };
-	part->recording_left_out = whole->recording != NULL;
+	*part = (struct html_part){ .sample = *full };
+	part->recording_left_out = full->recording != NULL;
 	sample->recording = NULL;
 	sample->traces.n = sample->n_interruptions = 0;
-	sample->traces.rows = rows_new(whole->traces.n, TRACE_KINDS * HTML_ROWS,
+	sample->traces.rows = rows_new(full->traces.n, TRACE_KINDS * HTML_ROWS,
 				       sizeof(*sample->traces.rows));
-	sample->interruptions = rows_new(whole->n_interruptions, HTML_ROWS,
+	sample->interruptions = rows_new(full->n_interruptions, HTML_ROWS,
 					 sizeof(*sample->interruptions));
 	if (!sample->traces.rows || !sample->interruptions)
 		error = -ENOMEM;
-	if (!error && whole->traces.n)
-		error = traces_shorten(part, whole);
-	if (!error && whole->n_interruptions)
-		error = interruptions_shorten(part, whole);
+	if (!error && full->traces.n)
+		error = traces_shorten(part, full);
+	if (!error && full->n_interruptions)
+		error = interruptions_shorten(part, full);
 	if (error)
 		html_part_clear(part);
 	return error;

@@ -367,13 +367,13 @@ void replay_distribution(struct reader *reader, const json_t *object,
 static void complete_write(struct json_writer *writer, const struct json_scope *scope,
 			   const struct field *field, const void *structure)
 {
-	const struct complete whole =
+	const struct complete complete =
 		field->of == OPEN_CALL ? complete_call(scope->parent, structure)
 				       : complete_period(structure, (enum open_kind)field->of);
 
-	writer_u64(writer, "longest_ns", whole.max);
-	writer_bool(writer, "longest_open", whole.max_open);
-	json_distribution(writer, &whole.times);
+	writer_u64(writer, "longest_ns", complete.max);
+	writer_bool(writer, "longest_open", complete.max_open);
+	json_distribution(writer, &complete.times);
 }
 
 static void complete_read(struct reader *reader, const json_t *object, const struct field *field,

@@ -432,7 +432,7 @@ static const struct field recorded_fields[] = {
 static const struct field fulfilled_fields[] = {
 	FULFILLED("condition", FIELD_NAME, condition),
 	FULFILLED("value", FIELD_U64, by.value),
-	FULFILLED("of", FIELD_U64, by.whole, .flags = FIELD_IF_ANY),
+	FULFILLED("of", FIELD_U64, by.total, .flags = FIELD_IF_ANY),
 	FULFILLED("is_ns", FIELD_BOOL, by.is_time, .flags = FIELD_IF_ANY),
 	FULFILLED("so_far", FIELD_BOOL, by.so_far, .flags = FIELD_IF_ANY),
 	FULFILLED("tid", FIELD_I32, by.tid, .flags = FIELD_IF_ANY),

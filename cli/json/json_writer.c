@@ -90,9 +90,9 @@ void writer_real(struct json_writer *writer, const char *key, double number)
 	columns_print(&writer->columns, "%.12g", number);
 }
 
-void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t whole)
+void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t total)
 {
-	unsigned __int128 wide = whole ? ((unsigned __int128)part * 10000 + whole / 2) / whole : 0;
+	unsigned __int128 wide = total ? ((unsigned __int128)part * 10000 + total / 2) / total : 0;
 	unsigned int shown = wide > 10000 ? 10000 : (unsigned int)wide;
 
 	key_add(writer, key);

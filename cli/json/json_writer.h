@@ -36,8 +36,8 @@ void writer_u64(struct json_writer *writer, const char *key, uint64_t number);
 void writer_i64(struct json_writer *writer, const char *key, int64_t number);
 /* 12 significant digits; neither infinite nor NaN. */
 void writer_real(struct json_writer *writer, const char *key, double number);
-/* part / whole with four decimals, at most 1; 0 if whole is 0. */
-void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t whole);
+/* part / total with four decimals, at most 1; 0 if total is 0. */
+void writer_share(struct json_writer *writer, const char *key, uint64_t part, uint64_t total);
 void writer_bool(struct json_writer *writer, const char *key, bool truth);
 
 /* A string: 0x and hexadecimal digits. */

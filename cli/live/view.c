@@ -14,7 +14,7 @@
 /* --- History: share of each recent window in which threads were kept from running --- */
 
 #define UNKNOWN UINT8_MAX
-#define WHOLE 200 /* level of a thread that never ran */
+#define LEVEL_MAX 200 /* level of a thread that never ran */
 #define GLYPHS 8
 
 struct thread_key history_key(const struct thread_row *thread)
@@ -62,7 +62,7 @@ static struct history_row *row_find(const struct history *history, size_t n,
 static uint8_t level_of(const struct verdict_thread *thread)
 {
 	uint64_t life = thread->row->ledger.life, kept = u64_min(thread->kept, life);
-	double part = life ? (double)kept / (double)life * WHOLE : 0;
+	double part = life ? (double)kept / (double)life * LEVEL_MAX : 0;
 
 	return (uint8_t)ceil(part);
 }
@@ -169,7 +169,7 @@ static const char *glyph(uint8_t level, bool ascii)
 {
 	static const char *const blocks[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	static const char *const plain[] = { ".", "1", "2", "3", "4", "5", "6", "7", "8" };
-	size_t height = ((size_t)level * GLYPHS + WHOLE - 1) / WHOLE;
+	size_t height = ((size_t)level * GLYPHS + LEVEL_MAX - 1) / LEVEL_MAX;
 
 	if (level == UNKNOWN)
 		return " ";

@@ -431,7 +431,7 @@ static void quota_look(struct machine *machine)
 static void realtime_look(struct machine *machine)
 {
 	char runtime[32], period[32];
-	long long run, whole;
+	long long run, period_us;
 
 	if (!line_read(machine, runtime, sizeof(runtime), "/proc/sys/kernel/sched_rt_runtime_us") ||
 	    !line_read(machine, period, sizeof(period), "/proc/sys/kernel/sched_rt_period_us")) {
@@ -439,14 +439,14 @@ static void realtime_look(struct machine *machine)
 		return;
 	}
 	run = strtoll(runtime, NULL, 10);
-	whole = strtoll(period, NULL, 10);
-	if (run < 0 || run >= whole)
+	period_us = strtoll(period, NULL, 10);
+	if (run < 0 || run >= period_us)
 		finding_add(machine, FINDING_OK, "real-time limit", NULL, "none");
 	else
 		finding_add(machine, FINDING_NOTE, "real-time limit",
 			    "a thread of real-time priority that never sleeps is stopped for the "
 			    "rest: kernel.sched_rt_runtime_us=-1",
-			    "%lld of %lld us", run, whole);
+			    "%lld of %lld us", run, period_us);
 }
 
 static void clock_look(struct machine *machine)

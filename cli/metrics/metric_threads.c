@@ -231,13 +231,13 @@ static void periods_take(struct metric_row *row, const struct thread_row *thread
 
 	for (unsigned int i = 0; i < PERIODS; i++) {
 		const struct kd_span period = thread_period(thread, kinds[i]);
-		const struct complete whole = complete_period(thread, kinds[i]);
+		const struct complete complete = complete_period(thread, kinds[i]);
 
 		metric_row_sum(row, THREAD_PERIODS + i, period.count);
 		metric_row_sum(row, THREAD_PERIOD_NS + i, period.total);
-		metric_row_max(row, THREAD_MAX + i, whole.max);
+		metric_row_max(row, THREAD_MAX + i, complete.max);
 		row->values[THREAD_MIN + i] = period.min;
-		row->values[THREAD_OPEN + i] = whole.open;
+		row->values[THREAD_OPEN + i] = complete.open;
 	}
 }
 
@@ -383,7 +383,7 @@ static void figures_take(struct taking *taking, const struct thread_row *thread,
 		if (!figures.count && !figures.total)
 			continue;
 		metric_labels_add(&taking->labels, label, figures.name);
-		events_add(taking, kind, figures.count, figures.total, figures.whole.max);
+		events_add(taking, kind, figures.count, figures.total, figures.complete.max);
 	}
 }
 

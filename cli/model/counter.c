@@ -74,7 +74,7 @@ static const struct {
 };
 
 const struct counter_ratio counter_ratios[] = {
-#define RATIO(title, part, whole, scale) { title, part, whole, scale },
+#define RATIO(title, part, base, scale) { title, part, base, scale },
 	COUNTER_RATIOS(RATIO)
 };
 const size_t counter_n_ratios = sizeof(counter_ratios) / sizeof(*counter_ratios);

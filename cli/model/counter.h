@@ -53,7 +53,7 @@ uint64_t counter_scale(const struct kd_counted *counted);
 /* Sums an event over all CPUs; false if it was not counted. */
 bool counters_find(const struct counter_row *rows, size_t n, const char *name, uint64_t *value);
 
-/* Ratios of two events: ROW(title, part, whole, scale), part per scale of whole. */
+/* Ratios of two events: ROW(title, part, base, scale), part per scale of base. */
 #define COUNTER_RATIOS(ROW)                                                                        \
 	ROW("instructions per cycle", "instructions", "cycles", 1)                                 \
 	ROW("cache misses per 1000 instructions", "cache-misses", "instructions", 1000)            \
@@ -63,7 +63,7 @@ bool counters_find(const struct counter_row *rows, size_t n, const char *name, u
 	ROW("LLC misses per 1000 instructions", "LLC-load-misses", "instructions", 1000)           \
 	ROW("dTLB misses per 1000 instructions", "dTLB-load-misses", "instructions", 1000)
 struct counter_ratio {
-	const char *title, *part, *whole;
+	const char *title, *part, *base;
 	unsigned int scale;
 };
 extern const struct counter_ratio counter_ratios[];

@@ -20,7 +20,7 @@ static void name_set(struct figures *figures, const char *name, size_t size)
 static void count_set(struct figures *figures, const char *name, const struct kd_count *count)
 {
 	*figures = (struct figures){ .count = count->count, .total = count->total };
-	figures->whole.max = count->max;
+	figures->complete.max = count->max;
 	name_set(figures, name, sizeof(figures->name));
 }
 
@@ -31,7 +31,7 @@ bool figures_of_period(const struct figures_source *source, const struct thread_
 
 	*figures = (struct figures){ .count = period.count,
 				     .total = period.total,
-				     .whole = complete_period(thread, source->of) };
+				     .complete = complete_period(thread, source->of) };
 	return !i;
 }
 
@@ -47,7 +47,7 @@ bool figures_of_call(const struct figures_source *source, const struct thread_ro
 	call = &thread->calls[i];
 	*figures = (struct figures){ .count = call->count,
 				     .total = call->total,
-				     .whole = complete_call(thread, call) };
+				     .complete = complete_call(thread, call) };
 	name = syscall_name(call->number);
 	if (name)
 		name_set(figures, name, sizeof(figures->name));
@@ -77,7 +77,7 @@ bool figures_of_awaited(const struct figures_source *source, const struct thread
 		return false;
 	count_set(figures, awaited_words[i].key, &thread->ledger.awaited[i]);
 	figures->count = u64_sub(figures->count, thread->ledger.asleep[i].count);
-	figures->whole.open = thread->ledger.asleep[i].max;
+	figures->complete.open = thread->ledger.asleep[i].max;
 	return true;
 }
 

@@ -13,7 +13,7 @@
 struct figures {
 	char name[64]; /* "": unknown, or figures that have no names */
 	uint64_t count, total, bytes;
-	struct complete whole;
+	struct complete complete;
 };
 
 /* Where they are. */

@@ -133,8 +133,8 @@ static bool is_blocked(uint32_t state)
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
 }
 
-/* ns: inside the window; whole: full length so far, or less. */
-static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint64_t whole)
+/* ns: inside the window; length: of the entire wait so far, or less. */
+static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint64_t length)
 {
 	struct kd_count *count;
 
@@ -143,7 +143,7 @@ static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint6
 	count = &ledger->awaited[kind];
 	count->count++;
 	count->total += ns;
-	count->max = u64_max(count->max, u64_max(ns, whole));
+	count->max = u64_max(count->max, u64_max(ns, length));
 }
 
 /* Reads the record, without the time beyond the window: see ledger_fill(). */

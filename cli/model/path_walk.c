@@ -339,14 +339,14 @@ static struct path_who irq_who(const struct span *irq)
 static void running_piece(void *context, uint64_t start, const struct span *irq)
 {
 	struct path_walk *walk = context;
-	struct path_row whole = walk->leg;
+	struct path_row saved = walk->leg;
 
 	if (irq) {
 		walk->leg.state = irq->hard ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ;
 		walk->leg.by = irq_who(irq);
 	}
 	leg_add(walk, start);
-	walk->leg = whole;
+	walk->leg = saved;
 }
 
 static void run_piece(void *context, uint64_t start, const struct span *run)
@@ -355,7 +355,7 @@ static void run_piece(void *context, uint64_t start, const struct span *run)
 	struct path_walk *walk = context;
 	const struct recorded_culprit *culprit = run ? recording_culprit(walk->recording, run->key)
 						     : NULL;
-	struct path_row whole = walk->leg;
+	struct path_row saved = walk->leg;
 
 	walk->leg.by = nobody;
 	if (culprit) {
@@ -369,13 +369,13 @@ static void run_piece(void *context, uint64_t start, const struct span *run)
 	if (walk->leg.by.kind == CULPRIT_THROTTLED)
 		walk->leg.state = LEDGER_THROTTLED;
 	leg_add(walk, start);
-	walk->leg = whole;
+	walk->leg = saved;
 }
 
 static void ready_piece(void *context, uint64_t start, const struct span *irq)
 {
 	struct path_walk *walk = context;
-	struct path_row whole = walk->leg;
+	struct path_row saved = walk->leg;
 
 	if (!irq) {
 		path_cpu_runs(walk->recording, walk->cpu, start, walk->at, run_piece, walk);
@@ -383,7 +383,7 @@ static void ready_piece(void *context, uint64_t start, const struct span *irq)
 	}
 	walk->leg.by = irq_who(irq);
 	leg_add(walk, start);
-	walk->leg = whole;
+	walk->leg = saved;
 }
 
 /* --- Legs of waits --- */

@@ -105,10 +105,10 @@ void sample_clear(struct sample *sample)
 void excess_words(char words[EXCESS_WORDS_LEN], const struct excess *excess)
 {
 	char value[NUMBER_LEN], whose[KD_COMM_LEN + 64] = "";
-	const char *unit = excess->whole ? " %" : excess->is_time ? " ns" : "";
+	const char *unit = excess->total ? " %" : excess->is_time ? " ns" : "";
 
-	if (excess->whole)
-		number_percent(value, excess->value, excess->whole);
+	if (excess->total)
+		number_percent(value, excess->value, excess->total);
 	else
 		number_grouped(value, excess->value);
 	if (excess->members > 1)

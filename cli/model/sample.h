@@ -27,7 +27,7 @@
 /* The most extreme value of all that were checked. */
 struct excess {
 	uint64_t times;         /* how often, over threads and samples; 0: never */
-	uint64_t value, whole;  /* whole 0: value is a count or ns; else value out of whole ns */
+	uint64_t value, total;  /* total 0: value is a count or ns; else value out of total ns */
 	uint64_t sample;        /* sample number; 0: from the comparison */
 	bool is_time;           /* value is in ns */
 	bool so_far;            /* value was still open at the end */

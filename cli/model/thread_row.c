@@ -565,12 +565,12 @@ void thread_clear(struct thread_row *thread)
 
 /* --- Full periods --- */
 
-static void max_join(struct complete *whole, const struct open_item *item)
+static void max_join(struct complete *complete, const struct open_item *item)
 {
-	if (item->longest <= whole->max)
+	if (item->longest <= complete->max)
 		return;
-	whole->max = item->longest;
-	whole->max_open = item->at_end;
+	complete->max = item->longest;
+	complete->max_open = item->at_end;
 }
 
 /* total, max: as in the tables. */
@@ -578,7 +578,7 @@ static struct complete complete_of(const struct thread_row *thread, enum open_ki
 				   int32_t number, const struct distribution *times, uint64_t total,
 				   uint64_t max)
 {
-	struct complete whole = { .max = max, .total = total, .times = { .ended = times } };
+	struct complete complete = { .max = max, .total = total, .times = { .ended = times } };
 
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *item = &thread->open[i];
@@ -586,17 +586,17 @@ static struct complete complete_of(const struct thread_row *thread, enum open_ki
 		if (item->kind != kind || (kind == OPEN_CALL && item->number != number))
 			continue;
 		if (!item->at_end) {
-			whole.total = u64_add(whole.total, item->length);
-			max_join(&whole, item);
+			complete.total = u64_add(complete.total, item->length);
+			max_join(&complete, item);
 		} else if (kind != OPEN_ROUND) {
-			max_join(&whole, item);
-			whole.times.open = u64_add(whole.times.open, item->count);
-			whole.open = item->longest > whole.open ? item->longest : whole.open;
+			max_join(&complete, item);
+			complete.times.open = u64_add(complete.times.open, item->count);
+			complete.open = u64_max(complete.open, item->longest);
 		}
 	}
-	whole.times.open_max = whole.open;
-	whole.times.max = whole.max;
-	return whole;
+	complete.times.open_max = complete.open;
+	complete.times.max = complete.max;
+	return complete;
 }
 
 struct complete complete_period(const struct thread_row *thread, enum open_kind kind)
@@ -606,13 +606,13 @@ struct complete complete_period(const struct thread_row *thread, enum open_kind 
 	const struct distribution *times = kind == OPEN_RUN     ? &thread->run_times
 					   : kind == OPEN_READY ? &thread->ready_times
 								: &none;
-	struct complete whole = complete_of(thread, kind, KD_CALL_UNKNOWN, times, period.total,
-					    period.max);
+	struct complete complete = complete_of(thread, kind, KD_CALL_UNKNOWN, times, period.total,
+					       period.max);
 
 	/* Others may be shorter. */
-	if (kind == OPEN_RUN && whole.total == period.total && !whole.times.open)
-		whole.times.min = period.min;
-	return whole;
+	if (kind == OPEN_RUN && complete.total == period.total && !complete.times.open)
+		complete.times.min = period.min;
+	return complete;
 }
 
 struct complete complete_call(const struct thread_row *thread, const struct call_row *call)

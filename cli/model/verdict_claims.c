@@ -199,13 +199,13 @@ static void claim_give(struct claimant *claimant, enum cause cause, const struct
 /* Claim for a state with periods of its own; counts at least one. */
 static struct claim period_claim(const struct thread_row *thread, enum open_kind kind, uint64_t ns)
 {
-	const struct complete whole = complete_period(thread, kind);
+	const struct complete complete = complete_period(thread, kind);
 	uint64_t count = thread_period(thread, kind).count + open_count(thread, kind);
 	struct claim claim = {
 		.ns = ns,
 		.count = u64_max(count, 1),
-		.longest = whole.max,
-		.so_far = whole.open,
+		.longest = complete.max,
+		.so_far = complete.open,
 	};
 
 	/* From edge to edge, nothing began or ended. */

@@ -433,13 +433,13 @@ static bool has_other_end(const struct options *options)
 static void lengths_choose(struct options *options)
 {
 	bool unset = options->sample_count == COUNT_UNSET;
-	bool whole = options->command && !options->sample_time_given && !options->record_on &&
-		     !has_triggers(options) &&
-		     (unset ? !options->outputs.listen : options->sample_count == 1);
+	bool unlimited = options->command && !options->sample_time_given && !options->record_on &&
+			 !has_triggers(options) &&
+			 (unset ? !options->outputs.listen : options->sample_count == 1);
 
 	if (unset)
-		options->sample_count = has_other_end(options) && !whole ? 0 : 1;
-	if (whole)
+		options->sample_count = has_other_end(options) && !unlimited ? 0 : 1;
+	if (unlimited)
 		options->sample_time = UINT64_MAX;
 	else if (options->outputs.live && !options->sample_time_given)
 		options->sample_time = LIVE_WINDOW;

@@ -32,12 +32,12 @@ static void figures_add(struct fail_figures *sum, const struct figures *figures)
 	sum->count += figures->count;
 	sum->total += figures->total;
 	sum->bytes += figures->bytes;
-	sum->max = u64_max(sum->max, figures->whole.max);
-	sum->open = u64_max(sum->open, figures->whole.open);
-	for (size_t i = 0; figures->whole.times.ended && i < DISTRIBUTION_SHARES; i++)
-		sum->shares[i] = u64_max(
-			sum->shares[i],
-			durations_permille(&figures->whole.times, distribution_shares[i].permille));
+	sum->max = u64_max(sum->max, figures->complete.max);
+	sum->open = u64_max(sum->open, figures->complete.open);
+	for (size_t i = 0; figures->complete.times.ended && i < DISTRIBUTION_SHARES; i++)
+		sum->shares[i] = u64_max(sum->shares[i],
+					 durations_permille(&figures->complete.times,
+							    distribution_shares[i].permille));
 }
 
 /* Adds what the ledger knows: all time of a state, including what crosses the window's edges,
@@ -116,17 +116,17 @@ exit_status fail_if_new(struct fail_if **out, const char *option, const char *co
 	return status;
 }
 
-/* -1, 0 or 1: part/whole is less than, equal to, or greater than other/other_whole. */
-static int compare(uint64_t part, uint64_t whole, uint64_t other, uint64_t other_whole)
+/* -1, 0 or 1: part/total is less than, equal to, or greater than other/other_total. */
+static int compare(uint64_t part, uint64_t total, uint64_t other, uint64_t other_total)
 {
 	__extension__ typedef unsigned __int128 wide;
-	wide left = (wide)part * other_whole, right = (wide)other * whole;
+	wide left = (wide)part * other_total, right = (wide)other * total;
 
 	return left < right ? -1 : left > right;
 }
 
-/* Checks one figure, out of whole for percentages. */
-static void figure_check(struct condition *condition, uint64_t value, uint64_t whole,
+/* Checks one figure, out of total for percentages. */
+static void figure_check(struct condition *condition, uint64_t value, uint64_t total,
 			 const struct excess *whose)
 {
 	bool share = fail_field_is_percentage(condition->field);
@@ -134,20 +134,20 @@ static void figure_check(struct condition *condition, uint64_t value, uint64_t w
 	uint64_t times = excess->times;
 	int order;
 
-	if (share && !whole)
+	if (share && !total)
 		return; /* the thread did not live */
-	order = share ? compare(value, whole, condition->threshold, 100 * FAIL_PERCENT)
+	order = share ? compare(value, total, condition->threshold, 100 * FAIL_PERCENT)
 		      : compare(value, 1, condition->threshold, 1);
 	if (condition->below)
 		order = -order;
 	if (order < 0 || (!order && !condition->equal))
 		return;
-	order = times ? compare(value, share ? whole : 1, excess->value, share ? excess->whole : 1)
+	order = times ? compare(value, share ? total : 1, excess->value, share ? excess->total : 1)
 		      : 1;
 	if (!times || (condition->below ? order < 0 : order > 0)) {
 		*excess = *whose;
 		excess->value = value;
-		excess->whole = share ? whole : 0;
+		excess->total = share ? total : 0;
 		excess->is_time = fail_field_is_time(condition->field);
 	}
 	excess->times = times + 1;

@@ -271,12 +271,12 @@ static void hint_metrics(const char *name)
 	names_closest_clear(&closest);
 }
 
-/* name: the part of whole that should be a metric. */
-static exit_status refuse_metric(const struct condition *condition, const char *whole,
+/* name: the part of full_name that should be a metric. */
+static exit_status refuse_metric(const struct condition *condition, const char *full_name,
 				 const char *name)
 {
 	log_error("option %s: '%s': there is no metric '%s'", condition->option, condition->text,
-		  whole);
+		  full_name);
 	hint_metrics(name);
 	return EX_USAGE;
 }
@@ -361,9 +361,9 @@ static exit_status metric_read(struct condition *condition, char *name)
 {
 	char *label = strchr(name, '.'), *field = strrchr(name, '.');
 	bool has_label = label < field;
-	char whole[CONDITION_TEXT_LEN];
+	char full_name[CONDITION_TEXT_LEN];
 
-	memcpy(whole, name, strlen(name) + 1);
+	memcpy(full_name, name, strlen(name) + 1);
 	condition->field = FAIL_VALUE;
 	if (field) {
 		*label = *field = '\0';
@@ -373,7 +373,7 @@ static exit_status metric_read(struct condition *condition, char *name)
 	if (!condition->metric || condition->field == FAIL_FIELDS ||
 	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
 	    (has_label && (!label[1] || !(condition->metric->fields & FAIL_NAMES))))
-		return refuse_metric(condition, whole, name);
+		return refuse_metric(condition, full_name, name);
 	if (has_label)
 		memcpy(condition->glob, label + 1, strlen(label + 1) + 1);
 	if (*condition->threads && !fail_metric_of_threads(condition->metric) &&

@@ -87,13 +87,13 @@ static void group_path_cut(char *into, size_t size, const char *path)
 
 bool group_of(pid_t pid, char *path, size_t size)
 {
-	char whole[PATH_MAX];
+	char full_path[PATH_MAX];
 	bool version_1;
 
 	*path = '\0';
-	if (!path_read(pid, "cpu", whole, &version_1))
+	if (!path_read(pid, "cpu", full_path, &version_1))
 		return false;
-	group_path_cut(path, size, whole);
+	group_path_cut(path, size, full_path);
 	return true;
 }
 

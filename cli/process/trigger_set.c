@@ -269,7 +269,7 @@ static exit_status programs_find(struct trigger_set *set, const struct processes
 	for (size_t i = 0; i < processes->n; i++) {
 		pid_t pid = processes->all[i].pid;
 		int is_new = program_is_new(set, pid);
-		bool whole = true;
+		bool complete = true;
 
 		if (is_new == -ENOMEM)
 			return log_no_memory();
@@ -277,8 +277,8 @@ static exit_status programs_find(struct trigger_set *set, const struct processes
 			continue;
 		for (int role = 0; role < KD_ROLES; role++)
 			if (is_in_files(set, role))
-				whole &= program_look(set, role, pid, &lacks[role]);
-		if (!whole)
+				complete &= program_look(set, role, pid, &lacks[role]);
+		if (!complete)
 			program_forget(set);
 	}
 	for (int role = 0; role < KD_ROLES && !status; role++) {
@@ -297,14 +297,14 @@ int trigger_set_add(struct trigger_set *set, pid_t pid)
 {
 	int is_new = program_is_new(set, pid);
 	struct lack lack = { 0 };
-	bool whole = true;
+	bool complete = true;
 
 	if (is_new <= 0)
 		return is_new == -ENOMEM || !is_new ? is_new : -ESRCH;
 	for (int role = 0; role < KD_ROLES; role++)
 		if (is_in_files(set, role))
-			whole &= program_look(set, role, pid, &lack);
-	if (whole)
+			complete &= program_look(set, role, pid, &lack);
+	if (complete)
 		return 0;
 	program_forget(set);
 	return -ESRCH;

@@ -22,13 +22,13 @@ static void line_add(struct line *line, const struct culprit *culprit)
 	line->longest = u64_max(line->longest, culprit->longest_ns);
 }
 
-static void figures_columns(struct columns *columns, const struct line *line, uint64_t whole)
+static void figures_columns(struct columns *columns, const struct line *line, uint64_t total)
 {
 	columns_gap_ns(columns, line->woken, 16);
 	columns_gap_ns(columns, line->preempted, 16);
 	columns_gap_ns(columns, line->longest, 16);
 	columns_add(columns, "  ");
-	columns_right(columns, AS_PERCENT(u64_add(line->woken, line->preempted), whole), 7);
+	columns_right(columns, AS_PERCENT(u64_add(line->woken, line->preempted), total), 7);
 }
 
 /* "FIFO 50", "nice 19". */
@@ -87,7 +87,7 @@ static void remarks(struct columns *columns, const struct culprit *culprit)
 			256);
 }
 
-static void row(struct text *text, const struct culprit *culprit, uint64_t whole)
+static void row(struct text *text, const struct culprit *culprit, uint64_t total)
 {
 	struct columns *columns = &text->columns;
 	char label[CULPRIT_LABEL_LEN];
@@ -110,13 +110,13 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t whole
 		columns_left(columns, "-", CLASS_WIDTH);
 	}
 	line_add(&line, culprit);
-	figures_columns(columns, &line, whole);
+	figures_columns(columns, &line, total);
 	remarks(columns, culprit);
 	columns_add(columns, "\n");
 }
 
 static void figures_row(struct text *text, const char *label, const struct line *line,
-			uint64_t whole)
+			uint64_t total)
 {
 	struct columns *columns = &text->columns;
 
@@ -124,18 +124,18 @@ static void figures_row(struct text *text, const char *label, const struct line 
 		return;
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, label, NAME_WIDTH + 1 + 11 + 11 + CLASS_WIDTH);
-	figures_columns(columns, line, whole);
+	figures_columns(columns, line, total);
 	columns_add(columns, "\n");
 }
 
 void text_culprits(struct text *text, const struct thread_row *thread)
 {
 	size_t n = thread->n_culprits, shown = culprits_shown(thread->culprits, n);
-	uint64_t whole = culprits_sum(thread->culprits, n, 0);
+	uint64_t sum = culprits_sum(thread->culprits, n, 0);
 	struct line own = { 0 }, rest = { 0 }, unknown = { 0 }, total = { 0 };
 
 	/* A brief block shows only what matters. */
-	if (!whole || (text->brief && u64_times(whole, 100) < thread->ledger.life))
+	if (!sum || (text->brief && u64_times(sum, 100) < thread->ledger.life))
 		return;
 	text_section(text, "[READY: WHO HAD THE CPU]",
 		     "NAME                        TID        PID CLASS     "
@@ -143,23 +143,23 @@ void text_culprits(struct text *text, const struct thread_row *thread)
 	if (text->brief)
 		shown = u64_min(shown, TEXT_BRIEF_ROWS);
 	while (text->brief && shown &&
-	       u64_times(culprit_ns(&thread->culprits[shown - 1]), 100) < whole)
+	       u64_times(culprit_ns(&thread->culprits[shown - 1]), 100) < sum)
 		shown--;
 	for (size_t i = 0; i < n; i++) {
 		const struct culprit *culprit = &thread->culprits[i];
 
 		line_add(&total, culprit);
 		if (i < shown)
-			row(text, culprit, whole);
+			row(text, culprit, sum);
 		else
 			line_add(culprit->kind == CULPRIT_UNKNOWN ? &unknown
 				 : culprit->own                   ? &own
 								  : &rest,
 				 culprit);
 	}
-	figures_row(text, "other own threads", &own, whole);
-	figures_row(text, "the rest", &rest, whole);
-	figures_row(text, "unexplained", &unknown, whole);
+	figures_row(text, "other own threads", &own, sum);
+	figures_row(text, "the rest", &rest, sum);
+	figures_row(text, "unexplained", &unknown, sum);
 	if (!text->brief)
-		figures_row(text, "TOTAL:", &total, whole);
+		figures_row(text, "TOTAL:", &total, sum);
 }

@@ -16,7 +16,7 @@
 /* A distribution in the section. */
 struct shown_durations {
 	const char *name;
-	struct complete whole;
+	struct complete complete;
 };
 
 static void shares_header(struct columns *columns)
@@ -38,14 +38,14 @@ static void shares(struct columns *columns, const struct shown_durations *shown)
 {
 	columns_add(columns, TEXT_INDENT);
 	columns_cut(columns, shown->name, TEXT_NAME_WIDTH);
-	columns_gap_count(columns, durations_count(&shown->whole.times), 10);
+	columns_gap_count(columns, durations_count(&shown->complete.times), 10);
 	for (size_t i = 0; i < DISTRIBUTION_SHARES; i++)
 		columns_gap_ns(
 			columns,
-			durations_permille(&shown->whole.times, distribution_shares[i].permille),
+			durations_permille(&shown->complete.times, distribution_shares[i].permille),
 			SHARE_WIDTH);
-	columns_gap_ns(columns, shown->whole.max, 16);
-	columns_add(columns, shown->whole.max_open ? "+\n" : "\n");
+	columns_gap_ns(columns, shown->complete.max, 16);
+	columns_add(columns, shown->complete.max_open ? "+\n" : "\n");
 }
 
 /* Largest power of two up to ns; 0 below 2. */
@@ -57,7 +57,7 @@ static unsigned int power_of(uint64_t ns)
 /* Counts durations by power of two. Returns the largest count. */
 static uint64_t powers_count(const struct shown_durations *shown, uint64_t counts[static POWERS])
 {
-	const struct durations *times = &shown->whole.times;
+	const struct durations *times = &shown->complete.times;
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < times->ended->n; i++) {
@@ -123,7 +123,7 @@ static bool each(struct columns *columns, const struct sample *sample,
 	char buffer[TEXT_CALL];
 
 	for (size_t i = 0; i < sizeof(periods) / sizeof(*periods); i++) {
-		if (!periods[i].whole.times.ended->n)
+		if (!periods[i].complete.times.ended->n)
 			continue;
 		if (write)
 			write(columns, &periods[i]);

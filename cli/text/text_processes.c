@@ -87,9 +87,9 @@ static void cell_time(struct columns *columns, uint64_t ns, size_t width)
 	columns_right(columns, AS_TIME(ns), width);
 }
 
-static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
+static void cell_share(struct columns *columns, uint64_t part, uint64_t total)
 {
-	columns_right(columns, AS_SHARE(part, whole), 8);
+	columns_right(columns, AS_SHARE(part, total), 8);
 }
 
 /* --- Processes without a line --- */

@@ -187,13 +187,13 @@ static void counter_line(struct columns *columns, const struct counter_row *row)
 static void ratio_line(struct columns *columns, const struct thread_row *thread,
 		       const struct counter_ratio *ratio)
 {
-	uint64_t part, whole;
+	uint64_t part, base;
 	char text[64];
 
 	if (!counters_find(thread->counters, thread->n_counters, ratio->part, &part) ||
-	    !counters_find(thread->counters, thread->n_counters, ratio->whole, &whole) || !whole)
+	    !counters_find(thread->counters, thread->n_counters, ratio->base, &base) || !base)
 		return;
-	snprintf(text, sizeof(text), "%.2f", (double)part * (double)ratio->scale / (double)whole);
+	snprintf(text, sizeof(text), "%.2f", (double)part * (double)ratio->scale / (double)base);
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, ratio->title, EVENT_WIDTH);
 	columns_add(columns, "  ");

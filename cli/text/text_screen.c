@@ -34,9 +34,9 @@ static void cell_time(struct columns *columns, uint64_t ns)
 	columns_right(columns, AS_TIME(ns), 9);
 }
 
-static void cell_share(struct columns *columns, uint64_t part, uint64_t whole)
+static void cell_share(struct columns *columns, uint64_t part, uint64_t total)
 {
-	columns_right(columns, AS_SHARE(part, whole), 8);
+	columns_right(columns, AS_SHARE(part, total), 8);
 }
 
 /* " 4711 worker", " 12x worker" in 7 + 1 + 15 columns; the name in width. */
@@ -337,7 +337,7 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 }
 
 /* Gives spare lines to the causes; spare: those of the threads. */
-static void whole_top(struct text *text, size_t spare)
+static void full_top(struct text *text, size_t spare)
 {
 	const struct verdict *verdict = text->sample->verdict;
 
@@ -370,7 +370,7 @@ int text_screen(struct text *text, const struct verdict_thread *const *order, si
 	size_t threads_at_most = u64_min(multiple ? SIZE_MAX : n, SCREEN_THREADS);
 	int error = 0;
 
-	whole_top(text, (SCREEN_THREADS - threads_at_most) / 2);
+	full_top(text, (SCREEN_THREADS - threads_at_most) / 2);
 	if (multiple)
 		error = text_screen_processes(text);
 	else

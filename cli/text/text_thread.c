@@ -184,10 +184,10 @@ static void blocked(struct text *text, const struct thread_row *thread)
 	text_others(text, &cut, NAME_WIDTH);
 }
 
-static void percent_column(struct columns *columns, uint64_t part, uint64_t whole)
+static void percent_column(struct columns *columns, uint64_t part, uint64_t total)
 {
 	columns_add(columns, "  ");
-	columns_right(columns, AS_PERCENT(part, whole), 7);
+	columns_right(columns, AS_PERCENT(part, total), 7);
 }
 
 static void ledger_line(struct columns *columns, const char *label, uint64_t ns, uint64_t life)

@@ -90,9 +90,9 @@ static void trigger_conditions(struct columns *columns, const struct trigger_sta
 	}
 }
 
-static unsigned int share(uint64_t part, uint64_t whole)
+static unsigned int share(uint64_t part, uint64_t total)
 {
-	double permille = whole ? (double)part * 1000 / (double)whole : 0;
+	double permille = total ? (double)part * 1000 / (double)total : 0;
 
 	return permille < 1000 ? (unsigned int)(permille + 0.5) : 1000;
 }
