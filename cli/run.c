@@ -222,7 +222,6 @@ static void tracing_fill(struct tracing_config *tracing, const struct options *o
 
 static void config_fill(struct session_config *config, const struct run *run)
 {
-	const struct trigger_set *set = run->triggers;
 	const struct processes *processes = run->processes;
 	bool more = run->command || processes->follow_fork || processes->in_group;
 	unsigned int threads = more ? THREADS_TO_COME : 0;
@@ -240,7 +239,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.tgid = run->target->pid,
 		.processes = run->processes,
 		.threads = threads,
-		.banks = !trigger_set_is_empty(set) ? run->options->window_banks
+		.banks = !trigger_set_is_empty(run->triggers) ? run->options->window_banks
 			 : run->options->sample_count == 1 && !run->record_on ? 1
 									      : 2,
 		.scans = options_scans(run->options) |
@@ -248,17 +247,8 @@ static void config_fill(struct session_config *config, const struct run *run)
 				  ? SCAN_UPCALLS
 				  : 0),
 		.tracing = run->tracing,
-		.same_probe = set->same_probe,
-		.everywhere = set->everywhere,
-		.same_thread = set->same_thread,
-		.deltas = set->deltas,
+		.triggers = run->triggers,
 	};
-	for (int role = 0; role < KD_ROLES; role++) {
-		config->triggers[role] = (struct trigger_sites){ &set->triggers[role],
-								 set->sets[role], set->n_sets[role],
-								 &set->conditions[role] };
-		config->target_only[role] = set->target_only[role];
-	}
 }
 
 /* Mappings made before the programs were attached sent no event. */
@@ -431,19 +421,15 @@ static void container_fill(struct run *run)
 /* Fills what all samples of the run share. */
 static void capture_fill(struct run *run)
 {
-	const char *texts[KD_ROLES];
+	const struct trigger_sites *triggers = run->triggers->triggers;
 	char name[KD_COMM_LEN + 1];
 	struct utsname machine;
 	ssize_t length;
 
-	for (int role = 0; role < KD_ROLES; role++)
-		texts[role] = trigger_set_has(run->triggers, role)
-				      ? run->triggers->triggers[role].text
-				      : NULL;
 	run->capture = (struct capture){
 		.version = options_version(),
-		.start_trigger = texts[KD_START],
-		.stop_trigger = texts[KD_STOP],
+		.start_trigger = triggers[KD_START].trigger.text,
+		.stop_trigger = triggers[KD_STOP].trigger.text,
 		.sample_count = run->options->sample_count,
 		.sample_time = run->options->sample_time == UINT64_MAX ? 0
 								       : run->options->sample_time,

@@ -47,15 +47,15 @@ void newcomers_add(struct newcomers *newcomers, pid_t pid, uint64_t at)
 /* Attaches the stop trigger first, as everywhere. */
 static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 {
-	const struct trigger_set *set = run->triggers;
-
 	for (int role = KD_ROLES - 1; role >= 0; role--) {
-		if (set->n_sets[role] == before[role])
+		const struct trigger_sites *given = &run->triggers->triggers[role];
+
+		if (given->n_sets == before[role])
 			continue;
 		/* A bad file of one process must not end the run. */
-		if (!triggers_extend(session_triggers(run->session), role, set->n_sets[role]))
-			log_note("trigger '%s' is now also in %s", set->triggers[role].text,
-				 set->sets[role][before[role]]->all[0].object);
+		if (!triggers_extend(session_triggers(run->session), role, before[role]))
+			log_note("trigger '%s' is now also in %s", given->trigger.text,
+				 given->sets[before[role]]->all[0].object);
 	}
 }
 
@@ -65,7 +65,8 @@ static exit_status newcomer_look(struct newcomers *newcomers, struct run *run,
 	size_t before[KD_ROLES];
 	int error;
 
-	memcpy(before, run->triggers->n_sets, sizeof(before));
+	for (int role = 0; role < KD_ROLES; role++)
+		before[role] = run->triggers->triggers[role].n_sets;
 	error = trigger_set_add(run->triggers, newcomer->pid);
 	if (error == -ENOMEM)
 		return log_no_memory();

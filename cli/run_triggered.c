@@ -153,10 +153,10 @@ static void exec_found(struct triggered *state, const struct kd_event *event, ui
 		return;
 	}
 	for (int role = 0; role < KD_ROLES; role++)
-		if (trigger_set_has(set, role) && trigger_is_user(&set->triggers[role])) {
+		if (trigger_set_in_files(set, role)) {
 			log_warn("the process runs a new program (execve): trigger '%s' will only "
 				 "be hit if that maps the same file",
-				 set->triggers[role].text);
+				 set->triggers[role].trigger.text);
 			return;
 		}
 }
@@ -408,8 +408,7 @@ static void stats_begin(struct triggered *state)
 	state->stats.delta = deltas_least(&set->deltas);
 	state->stats.same_thread = set->same_thread;
 	for (int role = 0; role < KD_ROLES; role++) {
-		if (trigger_set_has(set, role))
-			state->stats.names[role] = set->triggers[role].text;
+		state->stats.names[role] = set->triggers[role].trigger.text;
 		state->stats.target_only[role] = set->target_only[role];
 	}
 }

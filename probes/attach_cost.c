@@ -40,7 +40,7 @@ struct attach_costs {
 
 static bool is_entry_of(const struct trigger_sites *trigger, const struct site *site)
 {
-	if (!trigger->n_sets || !trigger_is_user(trigger->trigger))
+	if (!trigger->n_sets || !trigger_is_user(&trigger->trigger))
 		return false;
 	for (size_t i = 0; i < trigger->n_sets; i++)
 		for (size_t j = 0; j < trigger->sets[i]->n; j++) {
@@ -82,10 +82,9 @@ struct attach_costs *attach_costs_new(const struct trigger_sites *triggers, size
 	costs->triggers = triggers;
 	costs->n_triggers = n;
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < triggers[i].n_sets; j++)
-			for (size_t k = 0;
-			     trigger_is_user(triggers[i].trigger) && k < triggers[i].sets[j]->n;
-			     k++)
+		for (size_t j = 0; trigger_is_user(&triggers[i].trigger) && j < triggers[i].n_sets;
+		     j++)
+			for (size_t k = 0; k < triggers[i].sets[j]->n; k++)
 				site_want(costs, &triggers[i].sets[j]->all[k]);
 	return costs;
 }
@@ -241,6 +240,6 @@ uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger
 
 	for (size_t i = 0; i < trigger->n_sets; i++)
 		for (size_t j = 0; j < trigger->sets[i]->n; j++, n++)
-			ns += attach_cost(costs, trigger->trigger, &trigger->sets[i]->all[j]);
+			ns += attach_cost(costs, &trigger->trigger, &trigger->sets[i]->all[j]);
 	return n ? ns / n : 0;
 }

@@ -433,16 +433,16 @@ static exit_status condition_of_site(struct kd_condition *condition, const struc
 	return status;
 }
 
-exit_status conditions_add(struct conditions **conditions, const struct trigger *trigger,
-			   struct sites *sites)
+exit_status conditions_add(struct trigger_sites *given, struct sites *sites)
 {
+	const struct trigger *trigger = &given->trigger;
 	struct kd_condition condition;
 
 	if (!trigger->condition)
 		return 0;
-	if (!*conditions)
-		*conditions = calloc(1, sizeof(**conditions));
-	if (!*conditions)
+	if (!given->conditions)
+		given->conditions = calloc(1, sizeof(*given->conditions));
+	if (!given->conditions)
 		return log_no_memory();
 	for (size_t i = 0; i < sites->n; i++) {
 		int status = condition_of_site(&condition, trigger, &sites->all[i]);
@@ -450,7 +450,7 @@ exit_status conditions_add(struct conditions **conditions, const struct trigger 
 
 		if (status)
 			return status;
-		number = condition_number(*conditions, &condition);
+		number = condition_number(given->conditions, &condition);
 		/* One program may serve all system calls, without learning which one it is. */
 		if (number && trigger_is_of_calls(trigger)) {
 			log_error("trigger '%s': its system calls have the values in different "

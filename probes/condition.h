@@ -35,11 +35,10 @@ struct conditions {
 	struct kd_condition all[KD_CONDITIONS];
 };
 
-/* Makes the conditions of a trigger's sites and adds new ones; does nothing without a condition.
- * The first call sets *conditions, which the caller frees. Returns 0, or an exit status after
- * printing what is wrong. */
-exit_status conditions_add(struct conditions **conditions, const struct trigger *trigger,
-			   struct sites *sites);
+/* Makes the conditions of some of a trigger's sites and adds new ones; does nothing without a
+ * condition. The first call sets given->conditions, which the caller frees. Returns 0, or an exit
+ * status after printing what is wrong. */
+exit_status conditions_add(struct trigger_sites *given, struct sites *sites);
 
 /* Prints an error at a byte of the trigger's text, and the grammar. Returns the exit status. */
 exit_status condition_refuse(const char *text, size_t at, const char *why);

@@ -87,12 +87,14 @@ void sites_subtract(struct sites *sites, const struct sites *others);
 /* NULL is allowed. */
 void sites_free(struct sites *sites);
 
-/* All sites of a trigger, in one or more sets; no set: no trigger. */
+#define TRIGGER_SETS 64 /* most sets of sites per trigger: per call, or per program */
+
+/* A trigger and all its sites. */
 struct trigger_sites {
-	const struct trigger *trigger;
-	struct sites *const *sets;
-	size_t n_sets;
-	struct conditions *const *conditions; /* *conditions NULL: all hits count */
+	struct trigger trigger;
+	struct sites *sets[TRIGGER_SETS];
+	size_t n_sets;                 /* 0: no such trigger */
+	struct conditions *conditions; /* NULL: all hits count */
 };
 
 /* --- Finding them --- */

@@ -13,9 +13,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/exit_status.h"
 #include "cli/model/sample.h"
-#include "cli/model/trigger_stats.h"
 #include "cli/options/options.h"
-#include "probes/sites.h"
 
 struct bpf_map;
 struct culprits;
@@ -31,6 +29,7 @@ struct session;
 struct syscall_set;
 struct thread_row;
 struct tracing;
+struct trigger_set;
 struct triggers;
 struct wait_filter;
 
@@ -59,14 +58,8 @@ struct session_config {
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
 	unsigned int scans;   /* what it looks at beyond what every run does, enum scan */
 
-	/* By enum kd_role. A probe for both roles is attached once. */
-	struct trigger_sites triggers[KD_ROLES];
+	const struct trigger_set *triggers; /* outlives the session */
 	struct tracing_config tracing;
-	bool same_probe;
-	bool everywhere; /* other processes hit probes in files too; see struct trigger_set */
-	bool target_only[KD_ROLES];
-	bool same_thread;
-	struct deltas deltas; /* of windows that triggers open and close */
 };
 
 /* What the collector reads: the memory of the maps. */

@@ -15,6 +15,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
+#include "cli/process/trigger_set.h"
 #include "file_names.h"
 #include "session_parts.h"
 #include "session_processes.h"
@@ -49,7 +50,7 @@ static exit_status base_select(struct session *session)
 	session->slots = (uint32_t)slots;
 	session->banks = config->banks;
 	session->cpus = (uint32_t)libbpf_num_possible_cpus();
-	session->triggered = config->triggers[KD_START].n_sets || config->triggers[KD_STOP].n_sets;
+	session->triggered = !trigger_set_is_empty(config->triggers);
 	session->epoch = clock_monotonic();
 	skel->rodata->kd_epoch = session->epoch;
 	skel->rodata->kd_stack_size = KD_STACK_SIZE((uint64_t)sysconf(_SC_PAGESIZE));
@@ -70,7 +71,7 @@ static exit_status base_attach(struct session *session)
 		.shared = session->skel->data_word,
 		.banks = session->banks,
 		.epoch = session->epoch,
-		.pairs = session->config->same_thread,
+		.pairs = session->config->triggers->same_thread,
 		.token = triggers_token(session->triggers),
 	};
 	session_memory_keep(session->skel->obj);

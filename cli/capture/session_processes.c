@@ -19,8 +19,8 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
-#include "cli/process/processes.h"
 #include "cli/process/target.h"
+#include "cli/process/trigger_set.h"
 #include "session_parts.h"
 #include "kernel_delay.skel.h"
 
@@ -89,7 +89,7 @@ static exit_status process_set_select(struct session *session)
 	set->rules = processes;
 	set->describer.arguments = processes->show_arguments;
 	set->fold_at = FOLD_LEAST;
-	set->lists_newcomers = session->config->everywhere;
+	set->lists_newcomers = session->config->triggers->everywhere;
 	skel->rodata->kd_many = skel->rodata->kd_by_thread = 1;
 	skel->rodata->kd_self = (uint32_t)getpid();
 	skel->rodata->kd_follow_fork = processes->follow_fork;

@@ -14,7 +14,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
-#include "cli/process/processes.h"
+#include "cli/process/trigger_set.h"
 #include "probes/attach.h"
 #include "probes/attach_cost.h"
 #include "probes/condition.h"
@@ -24,25 +24,20 @@
 
 /* --- Conditions of hits, and deltas: the least length of windows --- */
 
-static const struct conditions *conditions_of(const struct trigger_sites *sites)
-{
-	return sites->n_sets ? *sites->conditions : NULL;
-}
-
 /* Sets which triggers have conditions, and whether there are deltas by name, before loading. */
-static void values_select(struct kernel_delay *skel, const struct session_config *config)
+static void values_select(struct kernel_delay *skel, const struct trigger_set *set)
 {
 	bool conditions = false;
 
 	for (int role = 0; role < KD_ROLES; role++) {
-		skel->rodata->kd_conditional[role] = conditions_of(&config->triggers[role]) != NULL;
+		skel->rodata->kd_conditional[role] = set->triggers[role].conditions != NULL;
 		conditions |= skel->rodata->kd_conditional[role];
 	}
 	bpf_map__set_autocreate(skel->maps.kd_conditions, conditions);
-	skel->rodata->kd_delta = deltas_least(&config->deltas);
-	skel->rodata->kd_delta_others = config->deltas.others;
-	skel->rodata->kd_named_deltas = (__u32)config->deltas.n;
-	bpf_map__set_autocreate(skel->maps.kd_deltas, config->deltas.n > 0);
+	skel->rodata->kd_delta = deltas_least(&set->deltas);
+	skel->rodata->kd_delta_others = set->deltas.others;
+	skel->rodata->kd_named_deltas = (__u32)set->deltas.n;
+	bpf_map__set_autocreate(skel->maps.kd_deltas, set->deltas.n > 0);
 }
 
 /* Hands the conditions of a role's sites to the BPF side, before attaching to these. Returns 0, or
@@ -50,7 +45,7 @@ static void values_select(struct kernel_delay *skel, const struct session_config
 static exit_status values_conditions(struct kernel_delay *skel, enum kd_role role,
 				     const struct trigger_sites *sites)
 {
-	const struct conditions *conditions = conditions_of(sites);
+	const struct conditions *conditions = sites->conditions;
 
 	for (size_t i = 0; conditions && i < conditions->n; i++) {
 		__u32 key = (__u32)(role * KD_CONDITIONS + i);
@@ -59,7 +54,7 @@ static exit_status values_conditions(struct kernel_delay *skel, enum kd_role rol
 					 &conditions->all[i], BPF_ANY))
 			continue;
 		log_error("cannot hand the condition of trigger '%s' to the kernel: %s",
-			  sites->trigger->text, strerror(errno));
+			  sites->trigger.text, strerror(errno));
 		return EX_OSERR;
 	}
 	return 0;
@@ -87,8 +82,7 @@ struct triggers {
 	struct bpf_program *programs[KD_ROLES]; /* NULL: none */
 	bool calls[KD_ROLES];                   /* its program runs at all system calls */
 	struct attachment *attachments[KD_ROLES];
-	struct trigger_sites sites[KD_ROLES];
-	struct deltas deltas;
+	const struct trigger_set *set;
 	pid_t pid;                  /* process that hits probes in files; 0: any */
 	struct attach_costs *costs; /* NULL: not measured yet */
 	bool stale;                 /* sites were added after measuring */
@@ -165,32 +159,31 @@ static struct bpf_program *call_program_of(const struct kernel_delay *skel, bool
 	return start ? skel->progs.kd_start_call : skel->progs.kd_stop_call;
 }
 
-static void trigger_select(struct triggers *triggers, const struct session_config *config,
-			   enum kd_role role, bool classic)
+static void trigger_select(struct triggers *triggers, enum kd_role role, bool classic)
 {
-	const struct trigger_sites *given = &config->triggers[role];
-	bool start = role == KD_START || config->same_probe;
-	bool stop = role == KD_STOP || config->same_probe;
+	const struct trigger_set *set = triggers->set;
+	const struct trigger_sites *given = &set->triggers[role];
+	bool start = role == KD_START || set->same_probe;
+	bool stop = role == KD_STOP || set->same_probe;
 
-	if (!given->n_sets || (config->same_probe && role == KD_STOP))
+	if (!given->n_sets || (set->same_probe && role == KD_STOP))
 		return;
 	triggers->calls[role] = classic && calls_mark(triggers->skel, given, role);
 	if (triggers->calls[role])
 		triggers->programs[role] = call_program_of(triggers->skel, start, stop);
 	else
 		triggers->programs[role] = program_of(triggers->skel, start, stop,
-						      trigger_is_tracepoint(given->trigger),
+						      trigger_is_tracepoint(&given->trigger),
 						      triggers->token);
-	triggers->sites[role] = *given;
 	bpf_program__set_autoload(triggers->programs[role], true);
-	attachment_prepare(triggers->programs[role], trigger_is_user(given->trigger));
+	attachment_prepare(triggers->programs[role], trigger_is_user(&given->trigger));
 	triggers->on = true;
 }
 
 /* True if ending threads hit the stop: no start of theirs is then left to be dropped. */
 static bool stop_is_end(const struct trigger_sites *stop)
 {
-	if (!stop->n_sets || !trigger_is_tracepoint(stop->trigger))
+	if (!stop->n_sets || !trigger_is_tracepoint(&stop->trigger))
 		return false;
 	for (size_t i = 0; i < stop->n_sets; i++)
 		for (size_t j = 0; j < stop->sets[i]->n; j++)
@@ -202,17 +195,18 @@ static bool stop_is_end(const struct trigger_sites *stop)
 /* Selects programs that notice execve, and the ends of threads or processes whose stop cannot come
  * any more. */
 static exit_status ends_select(const struct triggers *triggers, struct session_btf *btf,
-			       const struct session_config *config)
+			       const struct processes *processes)
 {
+	const struct trigger_set *set = triggers->set;
 	struct kernel_delay *skel = triggers->skel;
 	struct bpf_program *exec = triggers->token ? skel->progs.kd_trigger_exec_token
 						   : skel->progs.kd_trigger_exec;
 	struct bpf_program *exit = triggers->token ? skel->progs.kd_trigger_exit_token
 						   : skel->progs.kd_trigger_exit;
 	/* Not with a single process: its end ends the run. */
-	bool windows = !processes_is_one(config->processes) && config->triggers[KD_START].n_sets &&
-		       config->triggers[KD_STOP].n_sets;
-	bool ends = (config->same_thread || windows) && !stop_is_end(&config->triggers[KD_STOP]);
+	bool windows = !processes_is_one(processes) && trigger_set_has(set, KD_START) &&
+		       trigger_set_has(set, KD_STOP);
+	bool ends = (set->same_thread || windows) && !stop_is_end(&set->triggers[KD_STOP]);
 	int error = btf_target(btf, exec, "sched_process_exec");
 
 	bpf_program__set_autoload(exec, true);
@@ -227,50 +221,38 @@ static exit_status ends_select(const struct triggers *triggers, struct session_b
 	return EX_OSERR;
 }
 
-static void role_select(struct kernel_delay *skel, const struct session_config *config, int role)
-{
-	const struct trigger_sites *given = &config->triggers[role];
-
-	skel->rodata->kd_target_only[role] = config->target_only[role];
-	skel->rodata->kd_everywhere[role] = config->everywhere && given->n_sets &&
-					    trigger_is_user(given->trigger);
-}
-
-static void autocreate(struct bpf_map *map, bool on)
-{
-	bpf_map__set_autocreate(map, on);
-}
-
 /* Selects programs. Where those at a single call's tracepoint may be preempted (programs.classic),
  * those at all calls are used. */
 static exit_status triggers_select(struct session *session)
 {
 	const struct session_config *config = session->config;
+	const struct trigger_set *set = config->triggers;
 	struct triggers *triggers = session->triggers;
 	struct kernel_delay *skel = session->skel;
 
 	triggers->skel = skel;
-	triggers->pid = config->everywhere ? 0 : config->tgid;
-	triggers->deltas = config->deltas;
+	triggers->set = set;
+	triggers->pid = set->everywhere ? 0 : config->tgid;
 	if (session->triggered)
 		triggers->token = !kernel_has_swap();
-	trigger_select(triggers, config, KD_START, session->programs.classic);
-	trigger_select(triggers, config, KD_STOP, session->programs.classic);
-	autocreate(skel->maps.kd_tallies, triggers->on);
-	values_select(skel, config);
-	autocreate(skel->maps.kd_ring, triggers->on);
-	autocreate(skel->maps.kd_pairs, triggers->on);
-	autocreate(skel->maps.kd_edge_token, triggers->token);
-	for (int role = 0; role < KD_ROLES; role++)
-		role_select(skel, config, role);
-	skel->rodata->kd_same_thread = config->same_thread;
-	skel->rodata->kd_closes_itself = config->triggers[KD_STOP].n_sets > 0;
+	for (int role = 0; role < KD_ROLES; role++) {
+		trigger_select(triggers, role, session->programs.classic);
+		skel->rodata->kd_target_only[role] = set->target_only[role];
+		skel->rodata->kd_everywhere[role] = set->everywhere &&
+						    trigger_set_in_files(set, role);
+	}
+	values_select(skel, set);
+	bpf_map__set_autocreate(skel->maps.kd_tallies, triggers->on);
+	bpf_map__set_autocreate(skel->maps.kd_ring, triggers->on);
+	bpf_map__set_autocreate(skel->maps.kd_pairs, triggers->on);
+	bpf_map__set_autocreate(skel->maps.kd_edge_token, triggers->token);
+	skel->rodata->kd_same_thread = set->same_thread;
+	skel->rodata->kd_closes_itself = trigger_set_has(set, KD_STOP);
 	skel->rodata->kd_list_skipped = config->options->verbose;
 	skel->rodata->kd_interval = config->options->sample_interval;
-	skel->rodata->kd_stop_in_program = config->triggers[KD_START].n_sets &&
-					   config->triggers[KD_STOP].n_sets &&
-					   trigger_is_user(config->triggers[KD_STOP].trigger);
-	return triggers->on ? ends_select(triggers, &session->btf, config) : 0;
+	skel->rodata->kd_stop_in_program = trigger_set_has(set, KD_START) &&
+					   trigger_set_in_files(set, KD_STOP);
+	return triggers->on ? ends_select(triggers, &session->btf, config->processes) : 0;
 }
 
 int triggers_token(const struct triggers *triggers)
@@ -304,7 +286,7 @@ static exit_status ends_attach(const struct triggers *triggers)
 
 static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 {
-	const struct trigger_sites *given = &triggers->sites[role];
+	const struct trigger_sites *given = &triggers->set->triggers[role];
 	struct attachment **attachment = &triggers->attachments[role];
 	const struct bpf_program *program = triggers->programs[role];
 	int status = values_conditions(triggers->skel, role, given);
@@ -312,8 +294,8 @@ static exit_status trigger_attach(struct triggers *triggers, enum kd_role role)
 	if (status)
 		return status;
 	if (triggers->calls[role])
-		return attachment_add_calls(attachment, program, given->trigger);
-	return attachment_add(attachment, program, given->trigger, given->sets, given->n_sets,
+		return attachment_add_calls(attachment, program, &given->trigger);
+	return attachment_add(attachment, program, &given->trigger, given->sets, given->n_sets,
 			      triggers->pid);
 }
 
@@ -346,8 +328,8 @@ static void silence_note(const struct triggers *triggers, struct programs *progr
 
 	for (int role = 0; role < KD_ROLES; role++)
 		if (triggers->attachments[role] &&
-		    trigger_is_return(triggers->sites[role].trigger) &&
-		    !trigger_is_user(triggers->sites[role].trigger) &&
+		    trigger_is_return(&triggers->set->triggers[role].trigger) &&
+		    !trigger_is_user(&triggers->set->triggers[role].trigger) &&
 		    !attachment_dropped(triggers->attachments[role], &dropped))
 			programs_absent(programs, "TRIGGER STATISTICS",
 					"may lack hits of kr:, if many threads are in the function "
@@ -370,7 +352,7 @@ static exit_status triggers_attach(struct session *session)
 	}
 	status = session_ring_open(session, RING_EVENTS, triggers->skel->maps.kd_ring,
 				  sizeof(struct kd_event))
-			 ?: values_deltas(triggers->skel, &triggers->deltas)
+			 ?: values_deltas(triggers->skel, &triggers->set->deltas)
 			 ?: ends_attach(triggers)
 			 ?: probes_attach(triggers);
 	if (!status)
@@ -382,17 +364,17 @@ static exit_status triggers_attach(struct session *session)
  * first failure's status. */
 static exit_status sites_attach(struct triggers *triggers, enum kd_role role, size_t from)
 {
-	const struct trigger_sites *sites = &triggers->sites[role];
+	const struct trigger_sites *sites = &triggers->set->triggers[role];
 	int status = 0;
 
 	for (size_t i = from; i < sites->n_sets; i++) {
 		int failed = attachment_add(&triggers->attachments[role], triggers->programs[role],
-					    sites->trigger, &sites->sets[i], 1, triggers->pid);
+					    &sites->trigger, &sites->sets[i], 1, triggers->pid);
 
 		if (!failed)
 			continue;
 		sites->sets[i]->left_out = true;
-		log_warn("trigger '%s': left out in %s", sites->trigger->text,
+		log_warn("trigger '%s': left out in %s", sites->trigger.text,
 			 sites->sets[i]->all[0].object);
 		status = status ? status : failed;
 	}
@@ -403,7 +385,7 @@ static exit_status sites_attach(struct triggers *triggers, enum kd_role role, si
  * failure. */
 static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role role)
 {
-	const struct trigger_sites *sites = &triggers->sites[role];
+	const struct trigger_sites *sites = &triggers->set->triggers[role];
 	int status;
 
 	if (triggers->calls[role] || sites->n_sets <= 1)
@@ -418,19 +400,15 @@ static exit_status trigger_attach_again(struct triggers *triggers, enum kd_role 
 	return status ? status : EX_OSERR;
 }
 
-exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets)
+exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t before)
 {
-	struct trigger_sites *sites = &triggers->sites[role];
-	size_t before = sites->n_sets;
-
-	if (!triggers->programs[role] || n_sets == before)
+	if (!triggers->programs[role])
 		return 0;
-	sites->n_sets = n_sets;
 	triggers->stale = true;
 	/* Attaching again will include them. */
 	if (triggers->detaching || !triggers->attachments[role])
 		return 0;
-	return values_conditions(triggers->skel, role, sites)
+	return values_conditions(triggers->skel, role, &triggers->set->triggers[role])
 		       ?: sites_attach(triggers, role, before);
 }
 
@@ -438,7 +416,7 @@ bool triggers_have_events(const struct triggers *triggers, bool in_files)
 {
 	for (int role = 0; role < KD_ROLES; role++)
 		if (attachment_has_events(triggers->attachments[role]) &&
-		    (!in_files || trigger_is_user(triggers->sites[role].trigger)))
+		    (!in_files || trigger_set_in_files(triggers->set, role)))
 			return true;
 	return false;
 }
@@ -557,12 +535,14 @@ void triggers_remeasure(struct triggers *triggers)
 	}
 	triggers->stale = false;
 	if (!triggers->costs)
-		triggers->costs = attach_costs_new(triggers->sites, KD_ROLES);
+		triggers->costs = attach_costs_new(triggers->set->triggers, KD_ROLES);
 	if (!triggers->costs)
 		return;
 	attach_costs_measure(triggers->costs);
 	for (int role = 0; role < KD_ROLES; role++)
-		triggers->means[role] = attach_cost_mean(triggers->costs, &triggers->sites[role]);
+		if (triggers->programs[role])
+			triggers->means[role] = attach_cost_mean(triggers->costs,
+								 &triggers->set->triggers[role]);
 }
 
 uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role)

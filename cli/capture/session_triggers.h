@@ -26,9 +26,9 @@ uint64_t triggers_hit_cost(struct triggers *triggers, enum kd_role role);
 /* Measures again: the machine's speed may have changed. */
 void triggers_remeasure(struct triggers *triggers);
 
-/* Notes more sites for a role, and attaches to them if its probes are attached. Returns 0, or an
- * exit status after printing what failed. */
-exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t n_sets);
+/* Attaches to the sets that a role has beyond those before, if its probes are attached. Returns 0,
+ * or an exit status after printing what failed. */
+exit_status triggers_extend(struct triggers *triggers, enum kd_role role, size_t before);
 
 /* True if any probe is a perf event; in_files: only probes in files of processes. */
 bool triggers_have_events(const struct triggers *triggers, bool in_files);

@@ -172,8 +172,8 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 	if (!ns)
 		return log_no_memory();
 	for (size_t i = 0; i < n; i++)
-		ns[i] = attach_cost(costs, &set->triggers[role], &sites->all[i]);
-	error = triggers_check(stdout, role_keys[role], &set->triggers[role], sites,
+		ns[i] = attach_cost(costs, &set->triggers[role].trigger, &sites->all[i]);
+	error = triggers_check(stdout, role_keys[role], &set->triggers[role].trigger, sites,
 			       set->target_only[role], ns);
 	free(ns);
 	return error ? log_write_failed("the list", error) : 0;
@@ -182,18 +182,21 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 /* Attaches as a run does: attaching may fail, and the probes must end up in the process's
  * memory. Hits cost the process as much as in a run. */
 static exit_status probes_check(const struct attach_costs *costs, const struct trigger_set *set,
-				const struct trigger_sites *all, const struct processes *processes)
+				const struct processes *processes)
 {
 	struct attachment *attachments[KD_ROLES] = { NULL };
 	const struct bpf_program *program = attach_costs_program(costs);
 	pid_t pid = processes->all[0].pid;
 	int status = 0;
 
-	for (int role = 0; role < KD_ROLES && program && !status; role++)
-		if (all[role].n_sets && trigger_is_user(all[role].trigger))
-			status = attachment_add(&attachments[role], program, all[role].trigger,
-						all[role].sets, all[role].n_sets,
+	for (int role = 0; role < KD_ROLES && program && !status; role++) {
+		const struct trigger_sites *given = &set->triggers[role];
+
+		if (trigger_set_in_files(set, role))
+			status = attachment_add(&attachments[role], program, &given->trigger,
+						given->sets, given->n_sets,
 						set->everywhere ? 0 : pid);
+	}
 	if (!status && program)
 		status = trigger_set_placed(set, processes, pid);
 	attachments_close(attachments, KD_ROLES);
@@ -202,22 +205,17 @@ static exit_status probes_check(const struct attach_costs *costs, const struct t
 
 exit_status check_triggers(const struct trigger_set *set, const struct processes *processes)
 {
-	struct trigger_sites all[KD_ROLES];
-	struct attach_costs *costs;
+	struct attach_costs *costs = attach_costs_new(set->triggers, KD_ROLES);
 	int status = 0;
 
-	for (int role = 0; role < KD_ROLES; role++)
-		all[role] = (struct trigger_sites){ &set->triggers[role], set->sets[role],
-						    set->n_sets[role], &set->conditions[role] };
-	costs = attach_costs_new(all, KD_ROLES);
 	if (!costs)
 		return log_no_memory();
 	attach_costs_measure(costs);
 	for (int role = 0; role < KD_ROLES; role++)
-		for (size_t i = 0; i < set->n_sets[role] && !status; i++)
-			status = sites_check(costs, set, role, set->sets[role][i]);
+		for (size_t i = 0; i < set->triggers[role].n_sets && !status; i++)
+			status = sites_check(costs, set, role, set->triggers[role].sets[i]);
 	if (!status)
-		status = probes_check(costs, set, all, processes);
+		status = probes_check(costs, set, processes);
 	attach_costs_free(costs);
 	return status;
 }

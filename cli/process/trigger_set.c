@@ -39,13 +39,14 @@ static exit_status trigger_read(struct trigger *trigger, enum kd_role role, cons
 
 static exit_status trigger_find(struct trigger_set *set, enum kd_role role, pid_t pid)
 {
-	struct sites **site = &set->sets[role][set->n_sets[role]];
-	int status = sites_find(site, &set->triggers[role], pid, set->signals);
+	struct trigger_sites *given = &set->triggers[role];
+	struct sites **sites = &given->sets[given->n_sets];
+	int status = sites_find(sites, &given->trigger, pid, set->signals);
 
 	if (status)
 		return status;
-	set->n_sets[role]++;
-	return conditions_add(&set->conditions[role], &set->triggers[role], *site);
+	given->n_sets++;
+	return conditions_add(given, *sites);
 }
 
 static bool text_is(const char *a, const char *b)
@@ -86,8 +87,8 @@ static exit_status poll_find(struct trigger_set *set, enum kd_role role, const c
 
 	snprintf(text, sizeof(text), "t:syscalls:sys_%s_%s", role == KD_START ? "exit" : "enter",
 		 call);
-	trigger_clear(&set->triggers[role]);
-	status = trigger_read(&set->triggers[role], role, text);
+	trigger_clear(&set->triggers[role].trigger);
+	status = trigger_read(&set->triggers[role].trigger, role, text);
 	return status ? status : trigger_find(set, role, pid);
 }
 
@@ -99,8 +100,8 @@ static exit_status triggers_rename(struct trigger_set *set, const char *name)
 
 		if (!text)
 			return log_no_memory();
-		free(set->triggers[role].text);
-		set->triggers[role].text = text;
+		free(set->triggers[role].trigger.text);
+		set->triggers[role].trigger.text = text;
 	}
 	return 0;
 }
@@ -162,42 +163,38 @@ static bool is_address(const struct trigger *trigger)
  * status: 0 also without new sites. */
 static exit_status program_find(struct trigger_set *set, enum kd_role role, pid_t pid)
 {
-	size_t n = set->n_sets[role];
+	struct trigger_sites *given = &set->triggers[role];
+	size_t n = given->n_sets;
 	struct sites *sites;
 	int status;
 
 	log_hold();
-	status = sites_find(&sites, &set->triggers[role], pid, set->signals);
+	status = sites_find(&sites, &given->trigger, pid, set->signals);
 	if (status)
 		return status;
 	for (size_t i = 0; i < n; i++)
-		sites_subtract(sites, set->sets[role][i]);
+		sites_subtract(sites, given->sets[i]);
 	/* In another file it may be in the middle of an instruction: a probe would crash that. */
-	if (n && sites->n && is_address(&set->triggers[role])) {
+	if (n && sites->n && is_address(&given->trigger)) {
 		sites_free(sites);
 		return EX_CONFIG;
 	}
 	if (sites->n && n < TRIGGER_SETS) {
-		status = conditions_add(&set->conditions[role], &set->triggers[role], sites);
+		status = conditions_add(given, sites);
 		if (status)
 			sites_free(sites);
 		else
-			set->sets[role][set->n_sets[role]++] = sites;
+			given->sets[given->n_sets++] = sites;
 		return status;
 	}
 	if (sites->n && !set->full_reported[role]) {
 		set->full_reported[role] = true;
 		log_warn("trigger '%s' is in more than %d programs, and is left out in that of "
 			 "process %d and others; watch fewer processes at a time",
-			 set->triggers[role].text, TRIGGER_SETS, (int)pid);
+			 given->trigger.text, TRIGGER_SETS, (int)pid);
 	}
 	sites_free(sites);
 	return 0;
-}
-
-static bool is_in_files(const struct trigger_set *set, enum kd_role role)
-{
-	return set->triggers[role].text && trigger_is_user(&set->triggers[role]);
 }
 
 /* Number of programs without the trigger, and a process of one of those. */
@@ -218,7 +215,7 @@ static void lack_tell(const struct trigger_set *set, enum kd_role role, const st
 	path[length < 0 ? 0 : length] = '\0';
 	log_warn("trigger '%s' is not in %zu of the target's %zu programs, such as that of process "
 		 "%d%s%s",
-		 set->triggers[role].text, lack->n, set->n_looked, (int)lack->pid,
+		 set->triggers[role].trigger.text, lack->n, set->n_looked, (int)lack->pid,
 		 *path ? ", " : "", path);
 }
 
@@ -249,7 +246,7 @@ static exit_status all_lack(struct trigger_set *set, enum kd_role role, pid_t pi
 {
 	int status;
 
-	set->triggers[role].terse = false;
+	set->triggers[role].trigger.terse = false;
 	status = program_find(set, role, pid);
 	log_release(true);
 	return status;
@@ -276,13 +273,13 @@ static exit_status programs_find(struct trigger_set *set, const struct processes
 		if (is_new <= 0)
 			continue;
 		for (int role = 0; role < KD_ROLES; role++)
-			if (is_in_files(set, role))
+			if (trigger_set_in_files(set, role))
 				complete &= program_look(set, role, pid, &lacks[role]);
 		if (!complete)
 			program_forget(set);
 	}
 	for (int role = 0; role < KD_ROLES && !status; role++) {
-		if (!is_in_files(set, role))
+		if (!trigger_set_in_files(set, role))
 			continue;
 		if (trigger_set_has(set, role))
 			lack_tell(set, role, &lacks[role]);
@@ -302,7 +299,7 @@ int trigger_set_add(struct trigger_set *set, pid_t pid)
 	if (is_new <= 0)
 		return is_new == -ENOMEM || !is_new ? is_new : -ESRCH;
 	for (int role = 0; role < KD_ROLES; role++)
-		if (is_in_files(set, role))
+		if (trigger_set_in_files(set, role))
 			complete &= program_look(set, role, pid, &lack);
 	if (complete)
 		return 0;
@@ -328,22 +325,26 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 
 	for (int role = 0; role < KD_ROLES && !status; role++)
 		if (options->triggers[role])
-			status = trigger_read(&set->triggers[role], role, options->triggers[role]);
-	set->everywhere = !is_probed_alone(processes) &&
-			  (is_in_files(set, KD_START) || is_in_files(set, KD_STOP));
+			status = trigger_read(&set->triggers[role].trigger, role,
+					      options->triggers[role]);
+	set->everywhere = !is_probed_alone(processes) && (trigger_set_in_files(set, KD_START) ||
+							  trigger_set_in_files(set, KD_STOP));
 	for (int role = 0; role < KD_ROLES && !status; role++) {
-		set->triggers[role].unsafe = options->unsafe_returns;
-		set->triggers[role].everywhere = set->triggers[role].terse = set->everywhere;
-		if (!status && !processes_is_one(processes) && is_in_files(set, role) &&
-		    !set->triggers[role].name && !set->triggers[role].object) {
+		struct trigger *trigger = &set->triggers[role].trigger;
+
+		trigger->unsafe = options->unsafe_returns;
+		trigger->everywhere = trigger->terse = set->everywhere;
+		if (!processes_is_one(processes) && trigger_set_in_files(set, role) &&
+		    !trigger->name && !trigger->object) {
 			log_error("%s trigger '%s': with several processes an address needs its "
 				  "file",
-				  role_keys[role], set->triggers[role].text);
+				  role_keys[role], trigger->text);
 			log_hint("name the program or library, as in "
 				 "up:/usr/sbin/ovs-vswitchd:0x1f0a4");
 			status = EX_CONFIG;
 		}
-		if (options->triggers[role] && !(set->everywhere && is_in_files(set, role)))
+		if (options->triggers[role] &&
+		    !(set->everywhere && trigger_set_in_files(set, role)))
 			status = trigger_find(set, role, processes->all[0].pid);
 	}
 	return status || !set->everywhere ? status : programs_find(set, processes);
@@ -353,8 +354,7 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
-		if (!trigger_set_has(set, role) || !trigger_is_user(&set->triggers[role]) ||
-		    !probes_endanger(set->everywhere ? 0 : pid))
+		if (!trigger_set_in_files(set, role) || !probes_endanger(set->everywhere ? 0 : pid))
 			continue;
 		log_error(set->everywhere
 				  ? "%s trigger '%s': anybody on the machine "
@@ -362,7 +362,7 @@ static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 				    "killed that seccomp confines"
 				  : "%s trigger '%s': seccomp confines the process, and on this "
 				    "kernel such a probe may get it killed",
-			  role_keys[role], set->triggers[role].text);
+			  role_keys[role], set->triggers[role].trigger.text);
 		log_hint("%suse a trigger in the kernel, such as t:syscalls:..., or a kernel that "
 			 "lets probes pass seccomp (6.14, or an update of 6.12 or 6.13)",
 			 set->everywhere ? "watch one process, " : "");
@@ -373,8 +373,10 @@ static exit_status safety_check(const struct trigger_set *set, pid_t pid)
 
 static bool role_is_go(const struct trigger_set *set, enum kd_role role)
 {
-	for (size_t i = 0; i < set->n_sets[role]; i++)
-		if (set->sets[role][i]->n && set->sets[role][i]->all[0].go)
+	const struct trigger_sites *given = &set->triggers[role];
+
+	for (size_t i = 0; i < given->n_sets; i++)
+		if (given->sets[i]->n && given->sets[i]->all[0].go)
 			return true;
 	return false;
 }
@@ -393,11 +395,11 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 	if (status)
 		return status;
 	for (int role = 0; role < KD_ROLES; role++)
-		set->target_only[role] = trigger_set_has(set, role) &&
-					 (options->target_only ||
-					  (options->any
-						   ? trigger_is_user(&set->triggers[role])
-						   : trigger_is_of_target(&set->triggers[role])));
+		set->target_only[role] =
+			trigger_set_has(set, role) &&
+			(options->target_only ||
+			 (options->any ? trigger_set_in_files(set, role)
+				       : trigger_is_of_target(&set->triggers[role].trigger)));
 	set->same_thread = options->same_thread || options->long_poll;
 	if (options->same_thread && (role_is_go(set, KD_START) || role_is_go(set, KD_STOP)))
 		log_warn("attribute same-thread: goroutines move between threads, so some "
@@ -411,7 +413,8 @@ exit_status trigger_set_find(struct trigger_set *set, const struct options *opti
 	set->deltas = options->trigger_deltas;
 	if (options->long_poll > set->deltas.others)
 		set->deltas.others = options->long_poll;
-	set->same_probe = triggers_are_same(&set->triggers[KD_START], &set->triggers[KD_STOP]);
+	set->same_probe = triggers_are_same(&set->triggers[KD_START].trigger,
+					    &set->triggers[KD_STOP].trigger);
 	return 0;
 }
 
@@ -421,18 +424,17 @@ exit_status trigger_set_placed(const struct trigger_set *set, const struct proce
 	int status = 0;
 
 	for (int role = 0; role < KD_ROLES && !status; role++) {
-		const struct trigger_sites given = { &set->triggers[role], set->sets[role],
-						     set->n_sets[role], NULL };
+		const struct trigger_sites *given = &set->triggers[role];
 		struct placed placed = { 0 };
 		int error = 0;
 
-		if (!is_in_files(set, role) || (set->same_probe && role == KD_STOP))
+		if (!trigger_set_in_files(set, role) || (set->same_probe && role == KD_STOP))
 			continue;
 		if (processes_is_one(processes))
-			error = placed_look(&placed, &given, pid);
+			error = placed_look(&placed, given, pid);
 		for (size_t i = 0; i < processes->n && !processes_is_one(processes) && !error; i++)
-			error = placed_look(&placed, &given, processes->all[i].pid);
-		status = error ? log_no_memory() : placed_tell(&placed, given.trigger);
+			error = placed_look(&placed, given, processes->all[i].pid);
+		status = error ? log_no_memory() : placed_tell(&placed, &given->trigger);
 	}
 	return status;
 }
@@ -440,10 +442,12 @@ exit_status trigger_set_placed(const struct trigger_set *set, const struct proce
 void trigger_set_clear(struct trigger_set *set)
 {
 	for (int role = 0; role < KD_ROLES; role++) {
-		trigger_clear(&set->triggers[role]);
-		free(set->conditions[role]);
-		for (size_t i = 0; i < set->n_sets[role]; i++)
-			sites_free(set->sets[role][i]);
+		struct trigger_sites *given = &set->triggers[role];
+
+		trigger_clear(&given->trigger);
+		free(given->conditions);
+		for (size_t i = 0; i < given->n_sets; i++)
+			sites_free(given->sets[i]);
 	}
 	free(set->looked);
 	memset(set, 0, sizeof(*set));

@@ -15,15 +15,9 @@
 #include "probes/sites.h"
 #include "processes.h"
 
-#define TRIGGER_SETS 64 /* most sets of sites per trigger: per call, or per program */
-
 struct trigger_set {
-	struct trigger triggers[KD_ROLES]; /* by enum kd_role */
-	struct sites *sets[KD_ROLES][TRIGGER_SETS];
-	size_t n_sets[KD_ROLES];                 /* 0: no such trigger */
-	struct conditions *conditions[KD_ROLES]; /* NULL: all hits count */
-	bool same_probe;                         /* both are the same probe: windows last from
-						  * hit to hit */
+	struct trigger_sites triggers[KD_ROLES]; /* by enum kd_role */
+	bool same_probe; /* both are the same probe, attached once: windows last from hit to hit */
 	bool target_only[KD_ROLES];
 	bool same_thread;
 	/* Probes in files of several processes, or of one without its first thread: any process
@@ -32,7 +26,7 @@ struct trigger_set {
 	bool full_reported[KD_ROLES]; /* reported that there are too many programs */
 	uint64_t *looked;             /* programs already checked, see objects_key() */
 	size_t n_looked, capacity_looked;
-	struct deltas deltas;
+	struct deltas deltas;    /* of windows that triggers open and close */
 	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };
 
@@ -56,7 +50,15 @@ void trigger_set_clear(struct trigger_set *set);
 
 static inline bool trigger_set_has(const struct trigger_set *set, enum kd_role role)
 {
-	return set->n_sets[role] > 0;
+	return set->triggers[role].n_sets > 0;
+}
+
+/* True if there is a trigger, found or not, and its sites are in files. */
+static inline bool trigger_set_in_files(const struct trigger_set *set, enum kd_role role)
+{
+	const struct trigger *trigger = &set->triggers[role].trigger;
+
+	return trigger->text && trigger_is_user(trigger);
 }
 
 static inline bool trigger_set_is_empty(const struct trigger_set *set)
