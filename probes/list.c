@@ -291,20 +291,20 @@ static int usdt_list(struct listing *listing)
  * how many are left at the front. */
 static size_t namesakes(struct names_entry *all, size_t n)
 {
-	size_t current = 0, kept = 0;
+	size_t current = 0, left = 0;
 
 	for (size_t i = 0; i < n; i++)
 		current += !all[i].flag;
 	for (size_t i = 0; i < n; i++) {
 		struct names_entry entry = all[i];
 
-		if ((current && entry.flag) || (kept && all[kept - 1].address == entry.address))
+		if ((current && entry.flag) || (left && all[left - 1].address == entry.address))
 			continue;
 		/* Swaps, as each entry is freed later. */
-		all[i] = all[kept];
-		all[kept++] = entry;
+		all[i] = all[left];
+		all[left++] = entry;
 	}
-	return kept;
+	return left;
 }
 
 /* Prints a function by name; several of one name by address. */

@@ -184,15 +184,15 @@ static bool sites_has(const struct sites *sites, const struct site *site)
 
 void sites_subtract(struct sites *sites, const struct sites *others)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < sites->n; i++) {
 		if (sites_has(others, &sites->all[i]))
 			site_clear(&sites->all[i]);
 		else
-			sites->all[kept++] = sites->all[i];
+			sites->all[n++] = sites->all[i];
 	}
-	sites->n = kept;
+	sites->n = n;
 }
 
 exit_status sites_add(struct sites *sites, const struct trigger *trigger, const struct site *site)

@@ -63,20 +63,20 @@ static int event_open(const struct counter_event *event, size_t index, int cpus,
 int counter_events_open(struct counter_set *set, int cpus, const struct counter_ops *ops,
 			struct counter_set *missing)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	missing->n = 0;
 	for (size_t i = 0; i < set->n; i++) {
-		int opened = event_open(&set->all[i], kept, cpus, ops);
+		int opened = event_open(&set->all[i], n, cpus, ops);
 
 		if (opened < 0)
 			return opened;
 		if (opened)
-			set->all[kept++] = set->all[i];
+			set->all[n++] = set->all[i];
 		else
 			missing->all[missing->n++] = set->all[i];
 	}
-	set->n = kept;
+	set->n = n;
 	return 0;
 }
 

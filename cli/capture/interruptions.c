@@ -279,15 +279,15 @@ static int piece_found(void *context, void *data, size_t size)
 /* Forgets interruptions too old for any window. */
 static void ended_forget(struct interruptions *interruptions, uint64_t before)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	/* Usually the oldest is still needed. */
 	if (!interruptions->n || interruptions->ended[0].until > before)
 		return;
 	for (size_t i = 0; i < interruptions->n; i++)
 		if (interruptions->ended[i].until > before)
-			interruptions->ended[kept++] = interruptions->ended[i];
-	interruptions->n = kept;
+			interruptions->ended[n++] = interruptions->ended[i];
+	interruptions->n = n;
 }
 
 /* view: as in struct drain. */
@@ -485,12 +485,12 @@ static int sample_fill(const struct interruptions *interruptions, struct filling
 /* Forgets interruptions that were open at a window's end: they belong to no other window. */
 static void open_forget(struct interruptions *interruptions, uint64_t end)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < interruptions->n; i++)
 		if (!interruptions->ended[i].open || interruptions->ended[i].until != end)
-			interruptions->ended[kept++] = interruptions->ended[i];
-	interruptions->n = kept;
+			interruptions->ended[n++] = interruptions->ended[i];
+	interruptions->n = n;
 }
 
 int interruptions_collect(struct interruptions *interruptions, const struct session_view *view,

@@ -204,7 +204,7 @@ static int samples_rows(struct csv_writer *writer, const struct sample *sample)
 	csv_bool(writer, sample->overloaded);
 	csv_u64(writer, threads);
 	csv_u64(writer, verdict->busy);
-	csv_u64(writer, verdict->kept);
+	csv_u64(writer, verdict->delay);
 	csv_u64(writer, verdict->unexplained);
 	csv_u64(writer, sample_lost(sample));
 	for (size_t i = 0; i < LOSSES; i++)

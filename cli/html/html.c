@@ -259,7 +259,7 @@ static void threads_write(struct json_writer *writer, const struct verdict *verd
 
 		writer_array(writer, NULL);
 		writer_u64(writer, NULL, thread->busy);
-		writer_u64(writer, NULL, thread->kept);
+		writer_u64(writer, NULL, thread->delay);
 		writer_u64(writer, NULL, thread->longest);
 		writer_array_end(writer);
 	}

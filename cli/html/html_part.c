@@ -39,13 +39,13 @@ static int by_index(const void *a, const void *b)
 /* Keeps the HTML_ROWS longest, in list order. Returns how many are left out. */
 static size_t longest_keep(struct candidate *candidates, size_t n)
 {
-	size_t kept = n < HTML_ROWS ? n : HTML_ROWS;
+	size_t shown = n < HTML_ROWS ? n : HTML_ROWS;
 
 	ARRAY_SORT(candidates, n, by_length);
-	for (size_t i = 0; i < kept; i++)
+	for (size_t i = 0; i < shown; i++)
 		candidates[i].is_longest = true;
 	ARRAY_SORT(candidates, n, by_index);
-	return n - kept;
+	return n - shown;
 }
 
 /* Finds the stacks of a kind, and marks one row for each of the first most. Rows are numbers in

@@ -171,7 +171,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 	size_t n;
 
 	array = reader_array(reader, object, field->key, &n);
-	rows = field->flags & FIELD_KEPT ? reader_memory(reader, n, field->size)
+	rows = field->flags & FIELD_LENT ? reader_memory(reader, n, field->size)
 					 : reader_rows(reader, n, field->size);
 	memcpy((char *)structure + field->at, &rows, sizeof(rows));
 	for (size_t i = 0; i < n && !reader->failed; i++) {

@@ -210,7 +210,7 @@ static void verdict_write(struct json_writer *writer, const struct json_scope *s
 
 	(void)scope;
 	writer_u64(writer, "busy_ns", verdict->busy);
-	writer_u64(writer, "kept_ns", verdict->kept);
+	writer_u64(writer, "kept_ns", verdict->delay);
 	writer_u64(writer, "unexplained_ns", verdict->unexplained);
 #define TIME_WRITE(member, key, ...) writer_u64(writer, key, verdict->member);
 	EACH_THREAD_TIME(TIME_WRITE)
@@ -522,7 +522,7 @@ const struct field json_sample_fields[] = {
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
 	       .flags = FIELD_IF_ANY),
-	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_KEPT),
+	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_LENT),
 	JSON_FORM("verdict", verdict_form),
 	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = path_fields, .flags = FIELD_IF_ANY),
 	JSON_FORM("processes", processes_form, .fields = process_fields),

@@ -57,7 +57,7 @@ static const struct field frame_fields[] = {
 
 const struct field json_stack_fields[] = {
 	FIELD_LIST_OF("frames", struct stack, frames, n, .fields = frame_fields,
-		      .flags = FIELD_KEPT),
+		      .flags = FIELD_LENT),
 	FIELD("stop", FIELD_TEXT, struct stack, stop),
 	FIELD("by_frame_pointers", FIELD_BOOL, struct stack, by_frame_pointers,
 	      .flags = FIELD_IF_ANY),
@@ -71,7 +71,7 @@ struct stacks {
 
 static const struct field stacks_fields[] = {
 	FIELD_LIST_OF("stacks", struct stacks, list, n, .fields = json_stack_fields,
-		      .flags = FIELD_KEPT),
+		      .flags = FIELD_LENT),
 	FIELDS_END,
 };
 

@@ -61,8 +61,8 @@ static struct history_row *row_find(const struct history *history, size_t n,
 /* Anything above 0 is visible. */
 static uint8_t level_of(const struct verdict_thread *thread)
 {
-	uint64_t life = thread->row->ledger.life, kept = u64_min(thread->kept, life);
-	double part = life ? (double)kept / (double)life * LEVEL_MAX : 0;
+	uint64_t life = thread->row->ledger.life, delay = u64_min(thread->delay, life);
+	double part = life ? (double)delay / (double)life * LEVEL_MAX : 0;
 
 	return (uint8_t)ceil(part);
 }
@@ -100,7 +100,7 @@ static uint8_t level_among(const struct history *history, size_t n, const struct
 /* Adds the window to threads that were not in it. */
 static void others_fill(struct history *history)
 {
-	size_t kept = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < history->n; i++) {
 		struct history_row *row = &history->rows[i];
@@ -110,8 +110,8 @@ static void others_fill(struct history *history)
 	}
 	for (size_t i = 0; i < history->n; i++)
 		if (history->rows[i].latest + HISTORY_WINDOWS > history->windows)
-			history->rows[kept++] = history->rows[i];
-	history->n = kept;
+			history->rows[n++] = history->rows[i];
+	history->n = n;
 }
 
 static int row_add(struct history *history, const struct thread_key *key)

@@ -43,7 +43,7 @@ static void sum_take(struct metrics *metrics, const struct process_sum *sum)
 		metric_row_sum(row, PROCESS_BEGAN, members);
 	metric_row_sum(row, process->ended ? PROCESS_ENDED : PROCESS_ALIVE, members);
 	metric_row_sum(row, PROCESS_BUSY, sum->busy);
-	metric_row_sum(row, PROCESS_KEPT, sum->kept);
+	metric_row_sum(row, PROCESS_DELAY, sum->delay);
 }
 
 /* A single process only has its container's labels. */

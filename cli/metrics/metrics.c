@@ -138,7 +138,7 @@ const struct metric_family metric_families[] = {
 	  VALUE(PROCESS_BUSY) },
 	{ P "process_kept_seconds", METRIC_COUNTER, SECONDS, PROCESS,
 	  "The part of that in which they were kept from running.", METRIC_PROCESS,
-	  VALUE(PROCESS_KEPT) },
+	  VALUE(PROCESS_DELAY) },
 	{ P "container", METRIC_INFO, "", PROCESS ",image", "The images of processes' containers.",
 	  METRIC_IMAGE, VALUE_IF_ANY(ONE_VALUE) },
 	{ P "process_cpu_seconds", METRIC_COUNTER, SECONDS, PROCESS,

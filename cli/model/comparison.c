@@ -360,7 +360,7 @@ static int difference_compare(const void *a, const void *b)
 static void limit_apply(struct comparison *comparison, double least)
 {
 	double deviations = 1;
-	size_t kept = 0;
+	size_t n = 0;
 
 	comparison->few = comparison->before->samples < COMPARISON_SAMPLES ||
 			  comparison->now->samples < COMPARISON_SAMPLES;
@@ -374,9 +374,9 @@ static void limit_apply(struct comparison *comparison, double least)
 	for (size_t i = 0; i < comparison->n; i++)
 		if (!comparison->few && comparison->all[i].p <= comparison->limit &&
 		    is_apart(&comparison->all[i], deviations))
-			comparison->all[kept++] = comparison->all[i];
-	comparison->n = kept;
-	ARRAY_SORT(comparison->all, kept, difference_compare);
+			comparison->all[n++] = comparison->all[i];
+	comparison->n = n;
+	ARRAY_SORT(comparison->all, n, difference_compare);
 }
 
 static int subjects_compare(const struct comparing *comparing)

@@ -38,7 +38,7 @@ enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
 	ROW(PATH_OF_STOP, "stop", "its probe ended the window")                                    \
 	ROW(PATH_OF_START, "start", "its probe began the window")                                  \
 	ROW(PATH_OF_VERDICT, "verdict", "the verdict's largest part is about it")                  \
-	ROW(PATH_OF_KEPT, "kept", "it was kept from running longest")                              \
+	ROW(PATH_OF_DELAY, "kept", "it was kept from running longest")                             \
 	ROW(PATH_OF_BUSY, "busy", "it was busy longest")
 
 /* Why a wait or state is not followed: ROW(reason, key, text). Reports add the waker, if known.

@@ -46,7 +46,7 @@ enum field_flag {
 	FIELD_ONE = 2,    /* defaults to 1 if missing in JSON */
 	FIELD_IF_ANY = 4, /* not written while all bytes, or all its fields, are 0 */
 	FIELD_FAR = 64,   /* FIELD_OBJECT: by pointer; NULL while all zero */
-	FIELD_KEPT = 8,   /* FIELD_ROWS: rows live in the JSON reader's memory */
+	FIELD_LENT = 8,   /* FIELD_ROWS: rows live in the JSON reader's memory */
 	/* Rows of a list, see rows.h: */
 	FIELD_KEY = 16,  /* rows with equal keys are merged; keys precede figures */
 	FIELD_EACH = 32, /* a key whose values each have their own "others" row */

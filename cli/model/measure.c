@@ -15,7 +15,7 @@
 #define VERDICT(key, how, member) FIELD_FIGURE(key, how, struct verdict_thread, member)
 static const struct field verdict_fields[] = {
 	VERDICT("busy_ns", MERGE_SUM, busy),
-	VERDICT("kept_ns", MERGE_SUM, kept),
+	VERDICT("kept_ns", MERGE_SUM, delay),
 	VERDICT("kept_longest_ns", MERGE_MAX, longest),
 	FIELDS_END,
 };

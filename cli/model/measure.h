@@ -14,7 +14,7 @@
 #define MEASURE_KEY 64
 
 /* Indexes of the first measures. */
-enum { MEASURE_BUSY, MEASURE_KEPT, MEASURE_LONGEST };
+enum { MEASURE_BUSY, MEASURE_DELAY, MEASURE_LONGEST };
 
 struct measure {
 	char key[MEASURE_KEY];   /* as in JSON, with a dot between two: "ready.max_ns" */

@@ -561,7 +561,7 @@ static bool choose_hit(struct critical_path *path, const struct sample *sample, 
 static void choose_row(struct critical_path *path, const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;
-	const struct verdict_thread *kept = NULL, *busy = NULL;
+	const struct verdict_thread *delayed = NULL, *busy = NULL;
 
 	if (verdict->n_blamed && verdict->rows[0].worst->members == 1) {
 		thread_take(&path->thread, sample, verdict->rows[0].worst);
@@ -573,14 +573,14 @@ static void choose_row(struct critical_path *path, const struct sample *sample)
 
 		if (thread->row->members > 1)
 			continue;
-		if (thread->kept && (!kept || thread->kept > kept->kept))
-			kept = thread;
+		if (thread->delay && (!delayed || thread->delay > delayed->delay))
+			delayed = thread;
 		if (thread->busy && (!busy || thread->busy > busy->busy))
 			busy = thread;
 	}
-	path->chosen = kept ? PATH_OF_KEPT : PATH_OF_BUSY;
-	if (kept || busy)
-		thread_take(&path->thread, sample, kept ? kept->row : busy->row);
+	path->chosen = delayed ? PATH_OF_DELAY : PATH_OF_BUSY;
+	if (delayed || busy)
+		thread_take(&path->thread, sample, delayed ? delayed->row : busy->row);
 }
 
 int critical_path_of_sample(struct sample *sample)

@@ -60,7 +60,7 @@ static struct recorded_event event_read(const struct copy *copy, const struct ri
 /* Drops events overwritten during the copy, and the one possibly being written: they come first. */
 static int ring_copy(const struct ring *ring, struct copy *copy)
 {
-	uint64_t end = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE), first, after, kept;
+	uint64_t end = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE), first, after, oldest;
 	uint64_t since = u64_sub(copy->since, LATE_NS);
 	size_t begin = copy->n;
 
@@ -74,9 +74,9 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	for (uint64_t i = first; i < end; i++)
 		copy->events[copy->n++] = event_read(copy, ring, i);
 	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
-	kept = after + 1 > ring->capacity ? after + 1 - ring->capacity : 0;
-	if (kept > first && end > first) {
-		size_t gone = u64_min(kept - first, end - first);
+	oldest = after + 1 > ring->capacity ? after + 1 - ring->capacity : 0;
+	if (oldest > first && end > first) {
+		size_t gone = u64_min(oldest - first, end - first);
 
 		memmove(copy->events + begin, copy->events + begin + gone,
 			(end - first - gone) * sizeof(*copy->events));

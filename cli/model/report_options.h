@@ -15,7 +15,7 @@ enum report_extent {
 
 /* Sort keys of threads, largest first: ROW(sort, key). */
 #define REPORT_SORTS(ROW)                                                                          \
-	ROW(SORT_KEPT, "kept")                                                                     \
+	ROW(SORT_DELAY, "kept")                                                                    \
 	ROW(SORT_LONGEST, "longest")                                                               \
 	ROW(SORT_RUNNING, "running")                                                               \
 	ROW(SORT_READY, "ready")                                                                   \

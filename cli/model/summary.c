@@ -168,9 +168,9 @@ static struct summary_thread *silent_in(struct summary *summary, pid_t pid, cons
 static void points_halve(struct summary_thread *thread)
 {
 	for (size_t i = 0; i < SUMMARY_POINTS; i++)
-		thread->kept[i] = i < SUMMARY_POINTS / 2
-					  ? thread->kept[2 * i] + thread->kept[2 * i + 1]
-					  : 0;
+		thread->delays[i] = i < SUMMARY_POINTS / 2
+					    ? thread->delays[2 * i] + thread->delays[2 * i + 1]
+					    : 0;
 }
 
 static void span_grow(struct summary *summary)
@@ -255,8 +255,8 @@ static void thread_add(const struct adding *adding, struct summary_thread *threa
 		if (thread->rates && rate != SIZE_MAX)
 			statistic_add(&thread->rates[rate], value / adding->seconds, &step);
 	}
-	thread->kept[(adding->summary->samples - 1) / adding->summary->span] +=
-		values[MEASURE_KEPT] / members / (adding->seconds * (double)NSEC_PER_SEC);
+	thread->delays[(adding->summary->samples - 1) / adding->summary->span] +=
+		values[MEASURE_DELAY] / members / (adding->seconds * (double)NSEC_PER_SEC);
 }
 
 /* A thread without events was part of a group of idle threads. Copy the group's history when the
@@ -272,7 +272,7 @@ static void thread_inherit(struct summary *summary, struct summary_thread *threa
 		return;
 	memcpy(thread->values, silent->values, measures->n * sizeof(*thread->values));
 	memcpy(thread->used, silent->used, measures->n * sizeof(*thread->used));
-	memcpy(thread->kept, silent->kept, sizeof(thread->kept));
+	memcpy(thread->delays, silent->delays, sizeof(thread->delays));
 	if (thread->rates)
 		memcpy(thread->rates, silent->rates, measures->rates * sizeof(*thread->rates));
 	thread->n = silent->n;
@@ -419,7 +419,7 @@ double summary_point(const struct summary *summary, const struct summary_thread 
 {
 	uint64_t left = summary->samples - point * summary->span;
 
-	return thread->kept[point] / (double)(left < summary->span ? left : summary->span);
+	return thread->delays[point] / (double)(left < summary->span ? left : summary->span);
 }
 
 const struct statistic *summary_value(const struct summary_thread *thread, size_t measure)
@@ -515,7 +515,7 @@ static int thread_compare(const void *a, const void *b)
 {
 	const struct summary_thread *const *x = a, *const *y = b;
 
-	for (size_t index = MEASURE_KEPT;; index = MEASURE_BUSY) {
+	for (size_t index = MEASURE_DELAY;; index = MEASURE_BUSY) {
 		double left = mean_of(*x, index), right = mean_of(*y, index);
 
 		if (left != right)

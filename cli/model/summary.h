@@ -75,10 +75,10 @@ struct summary_thread {
 	uint64_t n;              /* samples with this thread */
 	uint64_t first, last;    /* numbers of these samples, from 1 */
 	bool ended;
-	struct statistic *values;    /* per measure */
-	struct statistic *rates;     /* NULL: derived from values, see below */
-	bool *used;                  /* measures that were ever nonzero */
-	double kept[SUMMARY_POINTS]; /* sums of window shares */
+	struct statistic *values;      /* per measure */
+	struct statistic *rates;       /* NULL: derived from values, see below */
+	bool *used;                    /* measures that were ever nonzero */
+	double delays[SUMMARY_POINTS]; /* sums of window shares */
 };
 
 struct summary {

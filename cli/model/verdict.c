@@ -14,8 +14,8 @@
 struct verdict_search {
 	struct claimant claimant; /* first, because claim_take() casts it back */
 	struct verdict *verdict;
-	const struct thread_row *thread; /* thread with the current claims */
-	uint64_t kept, claimed, longest; /* totals of that thread so far */
+	const struct thread_row *thread;  /* thread with the current claims */
+	uint64_t delay, claimed, longest; /* totals of that thread so far */
 	bool failed;
 };
 
@@ -76,7 +76,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	struct verdict_search *finding = (struct verdict_search *)claimant;
 	const struct thread_row *thread = finding->thread;
 	/* A wait claimed by two causes counts once. */
-	const uint64_t ns = u64_min(claim->ns, finding->kept - finding->claimed);
+	const uint64_t ns = u64_min(claim->ns, finding->delay - finding->claimed);
 	struct verdict_row *row = ns ? row_find(finding->verdict, cause, &claim->who) : NULL;
 
 	finding->failed |= ns && !row;
@@ -152,15 +152,15 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 	uint64_t busy = ledger->life - u64_min(work, ledger->life);
 
 	finding->thread = thread;
-	finding->kept = busy - u64_min(ran, busy);
+	finding->delay = busy - u64_min(ran, busy);
 	finding->claimed = finding->longest = 0;
 	claims_find(&finding->claimant, thread);
 	waker_find(verdict, thread);
 	*into = (struct verdict_thread){
 		.row = thread,
 		.busy = busy,
-		.kept = finding->kept,
-		.unexplained = finding->kept - finding->claimed,
+		.delay = finding->delay,
+		.unexplained = finding->delay - finding->claimed,
 		.longest = finding->longest,
 	};
 	verdict->user = u64_add(verdict->user, ledger->ns[LEDGER_USER]);
@@ -168,7 +168,7 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 	verdict->life = u64_add(verdict->life, ledger->life);
 	verdict->work = u64_add(verdict->work, work);
 	verdict->busy = u64_add(verdict->busy, busy);
-	verdict->kept = u64_add(verdict->kept, into->kept);
+	verdict->delay = u64_add(verdict->delay, into->delay);
 	verdict->unexplained = u64_add(verdict->unexplained, into->unexplained);
 #define TIME_ADD(member, ...) verdict->member = u64_add(verdict->member, thread->member);
 	EACH_THREAD_TIME(TIME_ADD)
@@ -431,7 +431,7 @@ const struct field process_sum_fields[] = {
 	SUM("stopped_ns", stopped),
 	SUM("frozen_ns", frozen),
 	SUM("busy_ns", busy),
-	SUM("kept_ns", kept),
+	SUM("kept_ns", delay),
 #define TIME_FIELD(member, key, ...) SUM(key, member),
 	EACH_THREAD_TIME(TIME_FIELD) FIELDS_END,
 #undef TIME_FIELD
@@ -452,24 +452,24 @@ static void sum_add(struct process_sum *sum, const struct verdict_thread *thread
 		.stopped = ns[LEDGER_STOPPED],
 		.frozen = ns[LEDGER_FROZEN],
 		.busy = thread->busy,
-		.kept = thread->kept,
+		.delay = thread->delay,
 #define TIME_OF(member, ...) .member = row->member,
 		EACH_THREAD_TIME(TIME_OF)
 #undef TIME_OF
 	};
 
 	fields_merge(process_sum_fields, sum, &of_thread);
-	if (!sum->worst || thread->kept > sum->worst_kept) {
+	if (!sum->worst || thread->delay > sum->worst_delay) {
 		sum->worst = row;
-		sum->worst_kept = thread->kept;
+		sum->worst_delay = thread->delay;
 	}
 }
 
-static int sum_by_kept(const void *a, const void *b)
+static int sum_by_delay(const void *a, const void *b)
 {
 	const struct process_sum *x = a, *y = b;
 
-	return ORDER(y->kept, x->kept)
+	return ORDER(y->delay, x->delay)
 		       ?: ORDER(y->running, x->running)
 		       ?: process_row_compare(x->process, y->process);
 }
@@ -489,6 +489,6 @@ int processes_sum(const struct sample *sample, struct process_sum **sums)
 		if (row)
 			sum_add(&(*sums)[row - sample->processes], &verdict->threads[i]);
 	}
-	ARRAY_SORT(*sums, sample->n_processes, sum_by_kept);
+	ARRAY_SORT(*sums, sample->n_processes, sum_by_delay);
 	return 0;
 }

@@ -108,8 +108,8 @@ struct verdict_row {
 struct verdict_thread {
 	const struct thread_row *row;
 	uint64_t busy;        /* life minus waiting for work */
-	uint64_t kept;        /* busy time in which it did not run */
-	uint64_t unexplained; /* kept time that nothing claims */
+	uint64_t delay;       /* busy time in which it did not run */
+	uint64_t unexplained; /* delay that nothing claims */
 	uint64_t longest;     /* longest single case of a culprit */
 };
 
@@ -119,9 +119,9 @@ enum verdict_share { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 #define TIME_MEMBER(member, ...) uint64_t member;
 
 /* Sums over all threads. busy is life minus waiting for work; it splits into user, kernel and
- * kept. The rows and unexplained add up to kept. */
+ * delay. The rows and unexplained add up to delay. */
 struct verdict {
-	uint64_t life, work, busy, user, kernel, kept, unexplained;
+	uint64_t life, work, busy, user, kernel, delay, unexplained;
 	enum verdict_share largest;
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
 	/* Thread that ended most of the waits in futexes without a known holder, such as
@@ -144,11 +144,11 @@ struct process_sum {
 	uint64_t threads;
 	uint64_t life, running, stolen, ready, throttled, blocked, stopped,
 		frozen;               /* ns, as in the ledger */
-	uint64_t busy, kept;          /* as in struct verdict_thread */
+	uint64_t busy, delay;         /* as in struct verdict_thread */
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
 #undef TIME_MEMBER
 	const struct thread_row *worst; /* thread that was kept from running longest */
-	uint64_t worst_kept;
+	uint64_t worst_delay;
 };
 
 /* Least time to blame a culprit. Rare cases must be larger. A culprit with less than the running

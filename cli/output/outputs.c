@@ -30,7 +30,7 @@ struct output_of_run {
 	const struct csv_table *table; /* table of the format; NULL: none */
 	char *path;                    /* file of the table */
 	struct output_file *file;
-	struct kept {
+	struct buffer {
 		FILE *stream; /* NULL: none */
 		char *text;
 		size_t length;
@@ -100,17 +100,17 @@ static exit_status output_failed(const struct output_of_run *output, int error)
 
 /* --- Opening and closing --- */
 
-static void kept_begin(struct kept *kept)
+static void buffer_begin(struct buffer *buffer)
 {
-	kept->stream = open_memstream(&kept->text, &kept->length);
+	buffer->stream = open_memstream(&buffer->text, &buffer->length);
 }
 
-static void kept_discard(struct kept *kept)
+static void buffer_discard(struct buffer *buffer)
 {
-	if (kept->stream)
-		fclose(kept->stream);
-	free(kept->text);
-	*kept = (struct kept){ .stream = NULL };
+	if (buffer->stream)
+		fclose(buffer->stream);
+	free(buffer->text);
+	*buffer = (struct buffer){ .stream = NULL };
 }
 
 static int metrics_begin(struct output_of_run *output)
@@ -238,7 +238,7 @@ static exit_status output_open(struct outputs *outputs, const struct output *wan
 						  wanted->file ? STDERR_FILENO : STDOUT_FILENO);
 	if (!wanted->file && output->format == output_format_at(0) && config->one &&
 	    !settings->no_pager && pager_is_usable())
-		kept_begin(&output->buffered);
+		buffer_begin(&output->buffered);
 	error = output_file_open(&output->file, &file);
 	if (!error && wanted->format->is_binary && output_file_is_terminal(output->file)) {
 		log_error("%s is a terminal, and --output %s is not text", output->name,
@@ -307,7 +307,7 @@ exit_status outputs_show(struct outputs *outputs)
 		error = fflush(output->buffered.stream)
 				? -ENOMEM
 				: pager_show(output->buffered.text, output->buffered.length);
-		kept_discard(&output->buffered);
+		buffer_discard(&output->buffered);
 		if (error)
 			return output_failed(output, error);
 	}
@@ -320,8 +320,8 @@ void outputs_close(struct outputs *outputs)
 		return;
 	blocking_begin();
 	for (size_t i = 0; i < outputs->n; i++) {
-		kept_discard(&outputs->all[i].buffered);
-		kept_discard(&outputs->all[i].marks);
+		buffer_discard(&outputs->all[i].buffered);
+		buffer_discard(&outputs->all[i].marks);
 		metrics_free(outputs->all[i].metrics);
 		output_file_close(outputs->all[i].file);
 		free(outputs->all[i].path);
@@ -338,7 +338,7 @@ void outputs_close(struct outputs *outputs)
 /* Writes the marks kept for this record. */
 static int marks_write(struct output_of_run *output, FILE *out)
 {
-	struct kept *marks = &output->marks;
+	struct buffer *marks = &output->marks;
 	int error = 0;
 
 	if (!marks->stream)
@@ -347,7 +347,7 @@ static int marks_write(struct output_of_run *output, FILE *out)
 		error = -ENOMEM;
 	else if (fwrite(marks->text, 1, marks->length, out) != marks->length)
 		error = -(errno ?: EIO);
-	kept_discard(marks);
+	buffer_discard(marks);
 	return error;
 }
 
@@ -588,7 +588,7 @@ static int mark_write(struct outputs *outputs, struct output_of_run *output, con
 		return output->format->mark(output->buffered.stream, what, trigger, when);
 	if (!output_file_is_stream(output->file)) {
 		if (!output->marks.stream)
-			kept_begin(&output->marks);
+			buffer_begin(&output->marks);
 		if (!output->marks.stream)
 			return -errno;
 		return output->format->mark(output->marks.stream, what, trigger, when);

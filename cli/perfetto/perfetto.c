@@ -230,7 +230,7 @@ static void window_begin(struct pftrace *trace, const struct verdict *verdict)
 	if (sample->stop_triggered)
 		note_i64(trace, NOTE_STOP_TID, sample->stopped_on);
 	note_u64(trace, NOTE_BUSY, verdict->busy);
-	note_u64(trace, NOTE_KEPT, verdict->kept);
+	note_u64(trace, NOTE_DELAY, verdict->delay);
 	note_u64(trace, NOTE_UNEXPLAINED, verdict->unexplained);
 	/* Data missing from the tracks. */
 	note_u64(trace, NOTE_LOST, sample_lost(sample));

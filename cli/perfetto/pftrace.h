@@ -105,7 +105,7 @@ enum category { CATEGORY_WORDS(CATEGORY_ENUM) CATEGORIES };
 	ROW(NOTE_TRACES_LOST, "traces_lost")                                                       \
 	ROW(NOTE_WAITS_LEFT_OUT, "waits_left_out")                                                 \
 	ROW(NOTE_BUSY, "busy_ns")                                                                  \
-	ROW(NOTE_KEPT, "kept_ns")                                                                  \
+	ROW(NOTE_DELAY, "kept_ns")                                                                 \
 	ROW(NOTE_UNEXPLAINED, "unexplained_ns")                                                    \
 	ROW(NOTE_LIFE, "life_ns")                                                                  \
 	ROW(NOTE_READY_BY, "ready_by")                                                             \

@@ -68,18 +68,18 @@ static int bounds_drop(void)
 
 static int capabilities_keep(uint64_t wanted)
 {
-	uint64_t kept = 0;
+	uint64_t granted = 0;
 	int error;
 
 	if (capng_get_caps_process())
 		return -EIO;
 	for (unsigned int i = 0; i < CAPABILITIES; i++)
 		if (wanted >> i & 1 && capng_have_capability(CAPNG_PERMITTED, i))
-			kept |= CAPABILITY(i);
+			granted |= CAPABILITY(i);
 	error = bounds_drop();
 	capng_clear(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT);
 	for (unsigned int i = 0; i < CAPABILITIES; i++)
-		if (kept >> i & 1)
+		if (granted >> i & 1)
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, i);
 	if (capng_apply(CAPNG_SELECT_CAPS))
 		error = -EPERM;

@@ -92,7 +92,7 @@ static void thread_line(struct text *text, const struct verdict_thread *thread)
 
 	text_thread_id(text, thread->row);
 	columns_add(columns, " ");
-	columns_right(columns, AS_TIME(thread->kept), 9);
+	columns_right(columns, AS_TIME(thread->delay), 9);
 	columns_add(columns, "  ");
 	text_thread_states(columns, &thread->row->ledger);
 	columns_add(columns, thread->row->ended ? ", ended" : "");

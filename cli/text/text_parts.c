@@ -382,8 +382,8 @@ static uint64_t sum_of(const struct thread_row *row, size_t from, size_t to)
 static uint64_t sort_key(const struct verdict_thread *thread, enum report_sort sort)
 {
 	switch (sort) {
-	case SORT_KEPT:
-		return thread->kept;
+	case SORT_DELAY:
+		return thread->delay;
 	case SORT_LONGEST:
 		return thread->longest;
 	case SORT_RUNNING:

@@ -117,8 +117,8 @@ static void rest_id(struct columns *columns, const struct process_sum *sums, siz
 
 static void screen_figures(struct columns *columns, const struct process_sum *sum)
 {
-	cell_time(columns, sum->kept, 9);
-	cell_share(columns, sum->kept, sum->busy);
+	cell_time(columns, sum->delay, 9);
+	cell_share(columns, sum->delay, sum->busy);
 	columns_count(columns, sum->threads, 8);
 	columns_add(columns, "  ");
 }
@@ -133,7 +133,7 @@ int text_screen_processes(struct text *text)
 	int error = processes_sum(sample, &sums);
 	size_t n = 0, shown;
 
-	while (sums && n < sample->n_processes && sums[n].kept)
+	while (sums && n < sample->n_processes && sums[n].delay)
 		n++;
 	shown = n > SCREEN_PROCESSES ? SCREEN_PROCESSES - 1 : n;
 	if (n)
@@ -212,8 +212,8 @@ static void sum_line(struct text *text, const struct process_sum *sum)
 	cell_time(columns, sum->ready, 10);
 	cell_time(columns, sum->throttled, 10);
 	cell_time(columns, sum->blocked, 10);
-	cell_time(columns, sum->kept, 10);
-	cell_share(columns, sum->kept, sum->busy);
+	cell_time(columns, sum->delay, 10);
+	cell_share(columns, sum->delay, sum->busy);
 	columns_add(columns, "  ");
 }
 

@@ -271,19 +271,19 @@ static void causes(struct text *text, const struct verdict *verdict, size_t most
 void text_screen_thread(struct columns *columns, const struct verdict_thread *thread)
 {
 	cell_thread(columns, thread->row, 15);
-	cell_time(columns, thread->kept);
-	cell_share(columns, thread->kept, thread->busy);
+	cell_time(columns, thread->delay);
+	cell_share(columns, thread->delay, thread->busy);
 }
 
 /* Sums of threads without space on the screen. */
 struct thread_rest {
-	uint64_t members, kept, busy;
+	uint64_t members, delay, busy;
 };
 
 static void thread_rest_add(struct thread_rest *rest, const struct verdict_thread *thread)
 {
 	rest->members = u64_add(rest->members, thread->row->members);
-	rest->kept = u64_add(rest->kept, thread->kept);
+	rest->delay = u64_add(rest->delay, thread->delay);
 	rest->busy = u64_add(rest->busy, thread->busy);
 }
 
@@ -294,8 +294,8 @@ static void rest_cell(struct columns *columns, const struct thread_rest *rest)
 	snprintf(title, sizeof(title), "and %s others", GROUPED(rest->members));
 	columns_right(columns, "", 3);
 	cell_left(columns, title, 20);
-	cell_time(columns, rest->kept);
-	cell_share(columns, rest->kept, rest->busy);
+	cell_time(columns, rest->delay);
+	cell_share(columns, rest->delay, rest->busy);
 }
 
 /* Lists threads that lost time, after those whose probes made the sample, two per line. If space
@@ -308,7 +308,7 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 	size_t n_listed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!order[i]->kept && !text_is_trigger(text->sample, order[i]->row))
+		if (!order[i]->delay && !text_is_trigger(text->sample, order[i]->row))
 			continue;
 		if (n_listed < SCREEN_THREADS)
 			listed[n_listed] = order[i];

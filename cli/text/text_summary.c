@@ -122,7 +122,7 @@ static void line_add(struct section *section, const struct summary_thread *threa
 		columns_right(columns, "-", CELL + 1);
 		columns_right(columns, "-", CELL + 1);
 	}
-	if (index == MEASURE_KEPT)
+	if (index == MEASURE_DELAY)
 		sparkline_add(section, thread);
 	columns_add(columns, "\n");
 }
@@ -132,7 +132,7 @@ static void line_add(struct section *section, const struct summary_thread *threa
 static bool is_shown(const struct section *section, const struct summary_thread *thread,
 		     size_t index)
 {
-	if (index == MEASURE_KEPT)
+	if (index == MEASURE_DELAY)
 		return false;
 	return section->options->extent == REPORT_FULL ||
 	       (index != MEASURE_BUSY && summary_varies(section->summary, thread, index));
@@ -142,10 +142,10 @@ static void thread_add(struct section *section, const struct summary_thread *thr
 {
 	bool full = section->options->extent == REPORT_FULL;
 	size_t n = summary_rank_measures(section->summary, thread, section->order), lines = 0;
-	const struct statistic *kept = summary_value(thread, MEASURE_KEPT);
+	const struct statistic *delay = summary_value(thread, MEASURE_DELAY);
 
-	if (kept && (kept->max > 0 || full || thread == &section->summary->all))
-		line_add(section, thread, MEASURE_KEPT, !lines++);
+	if (delay && (delay->max > 0 || full || thread == &section->summary->all))
+		line_add(section, thread, MEASURE_DELAY, !lines++);
 	if (section->options->extent == REPORT_SUMMARY)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -168,19 +168,19 @@ static void others_add(struct section *section, const struct summary_thread *con
 		       size_t n)
 {
 	struct columns *columns = &section->columns;
-	const struct measure *measure = &section->summary->measures.all[MEASURE_KEPT];
+	const struct measure *measure = &section->summary->measures.all[MEASURE_DELAY];
 	char title[MEASURE_KEY];
 	uint64_t others = 0;
-	double kept = 0;
+	double delay = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct statistic *value = summary_value(threads[i], MEASURE_KEPT);
+		const struct statistic *value = summary_value(threads[i], MEASURE_DELAY);
 
 		if (!value || value->max <= 0)
 			continue;
 		others += threads[i]->members;
-		kept += value->mean * (double)threads[i]->n / (double)section->summary->samples *
-			threads[i]->members;
+		delay += value->mean * (double)threads[i]->n / (double)section->summary->samples *
+			 threads[i]->members;
 	}
 	if (!others)
 		return;
@@ -191,7 +191,7 @@ static void others_add(struct section *section, const struct summary_thread *con
 	measure_title(measure, title);
 	columns_left(columns, title, MEASURE_WIDTH);
 	columns_right(columns, "-", CELL);
-	cell_add(section, measure, kept);
+	cell_add(section, measure, delay);
 	columns_add(columns, "\n");
 }
 

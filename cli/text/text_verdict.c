@@ -295,7 +295,7 @@ static void whose_add(char *sentence, const struct verdict *verdict, bool ran, u
 
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
-		uint64_t ns = ran ? thread->busy - thread->kept : thread->unexplained;
+		uint64_t ns = ran ? thread->busy - thread->delay : thread->unexplained;
 
 		threads += ns ? thread->row->members : 0;
 		if (ns > most_ns) {
@@ -363,14 +363,14 @@ static void modes_add(char *sentence, const struct verdict *verdict)
 
 static uint64_t ran_ns(const struct verdict *verdict)
 {
-	return verdict->busy - u64_min(verdict->kept, verdict->busy);
+	return verdict->busy - u64_min(verdict->delay, verdict->busy);
 }
 
 /* It ran most of the time, or there is nothing else to say. */
 static void ran_make(char *sentence, const struct verdict *verdict, bool multiple)
 {
 	bool nothing = !verdict->n_blamed && !verdict_is_unexplained(verdict) &&
-		       u64_times(verdict->kept, 100) <
+		       u64_times(verdict->delay, 100) <
 			       u64_times(verdict->life, VERDICT_WINDOW_LEAST);
 
 	if (!verdict->life) {

@@ -353,7 +353,7 @@ static int symbol_take(void *context, const struct symbol *symbol)
  * dynamic linker's default, unless all are wanted. */
 static void functions_choose(struct functions *functions, bool all_versions)
 {
-	size_t current = 0, exact = 0, kept = 0;
+	size_t current = 0, exact = 0, n = 0;
 
 	for (size_t i = 0; i < functions->n; i++) {
 		current += !functions->all[i].superseded;
@@ -368,9 +368,9 @@ static void functions_choose(struct functions *functions, bool all_versions)
 		if (other || function->resolver)
 			free(function->name);
 		else
-			functions->all[kept++] = *function;
+			functions->all[n++] = *function;
 	}
-	functions->n = kept;
+	functions->n = n;
 }
 
 int functions_find(struct functions *functions, const struct elf_file *file, pid_t pid,

@@ -108,18 +108,18 @@ static int by_file(const void *left, const void *right)
 static void objects_unify(struct objects *objects)
 {
 	struct object *all = objects->all;
-	size_t kept = 0;
+	size_t last = 0;
 
 	if (!objects->n)
 		return;
 	qsort(all, objects->n, sizeof(*all), by_file);
 	for (size_t i = 1; i < objects->n; i++) {
-		if (inode_key_is(&all[kept].key, &all[i].key))
+		if (inode_key_is(&all[last].key, &all[i].key))
 			free((char *)all[i].path);
 		else
-			all[++kept] = all[i];
+			all[++last] = all[i];
 	}
-	objects->n = kept + 1;
+	objects->n = last + 1;
 	ARRAY_SORT(all, objects->n, by_start);
 }
 

@@ -23,7 +23,7 @@ static void window(struct history *history, struct thread_row *rows, const uint6
 	struct verdict verdict = { .threads = threads, .n_threads = n };
 
 	for (size_t i = 0; i < n; i++)
-		threads[i] = (struct verdict_thread){ .row = &rows[i], .kept = kept[i] };
+		threads[i] = (struct verdict_thread){ .row = &rows[i], .delay = kept[i] };
 	is_i64(history_add(history, &verdict), 0, "window %d", (int)history->windows);
 }
 
@@ -140,7 +140,7 @@ TEST(many)
 	for (uint64_t window_number = 1; window_number <= 3; window_number++) {
 		for (size_t i = 0; i < MANY; i++)
 			threads[i] = (struct verdict_thread){
-				.row = &rows[i], .kept = i % (window_number + 1) ? SECOND : 0
+				.row = &rows[i], .delay = i % (window_number + 1) ? SECOND : 0
 			};
 		is_i64(history_add(&history, &verdict), 0, "a window of many");
 	}
@@ -314,7 +314,7 @@ TEST(page_keys)
 TEST(actions)
 {
 	fixture_fill();
-	is_i64(SORT_KEPT, 0, "the first order");
+	is_i64(SORT_DELAY, 0, "the first order");
 	are("q = 0 > quit|^L = 0 > redraw|s = 0 sort 1 > order");
 	is_i64(fixture.view.sort, SORT_LONGEST, "the next one");
 	are("S = 0 > order");

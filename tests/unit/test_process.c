@@ -274,7 +274,7 @@ TEST(storm)
 	is_str(sums[0].process->name, "sh", "those first that lost most");
 	is_u64(sums[0].threads, STORM / 2, "all threads");
 	is_u64(sums[0].ready, STORM / 2 * MILLI, "all waits");
-	is_u64(sums[0].kept, STORM / 2 * MILLI, "which kept them from running");
+	is_u64(sums[0].delay, STORM / 2 * MILLI, "which kept them from running");
 	free(sums);
 	verdict_clear(&verdict);
 	sample_clear(&sample);
@@ -308,7 +308,7 @@ TEST(sums)
 	is_u64(sums[0].stopped, 10 * MILLI, "stopped");
 	is_u64(sums[0].frozen, 20 * MILLI, "frozen");
 	is_u64(sums[0].running, 2 * SECOND - 310 * MILLI, "running");
-	is_u64(sums[0].kept, 310 * MILLI, "kept from running");
+	is_u64(sums[0].delay, 310 * MILLI, "kept from running");
 	is_i64(sums[0].worst->tid, 21, "the thread with most of it");
 	is_i64(sums[1].process->pid, 10, "then the other");
 	is_i64(sums[2].process->pid, 30, "then one without threads");

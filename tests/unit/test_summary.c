@@ -73,7 +73,7 @@ static double kept_of(const struct sample *sample, size_t row, double *busy, dou
 
 	*busy = (double)thread->busy;
 	*longest = (double)thread->longest;
-	return (double)thread->kept;
+	return (double)thread->delay;
 }
 
 /* Windows: the second of two takes so many times as long. */
@@ -97,8 +97,8 @@ static void test_statistics(uint64_t times)
 		for (size_t j = 0; j < ROWS; j++) {
 			double *row = &values[(j * SAMPLES + i) * n];
 
-			row[MEASURE_KEPT] = kept_of(&sample, j, &row[MEASURE_BUSY],
-						    &row[MEASURE_LONGEST]);
+			row[MEASURE_DELAY] = kept_of(&sample, j, &row[MEASURE_BUSY],
+						     &row[MEASURE_LONGEST]);
 		}
 		summary_add(summary, judged(&sample));
 		for (size_t j = 0; j < ROWS; j++) {
@@ -130,10 +130,10 @@ static void test_statistics(uint64_t times)
 	is_u64(summary_points(summary), (SAMPLES + 1) / 2, "points of the course");
 	for (size_t p = 0; p < SAMPLES; p += 2) {
 		const double *first = &values[p * n], *second = &values[(p + 1) * n];
-		double want = first[MEASURE_KEPT] / 1e9;
+		double want = first[MEASURE_DELAY] / 1e9;
 
 		if (p + 1 < SAMPLES)
-			want = (want + second[MEASURE_KEPT] / (double)times / 1e9) / 2;
+			want = (want + second[MEASURE_DELAY] / (double)times / 1e9) / 2;
 		ok(near(summary_point(summary, &summary->threads[0], p / 2), want),
 		   "point %zu is %.3f", p / 2, want);
 	}
@@ -168,7 +168,7 @@ TEST(all)
 	is_u64((uint64_t)got->mean, 60, "all threads: maxima");
 	got = summary_value(&summary->all, index_of(summary, "run.min_ns"));
 	is_u64((uint64_t)got->mean, 5, "all threads: minima, without zeros");
-	got = summary_value(&summary->all, MEASURE_KEPT);
+	got = summary_value(&summary->all, MEASURE_DELAY);
 	is_u64((uint64_t)got->mean, 400 * MILLI, "all threads: kept");
 	is_u64((uint64_t)statistic_deviation(got, 1), 0, "of one sample there is no deviation");
 	ok(!summary_value(&summary->all, index_of(summary, "ledger.sum_exec_runtime_ns")),

@@ -322,7 +322,7 @@ TEST(causes)
 			struct verdict verdict = {
 				.life = SECOND,
 				.busy = SECOND,
-				.kept = 123456789,
+				.delay = 123456789,
 				.rows = &blamed,
 				.n_rows = 1,
 				.n_blamed = 1,

@@ -55,7 +55,7 @@ static void is_verdict(struct sample *sample, const char *want, const char *what
 	need(!verdict_find(&verdict, sample));
 	for (size_t i = 0; i < verdict.n_rows; i++)
 		say_row(text, &verdict.rows[i], i < verdict.n_blamed);
-	say(text, "kept %g of %g", ms(verdict.kept), ms(verdict.busy));
+	say(text, "kept %g of %g", ms(verdict.delay), ms(verdict.busy));
 	if (verdict.work)
 		say(text, ", work %g", ms(verdict.work));
 	if (verdict.unexplained)
@@ -521,7 +521,7 @@ TEST(groups)
 		   verdict.rows[1].who.tid == 99,
 	   "sixteen threads are one row");
 	ok(verdict.largest == VERDICT_BLAMED &&
-		   verdict.rows[0].ns + verdict.rows[1].ns + verdict.unexplained == verdict.kept,
+		   verdict.rows[0].ns + verdict.rows[1].ns + verdict.unexplained == verdict.delay,
 	   "and add up");
 	verdict_clear(&verdict);
 }
@@ -592,7 +592,7 @@ TEST(sums)
 	is_verdict(&sample, "task 600/300 x3 of 7 worst 300 c, kept 600 of 3000",
 		   "all threads of all rows");
 	is_i64(verdict_find(&verdict, &sample), 0, "three rows");
-	is_u64(verdict.threads[1].kept, 200 * MILLI, "of each thread");
+	is_u64(verdict.threads[1].delay, 200 * MILLI, "of each thread");
 	verdict_clear(&verdict);
 	ok(!verdict.rows && !verdict.threads, "cleared");
 	verdict_clear(&verdict);
@@ -622,7 +622,7 @@ TEST(extremes)
 
 	memset(row.ledger.ns, 0xff, sizeof(row.ledger.ns));
 	row.ready = times(UINT64_MAX, UINT64_MAX, UINT64_MAX);
-	ok(!verdict_find(&verdict, &sample) && verdict.kept <= verdict.busy &&
+	ok(!verdict_find(&verdict, &sample) && verdict.delay <= verdict.busy &&
 		   verdict.busy <= row.ledger.life,
 	   "no more than its life");
 	verdict_clear(&verdict);
