@@ -184,7 +184,7 @@ static int resources_collect(struct run *run, const struct session_view *view,
 	int error = usage_sum(sample) ?: session_resent(run->session, view, sample)
 				      ?: memory_end(&run->memory, run->session, sample);
 
-	sample->resources_known = true;
+	sample->has_resources = true;
 	if (!trigger_set_is_empty(run->triggers))
 		memory_forget(&run->memory);
 	return error;

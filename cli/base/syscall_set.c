@@ -96,9 +96,9 @@ static bool set_name(struct syscall_set *set, const char *name, bool has)
 
 	for (unsigned int mode = 0; mode < KD_CLASS_MODES; mode++)
 		for (uint32_t i = 0; i < KD_CLASSES; i++) {
-			const char *known = syscall_name(syscall_in_mode(mode, i));
+			const char *choice = syscall_name(syscall_in_mode(mode, i));
 
-			if (!known || !names_match(name, known))
+			if (!choice || !names_match(name, choice))
 				continue;
 			set->has[mode][i] = has;
 			found = true;
@@ -138,10 +138,10 @@ void syscall_set_hint(const char *name, const char *otherwise)
 	names_closest_init(&closest, name);
 	for (unsigned int mode = 0; mode < KD_CLASS_MODES; mode++)
 		for (uint32_t i = 0; i < KD_CLASSES; i++) {
-			const char *known = syscall_name(syscall_in_mode(mode, i));
+			const char *choice = syscall_name(syscall_in_mode(mode, i));
 
-			if (known)
-				names_closest_offer(&closest, known);
+			if (choice)
+				names_closest_offer(&closest, choice);
 		}
 	names_closest_hint(&closest, "", otherwise);
 	names_closest_clear(&closest);

@@ -512,7 +512,7 @@ int interruptions_collect(struct interruptions *interruptions, const struct sess
 	free(filling.rows);
 	open_forget(interruptions, sample->end);
 	sample->interruptions_from = interruptions->threshold;
-	sample->interruptions_known = true;
+	sample->has_interruptions = true;
 	sample->losses[KD_LOSS_INTERRUPTIONS] += interruptions->lost;
 	interruptions->lost = 0;
 	return error;

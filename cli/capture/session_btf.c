@@ -338,7 +338,7 @@ int btf_target(struct session_btf *btf, struct bpf_program *program, const char 
 	return bpf_program__set_attach_target(program, btf->fd, NULL);
 }
 
-static bool target_is_known(const struct session_btf *btf, const struct bpf_program *program)
+static bool btf_has_target(const struct session_btf *btf, const struct bpf_program *program)
 {
 	for (size_t i = 0; i < btf->n_targets; i++)
 		if (btf->targets[i].program == program)
@@ -354,7 +354,7 @@ int btf_targets(struct session_btf *btf, struct bpf_object *object)
 	bpf_object__for_each_program (program, object) {
 		if (!bpf_program__autoload(program) || !program_target(program) ||
 		    bpf_program__type(program) != BPF_PROG_TYPE_TRACING ||
-		    target_is_known(btf, program))
+		    btf_has_target(btf, program))
 			continue;
 		error = error ?: btf_target(btf, program, program_target(program));
 	}

@@ -245,15 +245,15 @@ static int kind_add(struct reading *reading, enum kd_who who, const struct kd_ch
 static void group_fill(const struct culprits *culprits, const struct kd_culprit *task,
 		       struct culprit *culprit)
 {
-	struct culprit_group *known = &culprits->groups[task->key % KD_CULPRITS];
+	struct culprit_group *group = &culprits->groups[task->key % KD_CULPRITS];
 
-	if (known->key != task->key) {
-		known->key = task->key;
-		group_of((pid_t)task->tgid, known->path, sizeof(known->path));
+	if (group->key != task->key) {
+		group->key = task->key;
+		group_of((pid_t)task->tgid, group->path, sizeof(group->path));
 	}
-	culprit->same_group = *known->path && !strcmp(known->path, culprits->group);
+	culprit->same_group = *group->path && !strcmp(group->path, culprits->group);
 	if (!culprit->same_group)
-		memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
+		memcpy(culprit->group, group->path, CULPRIT_GROUP_LEN);
 }
 
 /* Describes a limit: the thread's own runtime, or the quota of its cgroup or one above. If the
@@ -261,21 +261,21 @@ static void group_fill(const struct culprits *culprits, const struct kd_culprit 
 static void limit_fill(const struct culprits *culprits, const struct kd_culprit *limit, pid_t tid,
 		       struct culprit *culprit)
 {
-	struct culprit_group *known = &culprits->groups[limit->key % KD_CULPRITS];
+	struct culprit_group *group = &culprits->groups[limit->key % KD_CULPRITS];
 
 	culprit->kind = limit->start ? CULPRIT_THROTTLED : CULPRIT_DEADLINE;
 	culprit->quota_ns = limit->quota_ns;
 	culprit->period_ns = limit->period_ns;
 	if (!limit->start)
 		return;
-	if (known->key != limit->key) {
-		if (group_above(tid, limit->start, known->path, sizeof(known->path)))
-			known->key = limit->key;
+	if (group->key != limit->key) {
+		if (group_above(tid, limit->start, group->path, sizeof(group->path)))
+			group->key = limit->key;
 		else
-			snprintf(known->path, sizeof(known->path), ".../%.*s",
+			snprintf(group->path, sizeof(group->path), ".../%.*s",
 				 KD_LIMIT_NAME_LEN - 1, limit->comm);
 	}
-	memcpy(culprit->group, known->path, CULPRIT_GROUP_LEN);
+	memcpy(culprit->group, group->path, CULPRIT_GROUP_LEN);
 }
 
 /* Returns false if another task has the entry now, or the key belongs to no task. */

@@ -252,8 +252,8 @@ int session_upcalls(const struct session *session, const struct session_view *vi
 	int fd = bpf_map__fd(skel->maps.kd_upcalls), result = 0;
 	struct kd_upcalls counts;
 
-	sample->upcalls_known = skel->links.kd_upcall != NULL;
-	for (uint32_t cpu = 0; sample->upcalls_known && cpu < cpus && !result; cpu++) {
+	sample->has_upcalls = skel->links.kd_upcall != NULL;
+	for (uint32_t cpu = 0; sample->has_upcalls && cpu < cpus && !result; cpu++) {
 		uint32_t index = view->bank * cpus + cpu;
 
 		if (!bpf_map_lookup_elem(fd, &index, &counts) && counts.gen == view->gen)

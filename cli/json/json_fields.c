@@ -647,7 +647,7 @@ void json_fields_write(struct json_writer *writer, const struct json_scope *scop
 		       const struct field *fields, const void *structure)
 {
 	for (const struct field *field = fields; field->key; field++)
-		if ((!field->known || *(const bool *)((const char *)structure + field->known)) &&
+		if ((!field->valid || *(const bool *)((const char *)structure + field->valid)) &&
 		    (!(field->flags & FIELD_IF_ANY) || is_any(field, structure)))
 			form_of(field)->write(writer, scope, field, structure);
 }
@@ -658,8 +658,8 @@ void json_fields_read(struct reader *reader, const json_t *object, const struct 
 	for (const struct field *field = fields; field->key; field++) {
 		if (field->flags & FIELD_REQUIRED)
 			reader_require(reader, object, field->key);
-		if (field->known)
-			*(bool *)((char *)structure + field->known) = reader_has(object,
+		if (field->valid)
+			*(bool *)((char *)structure + field->valid) = reader_has(object,
 										 field->key);
 		if (form_of(field)->read)
 			form_of(field)->read(reader, object, field, structure);

@@ -168,7 +168,7 @@ static void title(struct layout *layout)
 	char filter[ESCAPE_SIZE(VIEW_INPUT)], text[sizeof(filter) + 256], when[32] = "";
 	struct tm local;
 
-	if (!shown->known) {
+	if (!shown->filled) {
 		bar_put(layout, " kernel_delay: the first window has not ended yet");
 		return;
 	}
@@ -466,9 +466,9 @@ int layout_write(struct view *view, const struct shown *shown, FILE *out)
 		title(&layout);
 	if (view->page == VIEW_HELP)
 		error = page_put(&layout, text_make(&layout, help_write), last);
-	else if (view->page == VIEW_THREAD && shown->known)
+	else if (view->page == VIEW_THREAD && shown->filled)
 		error = page_put(&layout, text_make(&layout, opened_write), last);
-	else if (shown->known && view->lines > 1)
+	else if (shown->filled && view->lines > 1)
 		error = threads_page(&layout, last);
 	while (layout.used < last)
 		line_end(&layout);

@@ -99,7 +99,7 @@ static int shown_order(struct shown *shown, struct view *view)
 	const struct verdict_thread **order;
 	size_t n;
 
-	if (!shown->known)
+	if (!shown->filled)
 		return 0;
 	order = text_threads_order(&shown->sample, &options, &n);
 	if (!order)
@@ -126,12 +126,12 @@ int live_show(struct live *live, struct sample *sample, struct verdict *verdict)
 		return 0;
 	shown = &live->shown;
 	error = history_add(&live->history, verdict);
-	if (!error && !(live->view.frozen && shown->known && !sample->target_exited)) {
+	if (!error && !(live->view.frozen && shown->filled && !sample->target_exited)) {
 		shown_clear(shown);
 		shown->sample = *sample;
 		shown->verdict = *verdict;
 		shown->sample.verdict = &shown->verdict;
-		shown->known = true;
+		shown->filled = true;
 		*sample = (struct sample){ 0 };
 		*verdict = (struct verdict){ 0 };
 		live->stale = true;
@@ -385,7 +385,7 @@ static void last_print(const struct shown *shown)
 {
 	const struct report_options options = { .extent = REPORT_SUMMARY };
 
-	if (!shown->known || !shown->sample.target_exited)
+	if (!shown->filled || !shown->sample.target_exited)
 		return;
 	log_note("the process has ended; this was its last window:");
 	blocking_begin();

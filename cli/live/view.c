@@ -128,15 +128,15 @@ static int row_add(struct history *history, const struct thread_key *key)
 
 int history_add(struct history *history, const struct verdict *verdict)
 {
-	size_t known = history->n;
+	size_t before = history->n;
 
 	history->windows++;
-	for (size_t i = 0; i < known; i++)
+	for (size_t i = 0; i < before; i++)
 		*level_at(&history->rows[i], history->windows) = UNKNOWN;
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
 		struct thread_key key = history_key(thread->row);
-		struct history_row *row = row_find(history, known, &key);
+		struct history_row *row = row_find(history, before, &key);
 
 		if (!row) {
 			if (row_add(history, &key))
@@ -148,7 +148,7 @@ int history_add(struct history *history, const struct verdict *verdict)
 		row->ended = thread->row->ended;
 		*level_at(row, history->windows) = level_of(thread);
 	}
-	if (history->n > known)
+	if (history->n > before)
 		qsort(history->rows, history->n, sizeof(*history->rows), rows_compare);
 	others_fill(history);
 	return 0;
@@ -183,9 +183,9 @@ void history_bar(const struct history *history, const struct thread_key *key, si
 
 	for (size_t i = width; i; i--) {
 		uint64_t back = i - 1; /* number of windows before the last one */
-		bool known = row && back < HISTORY_WINDOWS && back < history->windows;
+		bool recorded = row && back < HISTORY_WINDOWS && back < history->windows;
 
-		fputs(known ? glyph(*level_at(row, history->windows - back), ascii) : " ", out);
+		fputs(recorded ? glyph(*level_at(row, history->windows - back), ascii) : " ", out);
 	}
 }
 
@@ -402,12 +402,12 @@ enum view_action keys_press(struct view *view, const struct shown *shown, uint32
 		return VIEW_NOTHING;
 	case 'f':
 	case ' ':
-		if (!shown->known)
+		if (!shown->filled)
 			return VIEW_NOTHING;
 		view->frozen = !view->frozen;
 		return VIEW_FREEZE;
 	case 'w':
-		if (shown->known)
+		if (shown->filled)
 			prompt_open(view, PROMPT_WRITE);
 		return VIEW_NOTHING;
 	case '?':

@@ -69,7 +69,7 @@ void history_clear(struct history *history);
 /* The window shown. */
 struct shown {
 	struct sample sample;
-	bool known; /* there is one */
+	bool filled; /* there is one */
 	struct verdict verdict;
 	const struct verdict_thread **order; /* listed threads */
 	size_t n;

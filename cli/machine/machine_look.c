@@ -308,7 +308,7 @@ static void interrupts_look(struct machine *machine, const struct cpus *cpus)
 static void governor_look(struct machine *machine, const struct cpus *cpus)
 {
 	char text[64], other[64] = "";
-	int known = 0, others = 0;
+	int found = 0, others = 0;
 
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, &cpus->watched) ||
@@ -316,13 +316,13 @@ static void governor_look(struct machine *machine, const struct cpus *cpus)
 				 CPU_FOLDER "/cpu%d/cpufreq/scaling_governor", cpu) <= 0)
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		known++;
+		found++;
 		if (!strcmp(text, "performance"))
 			continue;
 		others++;
 		memcpy(other, text, sizeof(other));
 	}
-	if (!known)
+	if (!found)
 		finding_add(machine, FINDING_OK, "frequency", NULL,
 			    "the kernel does not change it (no cpufreq)");
 	else if (others)

@@ -419,7 +419,7 @@ static void ledger_take(struct metric_row *row, const struct thread_row *thread)
 {
 	for (unsigned int i = 0; i < LEDGER_STATES; i++)
 		metric_row_sum(row, i, thread->ledger.ns[i]);
-	if (thread->ledger.exec_known)
+	if (thread->ledger.has_exec)
 		metric_row_sum(row, THREAD_EXEC, thread->ledger.exec);
 	periods_take(row, thread);
 #define FIGURE_TAKE(member, ...) metric_row_sum(row, THREAD_COUNTER_##member, thread->member);

@@ -152,10 +152,10 @@ static void facts_add(struct series *series, const struct sample *sample)
 
 	if (!sample->target_exited && took && (!series->sample_time || took < series->sample_time))
 		series->sample_time = took;
-	series->with_resources += sample->resources_known;
+	series->with_resources += sample->has_resources;
 	if (!series->with_interruptions)
 		series->interruptions_from = sample->interruptions_from;
-	series->with_interruptions += sample->interruptions_known &&
+	series->with_interruptions += sample->has_interruptions &&
 				      sample->interruptions_from == series->interruptions_from;
 }
 

@@ -25,11 +25,11 @@ static void figure_set(void *structure, size_t at, uint64_t figure)
 
 static uint64_t sum_of(const struct field *field, void *into, const void *from)
 {
-	bool *known = (bool *)((char *)into + field->known);
+	bool *valid = (bool *)((char *)into + field->valid);
 
-	if (field->known)
-		*known = *known && *(const bool *)((const char *)from + field->known);
-	if (field->known && !*known)
+	if (field->valid)
+		*valid = *valid && *(const bool *)((const char *)from + field->valid);
+	if (field->valid && !*valid)
 		return 0;
 	return u64_add(figure_of(into, field->at), figure_of(from, field->at));
 }

@@ -63,8 +63,8 @@ struct field {
 	size_t at, size;            /* in the structure; FIELD_ROWS: size of a row */
 	size_t n;                   /* FIELD_ROWS: offset of their number */
 	size_t count;               /* MERGE_MIN: offset of the count */
-	size_t known;               /* offset of the bool that says whether it is known; 0:
-				     * always known */
+	size_t valid;               /* offset of the bool that says whether it is valid; 0:
+				     * always valid */
 	const struct field *fields; /* FIELD_OBJECT, FIELD_ROWS: their members */
 	/* FIELD_COMPLETE: enum open_kind; FIELD_WORD: number of words; FIELD_OWN: most bytes */
 	unsigned int of;

@@ -117,7 +117,7 @@ static void ledger_exec(struct ledger *ledger, const struct kd_thread *thread, u
 	const struct kd_reading *close = reading_at_end(thread, end);
 	int64_t exec;
 
-	ledger->exec_known = close != NULL;
+	ledger->has_exec = close != NULL;
 	if (!close)
 		return;
 	exec = (int64_t)ledger_running(ledger) - (int64_t)(close->run_ns - open->run_ns) +
@@ -299,17 +299,17 @@ void ledger_faults(const struct kd_thread *thread, const struct ledger_window *w
 static size_t item_fill(struct open_item *item, const struct kd_thread *thread,
 			const struct ledger_window *window, uint64_t since, uint64_t until)
 {
-	bool known = thread->born ? since > 0 : since > thread->tracked;
+	bool has_start = thread->born ? since > 0 : since > thread->tracked;
 	uint64_t end = until ? u64_min(until, window->end) : window->end;
 
 	item->count = 1;
-	item->since = known ? since : 0;
+	item->since = has_start ? since : 0;
 	item->until = until;
 	item->inside = end - u64_max(since, window->start);
 	item->at_start = since < window->start;
 	item->at_end = !until || until > window->end;
 	/* A lower bound if its start is unknown. */
-	since = known ? since : thread->tracked;
+	since = has_start ? since : thread->tracked;
 	item->longest = item->length = u64_max(end > since ? end - since : 0, item->inside);
 	return 1;
 }

@@ -53,7 +53,7 @@ static int fields_add(struct measures *measures, const struct field *fields, siz
 				.of_verdict = like->of_verdict,
 				.far = like->far,
 				.at = base + field->at,
-				.known = field->known ? base + field->known : 0,
+				.valid = field->valid ? base + field->valid : 0,
 				.rate = field->merge == MERGE_SUM ? measures->rates++ : SIZE_MAX,
 			};
 			memcpy(measures->all[measures->n++].key, key, sizeof(key));
@@ -104,7 +104,7 @@ bool measure_figure(const struct measure *measure, const struct verdict_thread *
 	if (!structure)
 		return true;
 	memcpy(figure, structure + measure->at, sizeof(*figure));
-	return !measure->known || *(const bool *)(structure + measure->known);
+	return !measure->valid || *(const bool *)(structure + measure->valid);
 }
 
 void measures_read(const struct measures *measures, const struct verdict_thread *thread,
@@ -112,9 +112,9 @@ void measures_read(const struct measures *measures, const struct verdict_thread 
 {
 	for (size_t i = 0; i < measures->n; i++) {
 		uint64_t figure;
-		bool known = measure_figure(&measures->all[i], thread, &figure);
+		bool valid = measure_figure(&measures->all[i], thread, &figure);
 
-		values[i] = known ? (double)figure : (double)NAN;
+		values[i] = valid ? (double)figure : (double)NAN;
 	}
 }
 

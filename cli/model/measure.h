@@ -24,8 +24,8 @@ struct measure {
 	size_t at;               /* offset of the uint64_t, or offset in the structure that far
 				  * points to: */
 	const struct field *far; /* NULL: none */
-	size_t known;            /* offset of the bool that says whether it is known; 0: always
-				  * known */
+	size_t valid;            /* offset of the bool that says whether it is valid; 0: always
+				  * valid */
 	size_t rate;             /* index among the rates, for sums; else SIZE_MAX */
 };
 

@@ -303,9 +303,9 @@ static struct path_row leg_of(const struct visit *visit, const struct span *stat
 
 static struct recorded_thread thread_of(const struct recording *recording, pid_t tid)
 {
-	const struct recorded_thread *known = recording_thread(recording, tid);
+	const struct recorded_thread *recorded = recording_thread(recording, tid);
 
-	return known ? *known : (struct recorded_thread){ .tid = tid };
+	return recorded ? *recorded : (struct recorded_thread){ .tid = tid };
 }
 
 static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
@@ -547,12 +547,12 @@ static void thread_take(struct recorded_thread *thread, const struct sample *sam
 static bool choose_hit(struct critical_path *path, const struct sample *sample, pid_t tid,
 		       enum path_choice why)
 {
-	const struct recorded_thread *known = recording_thread(sample->recording, tid);
+	const struct recorded_thread *recorded = recording_thread(sample->recording, tid);
 
-	if (!known || !known->of_target)
+	if (!recorded || !recorded->of_target)
 		return false;
-	path->thread = *known;
-	if (!known->pid)
+	path->thread = *recorded;
+	if (!recorded->pid)
 		path->thread.pid = sample->pid;
 	path->chosen = why;
 	return true;

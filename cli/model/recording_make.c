@@ -243,7 +243,7 @@ struct event_walk {
 	uint64_t call_since; /* 0: unknown */
 	pid_t holder;        /* holder of the lock it sleeps for next */
 	uint64_t owed[2];    /* lead times longer than their waits, by kind of wait */
-	bool known;          /* now is valid, */
+	bool valid;          /* now is valid, */
 	bool first;          /* inferred from the next event only: it began before the first
 			      * event */
 };
@@ -289,7 +289,7 @@ static void walk_begin(struct event_walk *walk, const struct recorded_event *eve
 	};
 	walk->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
 										: KD_CALL_UNKNOWN;
-	walk->known = walk->first = true;
+	walk->valid = walk->first = true;
 }
 
 /* Lead of the run that begins with an event; NULL: none, or the run goes on. */
@@ -407,7 +407,7 @@ static int walk_enter(struct event_walk *walk, const struct recorded_event *even
 {
 	int error;
 
-	if (!walk->known)
+	if (!walk->valid)
 		walk_begin(walk, events);
 	walk->now.call = walk->call;
 	error = state_end(walk, events, n);
@@ -427,7 +427,7 @@ static int walk_enter(struct event_walk *walk, const struct recorded_event *even
 static int stolen_add(struct event_walk *walk, const struct recorded_event *event)
 {
 	const struct span stolen = {
-		.start = walk->known ? u64_min(walk->now.start, event->at) : event->at,
+		.start = walk->valid ? u64_min(walk->now.start, event->at) : event->at,
 		.end = event->at,
 		.tid = (pid_t)event->tid,
 		.value = event->what,
@@ -463,7 +463,7 @@ static int walk_make(struct recording *recording, const struct recording_source 
 		else if (events[i].kind == KD_RECORDED_STOLEN)
 			error = stolen_add(&walk, events + i);
 	}
-	if (!walk.known || error)
+	if (!walk.valid || error)
 		return error;
 	walk.now.end = UINT64_MAX;
 	walk.now.call = walk.call;

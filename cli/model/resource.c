@@ -43,7 +43,7 @@ static void thread_sum(struct usage_row *usage, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
 
-	add(&usage->cpu_ns, ledger->exec_known ? ledger->exec : ledger_running(ledger));
+	add(&usage->cpu_ns, ledger->has_exec ? ledger->exec : ledger_running(ledger));
 	add(&usage->rings, thread->io_uring_calls);
 	add(&usage->forks, thread->forks);
 	add(&usage->execs, thread->execs);

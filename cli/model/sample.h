@@ -144,7 +144,7 @@ struct sample {
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;
-	bool upcalls_known; /* upcalls were counted */
+	bool has_upcalls; /* upcalls were counted */
 
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */
@@ -155,12 +155,12 @@ struct sample {
 	bool distributions; /* --histogram */
 	/* Interruptions of at least this many ns, if asked for; sorted by start. */
 	uint64_t interruptions_from;
-	bool interruptions_known;
+	bool has_interruptions;
 	struct interruption *interruptions;
 	size_t n_interruptions;
 
 	/* --resources: processes sorted by PID, and sockets. */
-	bool resources_known;
+	bool has_resources;
 	struct usage_row *usages; /* see resource.h */
 	size_t n_usages;
 	struct resent_row *resent;

@@ -24,16 +24,16 @@ static const struct field ledger_fields[] = {
 	FIELD_SUM("life_ns", struct ledger, life),
 	LEDGER_WORDS(LEDGER_FIELD) /* "user_ns" and so on */
 	FIELD_FIGURE("sum_exec_runtime_ns", MERGE_SUM, struct ledger, exec,
-		     .known = offsetof(struct ledger, exec_known)),
+		     .valid = offsetof(struct ledger, has_exec)),
 	FIELDS_END,
 };
 
 /* Kept out of the ledger, whose members add up. */
 static const struct field ticks_fields[] = {
 	FIELD_FIGURE("user_ns", MERGE_SUM, struct thread_row, ledger.ticks_user,
-		     .known = offsetof(struct thread_row, ledger.exec_known)),
+		     .valid = offsetof(struct thread_row, ledger.has_exec)),
 	FIELD_FIGURE("system_ns", MERGE_SUM, struct thread_row, ledger.ticks_system,
-		     .known = offsetof(struct thread_row, ledger.exec_known)),
+		     .valid = offsetof(struct thread_row, ledger.has_exec)),
 	FIELDS_END,
 };
 
@@ -492,7 +492,7 @@ static void identity_merge(struct thread_row *into, const struct thread_row *fro
 	into->process_start = from->process_start;
 	memcpy(into->name, from->name, sizeof(into->name));
 	into->ended = from->ended;
-	into->ledger.exec_known = true;
+	into->ledger.has_exec = true;
 }
 
 int thread_merge(struct thread_row *into, const struct thread_row *from)

@@ -195,10 +195,10 @@ struct sleeping {
 struct ledger {
 	uint64_t life; /* of the thread within the window */
 	uint64_t ns[LEDGER_STATES];
-	/* Kernel's run time (sum_exec_runtime) over the window; valid if exec_known. */
+	/* Kernel's run time (sum_exec_runtime) over the window; valid if has_exec. */
 	uint64_t exec;
-	bool exec_known;
-	/* Kernel's tick counts utime and stime; valid if exec_known. */
+	bool has_exec;
+	/* Kernel's tick counts utime and stime; valid if has_exec. */
 	uint64_t ticks_user, ticks_system;
 	/* Sleeps by enum kd_awaited. Totals are the parts inside the window and add up to
 	 * LEDGER_BLOCKED and LEDGER_BLOCKED_UNINT. max is a full length since tracing began, up

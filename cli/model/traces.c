@@ -344,10 +344,10 @@ const char *wait_filter_word(size_t index)
 bool wait_filter_add(struct wait_filter *filter, const char *word)
 {
 	bool found = false;
-	const char *known;
+	const char *choice;
 
-	for (size_t i = 0; (known = wait_filter_word(i)); i++) {
-		if (!names_match(word, known))
+	for (size_t i = 0; (choice = wait_filter_word(i)); i++) {
+		if (!names_match(word, choice))
 			continue;
 		if (i < N_STATES)
 			filter->states[states[i]] = true;

@@ -63,7 +63,7 @@ static uint64_t work_by_calls(const struct sample *sample, const struct thread_r
 	return u64_min(calls_of(sample, thread, names).total, thread->ledger.ns[LEDGER_BLOCKED]);
 }
 
-static bool is_awaited_known(const struct thread_row *thread)
+static bool has_awaited(const struct thread_row *thread)
 {
 	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
 		if (thread->ledger.awaited[i].count)
@@ -178,7 +178,7 @@ uint64_t claims_work(const struct sample *sample, const struct thread_row *threa
 
 	if (is_idle(sample, thread))
 		return thread->ledger.ns[LEDGER_BLOCKED];
-	if (!is_awaited_known(thread))
+	if (!has_awaited(thread))
 		return work_by_calls(sample, thread);
 	ns = u64_add(awaited[KD_AWAITED_WORK].total, awaited[KD_AWAITED_TIMER].total);
 	ns = u64_add(ns, awaited[KD_AWAITED_SIGNAL].total);

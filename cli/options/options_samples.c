@@ -78,11 +78,11 @@ static exit_status refuse_event(const struct option_row *row, const char *name)
 {
 	struct names_closest closest;
 	char list[256] = "";
-	const char *known;
+	const char *choice;
 
 	names_closest_init(&closest, name);
-	for (size_t i = 0; (known = counter_event_name(i)); i++)
-		names_closest_offer(&closest, known);
+	for (size_t i = 0; (choice = counter_event_name(i)); i++)
+		names_closest_offer(&closest, choice);
 	for (size_t i = 0; i < names_closest_count(&closest); i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
 			 i ? ", " : "; similar names: ", names_closest_get(&closest, i));
@@ -188,11 +188,11 @@ static exit_status read_calls(const struct option_row *row, const char *text,
 static exit_status refuse_waits(const struct option_row *row, const char *text)
 {
 	char list[256] = "";
-	const char *known;
+	const char *choice;
 
-	for (size_t i = 0; (known = wait_filter_word(i)); i++)
+	for (size_t i = 0; (choice = wait_filter_word(i)); i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-			 known);
+			 choice);
 	return options_refuse_value(row, text,
 				    "has a word that is neither a state nor a kind of waits",
 				    "there are %s; '*' is all", list);

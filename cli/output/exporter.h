@@ -70,7 +70,7 @@ struct exporter_hosts exporter_hosts_new(const char *allowed);
 
 /* True for addresses with or without a port, localhost and names below it, this machine's name
  * or its first label, and allowed names. */
-bool exporter_host_is_known(const struct exporter_hosts *hosts, const char *header);
+bool exporter_host_is_allowed(const struct exporter_hosts *hosts, const char *header);
 
 /* --- Format by the client's Accept header (RFC 9110, 12.5.1) --- */
 

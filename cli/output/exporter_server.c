@@ -170,7 +170,7 @@ static bool is_listed(const char *name, const char *list)
 	return false;
 }
 
-bool exporter_host_is_known(const struct exporter_hosts *hosts, const char *header)
+bool exporter_host_is_allowed(const struct exporter_hosts *hosts, const char *header)
 {
 	char name[NAME_MOST];
 
@@ -367,7 +367,7 @@ static enum MHD_Result header_found(void *context, enum MHD_ValueKind kind, cons
 	if (value && !strcasecmp(name, "Accept"))
 		exporter_accept_add(&wanted->accept, value);
 	if (!strcasecmp(name, "Host"))
-		wanted->is_misdirected |= !exporter_host_is_known(wanted->hosts, value ?: "");
+		wanted->is_misdirected |= !exporter_host_is_allowed(wanted->hosts, value ?: "");
 	return MHD_YES;
 }
 

@@ -294,12 +294,12 @@ static exit_status name_check(const struct condition *condition, const char *nam
 {
 	const struct fail_metric *metric = condition->metric;
 	struct metric_list list = { .length = 0 };
-	const char *known;
+	const char *choice;
 
-	for (size_t i = 0; (known = fail_metric_name(metric, i)); i++) {
-		if (!strcmp(name, known))
+	for (size_t i = 0; (choice = fail_metric_name(metric, i)); i++) {
+		if (!strcmp(name, choice))
 			return 0;
-		list_append(&list, i ? ", " : "there are ", known);
+		list_append(&list, i ? ", " : "there are ", choice);
 	}
 	return metric->unknown ? refuse(condition, metric->unknown, list.text) : 0;
 }
@@ -535,13 +535,13 @@ static bool sample_has(const struct condition *condition, const struct sample *s
 	case SCAN_HISTOGRAMS:
 		return has_distributions(sample);
 	case SCAN_INTERRUPTIONS:
-		return sample->interruptions_known;
+		return sample->has_interruptions;
 	case SCAN_RESOURCES:
-		return sample->resources_known;
+		return sample->has_resources;
 	case SCAN_COUNTERS:
 		return has_counters(condition, sample);
 	case SCAN_UPCALLS:
-		return sample->upcalls_known;
+		return sample->has_upcalls;
 	case NEEDS_CALL_NAMES:
 		return !sample->foreign_calls;
 	default:

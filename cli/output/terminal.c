@@ -147,11 +147,11 @@ static void signals_reset(void)
 static void pager_run(int text)
 {
 	const char *pager = getenv("PAGER");
-	bool is_root = !geteuid(), known;
+	bool is_root = !geteuid(), found;
 	uid_t uid = 0;
 	gid_t gid = 0;
 
-	known = !is_root || caller_find(&uid, &gid);
+	found = !is_root || caller_find(&uid, &gid);
 	signals_reset();
 	if (dup2(text, STDIN_FILENO) < 0 || !privileges_drop(uid, gid))
 		_exit(NOT_FOUND);
@@ -162,7 +162,7 @@ static void pager_run(int text)
 		setenv("LESSSECURE", "1", 1); /* no shell, no other files */
 		setenv("LESSHISTFILE", "-", 0);
 	}
-	if (pager && known) {
+	if (pager && found) {
 		execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
 		_exit(NOT_FOUND);
 	}

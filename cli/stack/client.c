@@ -147,7 +147,7 @@ void stack_table_free(struct stack_table *table)
 
 /* Meaning of an ID. */
 struct meaning {
-	bool known;
+	bool defined;
 	const struct stack *stack; /* NULL: did not fit */
 };
 
@@ -425,7 +425,7 @@ static int client_stack(struct client *client)
 	    client->received++ == client->n)
 		return -EBADMSG;
 	client->meanings[message->number] = (struct meaning){
-		.known = true,
+		.defined = true,
 		.stack = stack_table_get(
 			client->table,
 			&(struct stack){
@@ -486,7 +486,7 @@ static int client_ids(struct client *client)
 		return -EBADMSG;
 	memcpy(ids, packet->payload, packet->size);
 	for (uint32_t i = 0; i < client->n; i++) {
-		if (ids[i] >= PROTOCOL_STACKS || !client->meanings[ids[i]].known)
+		if (ids[i] >= PROTOCOL_STACKS || !client->meanings[ids[i]].defined)
 			return -EBADMSG;
 	}
 	for (uint32_t i = 0; i < client->n; i++)

@@ -197,7 +197,7 @@ struct resolved_object {
 	struct go_table *go;
 	struct function_table *functions;
 	struct debug_file debug; /* where debug files may be */
-	bool elf_known, cfi_known, functions_known, build_id_known;
+	bool elf_tried, cfi_tried, functions_tried, build_id_tried;
 	char build_id[2 * MAX_ID + 1]; /* "": none */
 };
 
@@ -247,9 +247,9 @@ struct location {
  * slow on purpose. */
 static const struct elf_file *object_elf(struct resolved_object *object)
 {
-	if (!object->elf_known && elf_file_open(&object->elf, object->fd))
+	if (!object->elf_tried && elf_file_open(&object->elf, object->fd))
 		object->elf = NULL;
-	object->elf_known = true;
+	object->elf_tried = true;
 	return object->elf;
 }
 
@@ -284,11 +284,11 @@ static bool code_find(void *context, uint64_t address, struct unwind_object *fou
 		return found->anonymous;
 	}
 	object = location.object;
-	if (!object->cfi_known && object->elf && cfi_open(&object->cfi, object->elf))
+	if (!object->cfi_tried && object->elf && cfi_open(&object->cfi, object->elf))
 		object->cfi = NULL;
-	if (!object->cfi_known && object->elf && go_table_open(&object->go, object->elf))
+	if (!object->cfi_tried && object->elf && go_table_open(&object->go, object->elf))
 		object->go = NULL;
-	object->cfi_known = true;
+	object->cfi_tried = true;
 	*found = (struct unwind_object){
 		.cfi = location.in_segment ? object->cfi : NULL,
 		.go = location.in_segment ? object->go : NULL,
@@ -514,9 +514,9 @@ static const struct function_table *object_functions(struct resolver *resolver, 
 	struct resolved_object *object = resolver->objects[number];
 	struct wanted wanted = { .resolver = resolver, .object = number };
 
-	if (object->functions_known || !object->elf)
+	if (object->functions_tried || !object->elf)
 		return object->functions;
-	object->functions_known = true;
+	object->functions_tried = true;
 	if (function_table_read(&object->functions, object->elf, resolver->open ? debug_find : NULL,
 				&wanted, resolver->functions_left))
 		object->functions = NULL;
@@ -531,11 +531,11 @@ static const char *object_build_id(struct resolved_object *object)
 	uint8_t id[MAX_ID];
 	size_t size = 0;
 
-	if (!object->build_id_known && object->elf)
+	if (!object->build_id_tried && object->elf)
 		size = elf_file_build_id(object->elf, id, sizeof(id));
 	for (size_t i = 0; i < size; i++)
 		snprintf(object->build_id + 2 * i, 3, "%02x", id[i]);
-	object->build_id_known = true;
+	object->build_id_tried = true;
 	return *object->build_id ? object->build_id : NULL;
 }
 

@@ -278,7 +278,7 @@ static int text_interruption_list(struct columns *columns, const struct sample *
 	uint64_t others_ns;
 	size_t n, all;
 
-	if (!sample->interruptions_known)
+	if (!sample->has_interruptions)
 		return 0;
 	list = chosen(sample, options->threads, &n, &all, &others_ns);
 	if (!list)
@@ -343,7 +343,7 @@ static void text_upcalls(struct columns *columns, const struct sample *sample)
 {
 	bool failed = false;
 
-	if (!sample->upcalls_known)
+	if (!sample->has_upcalls)
 		return;
 	columns_add(columns, "\n# UPCALL STATISTICS (TOTAL [CPU_ID: N_UPCALLS_PER_CPU, ...]):\n");
 	upcall_line(columns, sample, "Total upcalls", ALL, 0);

@@ -59,7 +59,7 @@ static const struct {
 #define LOOK_AT(what) "look at " what ": kernel_delay"
 static const struct {
 	const char *other, *own;
-} known_advice[CAUSES] = {
+} named_advice[CAUSES] = {
 	[CAUSE_LOCK] = { NULL, LOCK_STATISTICS },
 	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
 	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
@@ -205,7 +205,7 @@ static const char *nice_advice(const struct sample *sample, const struct verdict
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
 {
-	const char *other = known_advice[row->cause].other, *known = known_advice[row->cause].own;
+	const char *other = named_advice[row->cause].other, *named = named_advice[row->cause].own;
 	const char *usual = usual_advice[row->cause].multiple;
 	const pid_t pid = row->who.pid;
 	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
@@ -219,7 +219,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
 	else
-		snprintf(advice, SCREEN_WIDTH, "%s", pid && own && known ? known : usual);
+		snprintf(advice, SCREEN_WIDTH, "%s", pid && own && named ? named : usual);
 }
 
 #define MOVER_SIZE 17 /* bytes of the name, which leave a line's space for PID and count */

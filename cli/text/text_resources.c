@@ -147,7 +147,7 @@ void text_usages(struct text *text, size_t most)
 	struct columns *columns = &text->columns;
 	const struct sample *sample = text->sample;
 
-	if (!sample->resources_known)
+	if (!sample->has_resources)
 		return;
 	columns_add(columns,
 		    "\n# RESOURCES (CPU in percent of one, memory in KiB, others in bytes per "

@@ -207,7 +207,7 @@ static void ledger_check(struct columns *columns, const struct ledger *ledger)
 	uint64_t off = negative ? ledger->exec - running : running - ledger->exec;
 	char number[NUMBER_LEN + 1] = "-";
 
-	if (!ledger->exec_known) {
+	if (!ledger->has_exec) {
 		columns_add(columns, INDENT "KERNEL'S COUNT                       unknown\n");
 		return;
 	}
@@ -419,13 +419,13 @@ static void lock_meanwhile(struct text *text, const struct lock_row *lock)
 	char buffer[TEXT_CALL];
 
 	/* Unknown for a thread that is not tracked. */
-	const bool known = activity->running + activity->ready + activity->asleep;
+	const bool tracked = activity->running + activity->ready + activity->asleep;
 
-	if (!known && lock->holder && lock->holder_pid)
+	if (!tracked && lock->holder && lock->holder_pid)
 		columns_print(columns,
 			      INDENT "    held by process %d, of which this report knows no more\n",
 			      (int)lock->holder_pid);
-	if (!known || !lock->holder)
+	if (!tracked || !lock->holder)
 		return;
 	columns_add(columns, TEXT_INDENT "    meanwhile ");
 	if (!columns_foreign(columns, lock->holder_name, KD_COMM_LEN, KD_COMM_LEN))

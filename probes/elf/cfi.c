@@ -85,7 +85,7 @@ static int entry_read(struct cfi *cfi, uint64_t address, struct cfi_entry *entry
 	return 0;
 }
 
-static bool encoding_is_known(uint8_t encoding)
+static bool encoding_is_supported(uint8_t encoding)
 {
 	uint8_t base = encoding & CFI_PE_BASE;
 
@@ -121,7 +121,7 @@ static bool augmentation_read(struct cfi_reader *reader, const char *letters, st
 			if (encoding == CFI_PE_OMIT)
 				break;
 			encoding &= (uint8_t)~CFI_PE_INDIRECT;
-			if (!encoding_is_known(encoding))
+			if (!encoding_is_supported(encoding))
 				return false;
 			if (letters[i] == 'P')
 				cfi_read_pointer(reader, encoding);
@@ -167,7 +167,7 @@ static bool cie_read(struct cfi *cfi, uint64_t address, struct cie *cie)
 	column = version == 1 ? cfi_read_u8(reader) : cfi_read_uleb(reader);
 	if ((version != 1 && version != 3) || column != RETURN_ADDRESS ||
 	    !augmentation_read(reader, letters, cie) || reader->failed ||
-	    !encoding_is_known(cie->fde_encoding))
+	    !encoding_is_supported(cie->fde_encoding))
 		return false;
 	cie->program.bytes = reader->at;
 	cie->program.size = (size_t)(reader->end - reader->at);
@@ -226,7 +226,7 @@ static int index_compare(const void *left, const void *right)
 static int index_make(struct cfi *cfi)
 {
 	uint64_t at = cfi->frames.address, end = at + cfi->frames.size, last = 0;
-	bool known = false;
+	bool valid = false;
 	struct cfi_entry entry;
 	struct cfi_fde fde;
 	struct cie cie;
@@ -243,9 +243,9 @@ static int index_make(struct cfi *cfi)
 			continue;
 		if (entry.cie != last) {
 			last = entry.cie;
-			known = cie_read(cfi, last, &cie);
+			valid = cie_read(cfi, last, &cie);
 		}
-		if (!known || !range_read(&entry, &cie, &fde))
+		if (!valid || !range_read(&entry, &cie, &fde))
 			continue;
 		err = index_add(cfi, fde.start, fde.address);
 		if (err)

@@ -193,7 +193,7 @@ struct check {
 };
 
 /* Registers in libunwind's tables. */
-static bool register_is_known(uint64_t number)
+static bool register_is_supported(uint64_t number)
 {
 #if defined(__x86_64__)
 	return number <= 16;
@@ -228,7 +228,7 @@ enum operand {
 		true, takes, leaves, operand                                                       \
 	}
 static const struct operation {
-	bool is_known;
+	bool is_supported;
 	uint8_t takes, leaves, operand;
 } operations[256] = {
 	[0x03] = OP(0, 1, 8),                        /* addr */
@@ -265,7 +265,7 @@ static bool operation_check(struct cfi_reader *reader, unsigned int *depth)
 	const struct operation *operation = &operations[code];
 	unsigned int takes = operation->takes, leaves = operation->leaves;
 
-	if (!operation->is_known)
+	if (!operation->is_supported)
 		return false;
 	switch (operation->operand) {
 	case OPERAND_ULEB:
@@ -367,7 +367,7 @@ static bool operand_check(struct check *check, char operand)
 {
 	switch (operand) {
 	case 'r':
-		return register_is_known(cfi_read_uleb(&check->reader));
+		return register_is_supported(cfi_read_uleb(&check->reader));
 	case 'g':
 		return register_is_general(cfi_read_uleb(&check->reader));
 	case 'e':
@@ -427,7 +427,7 @@ static bool instruction_check(struct check *check)
 		cfi_read_uleb(&check->reader);
 		/* fall through */
 	case CFA_RESTORE:
-		return register_is_known(opcode & ~CFA_PRIMARY);
+		return register_is_supported(opcode & ~CFA_PRIMARY);
 	}
 	if (!instruction->operands)
 		return false;

@@ -90,7 +90,7 @@ static void thread_fill(struct thread_row *thread, unsigned int index, const str
 	times_fill(&thread->ready_times, size->buckets);
 	ledger->life = SECOND;
 	ledger->exec = SECOND / 4;
-	ledger->exec_known = true;
+	ledger->has_exec = true;
 	ledger->ns[LEDGER_USER] = ledger->ns[LEDGER_KERNEL] = SECOND / 8;
 	ledger->ns[LEDGER_BLOCKED] = SECOND / 4 * 3;
 	thread->run = (struct kd_span){ 12, SECOND / 4, SECOND / 12, 1000 };

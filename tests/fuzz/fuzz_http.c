@@ -69,7 +69,7 @@ static void accept_check(struct input input)
 		MUST(form == EXPORTER_PROMETHEUS || accept.quality[form] > 0);
 		for (int i = 0; i < EXPORTER_FORMS; i++)
 			MUST(accept.quality[i] >= 0 && accept.quality[i] <= 1);
-		exporter_host_is_known(&hosts, header);
+		exporter_host_is_allowed(&hosts, header);
 	}
 	free(text);
 }

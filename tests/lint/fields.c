@@ -35,7 +35,7 @@ static json_t *field_of(const struct field *field)
 		[FIELD_WORD] = "word",         [FIELD_OWN] = "text?",   [FIELD_FORM] = "form",
 	};
 	const struct field *inner = field->list ? field->list->fields : field->fields;
-	bool always = !(field->flags & FIELD_IF_ANY) && !field->known;
+	bool always = !(field->flags & FIELD_IF_ANY) && !field->valid;
 	json_t *row = json_pack("{s:s, s:s, s:b, s:b}", "key", field->key, "kind",
 				kinds[field->kind], "always", always, "needed",
 				field->flags & FIELD_REQUIRED);

@@ -83,7 +83,7 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 				      .exec = 787856000,
 				      .ticks_user = 200000000,
 				      .ticks_system = 580000000,
-				      .exec_known = true };
+				      .has_exec = true };
 	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
 	row.wakeup_migrations = 1, row.balance_migrations = 2;
 	row.affinity_migrations = 3, row.other_migrations = 1;
@@ -258,7 +258,7 @@ static void everything_resources(struct sample *sample)
 						    .local = "10.0.0.1:80",
 						    .peer = "10.0.0.2:4711" } };
 
-	sample->resources_known = true;
+	sample->has_resources = true;
 	need(!usage_sum(sample));
 	sample->usages[0].memory = (struct memory){ 0, 123456789, 987654321 };
 	sample->usages[0].resent = 3;
@@ -297,7 +297,7 @@ static void everything_interruptions(struct sample *sample)
 		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } }
 	};
 
-	sample->interruptions_known = true;
+	sample->has_interruptions = true;
 	sample->distributions = true;
 	sample->interruptions_from = 10000;
 	sample->interruptions = list, sample->n_interruptions = COUNT(list);
@@ -373,7 +373,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.number = 2;
 	sample.wall_start = (struct timespec){ .tv_sec = 1795218873, .tv_nsec = 981958999 };
 	sample.start_triggered = true, sample.started_on = 9720;
-	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.upcalls_known = true;
+	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.has_upcalls = true;
 	sample.absent = &absent, sample.n_absent = 1;
 	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,

@@ -237,7 +237,7 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.expired = chance(2),
 		.overloaded = chance(2),
 		.pressed = chance(2),
-		.upcalls_known = chance(2),
+		.has_upcalls = chance(2),
 		.skipped_runs = random_number(),
 		.hidden = random_number(),
 		.resynced = random_number(),
@@ -261,16 +261,16 @@ __attribute__((unused)) static struct sample random_sample(void)
 	sample.threads = random_rows(&sample.n_threads, 6, sizeof(*sample.threads));
 	for (size_t i = 0; i < sample.n_threads; i++)
 		random_thread(&sample.threads[i]);
-	for (uint64_t n = sample.upcalls_known ? chance(4) : 0; n; n--) {
+	for (uint64_t n = sample.has_upcalls ? chance(4) : 0; n; n--) {
 		upcall = (struct upcall_row){ random_u32(), (uint32_t)chance(140),
 					      random_number() };
 		need(!sample_add_upcalls(&sample, &upcall));
 	}
-	sample.resources_known = chance(2);
-	if (sample.resources_known)
+	sample.has_resources = chance(2);
+	if (sample.has_resources)
 		random_usages(&sample);
-	sample.interruptions_known = chance(2);
-	if (sample.interruptions_known)
+	sample.has_interruptions = chance(2);
+	if (sample.has_interruptions)
 		random_interruptions(&sample);
 	if (chance(2))
 		random_path(&sample.path);

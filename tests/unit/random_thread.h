@@ -76,12 +76,12 @@ static void random_field(const struct field *field, char *structure)
 static void random_fields(const struct field *fields, char *structure)
 {
 	for (; fields->key; fields++) {
-		bool known = !fields->known || chance(2);
+		bool known = !fields->valid || chance(2);
 
 		if (known)
 			random_field(fields, structure);
-		if (fields->known)
-			structure[fields->known] = known;
+		if (fields->valid)
+			structure[fields->valid] = known;
 	}
 }
 
@@ -115,7 +115,7 @@ static void random_thread(struct thread_row *thread)
 {
 	random_fields(thread_fields, (char *)thread);
 	/* One member says of these three whether they are known. */
-	if (!thread->ledger.exec_known)
+	if (!thread->ledger.has_exec)
 		thread->ledger.exec = thread->ledger.ticks_user = thread->ledger.ticks_system = 0;
 	thread->members = chance(3) ? 1 : random_u32();
 	if (chance(2))

@@ -101,7 +101,7 @@ static const struct sample sample = {
 	.n_threads = COUNT(threads),
 	.upcalls = upcalls,
 	.n_upcalls = COUNT(upcalls),
-	.upcalls_known = true,
+	.has_upcalls = true,
 	.distributions = true,
 	.traces = { .rows = waits, .n = COUNT(waits), .waits_wanted = true },
 	.losses = { [KD_LOSS_CALLS] = 2 },

@@ -78,7 +78,7 @@ static void ledger_say(const struct ledger *ledger, char text[static SAY_LEN])
 	}
 	if (awaited != ledger_blocked(ledger))
 		say(text, "; awaited %" PRIu64, awaited);
-	if (ledger->exec_known)
+	if (ledger->has_exec)
 		say(text, "; exec %" PRIu64, ledger->exec);
 }
 

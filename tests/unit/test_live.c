@@ -186,7 +186,7 @@ static void fixture_fill(void)
 	}
 	fixture.shown.order = fixture.order;
 	fixture.shown.n = THREADS;
-	fixture.shown.known = true;
+	fixture.shown.filled = true;
 }
 
 static enum view_action press(uint32_t key)
@@ -320,7 +320,7 @@ TEST(actions)
 	are("S = 0 > order");
 	is_i64((press('S'), fixture.view.sort), SORTS - 1, "around");
 	are("s = 0 > order|f = 0 frozen > freeze|space = 0 > freeze");
-	fixture.shown.known = false;
+	fixture.shown.filled = false;
 	are("f = 0|w = 0"); /* of nothing there is nothing to keep */
 }
 
@@ -392,7 +392,7 @@ static void shown_fill(struct shown *shown, const struct sample *sample, const s
 	const struct report_options options = { .sort = view->sort,
 						.threads = *view->filter ? view->filter : NULL };
 
-	*shown = (struct shown){ .sample = *sample, .known = true };
+	*shown = (struct shown){ .sample = *sample, .filled = true };
 	is_i64(verdict_find(&shown->verdict, &shown->sample), 0, "a verdict is found");
 	is_i64(history_add(&shown->history, &shown->verdict), 0, "a window is added");
 	shown->order = text_threads_order(&shown->sample, &options, &shown->n);
@@ -571,7 +571,7 @@ TEST(longest)
 TEST(pages)
 {
 	struct view view = { .lines = 24, .columns = 80 };
-	struct shown shown = { .known = false };
+	struct shown shown = { .filled = false };
 
 	is_drawn(&view, &shown, "live_first");
 	view.page = VIEW_HELP;

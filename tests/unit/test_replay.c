@@ -156,7 +156,7 @@ static int least_see(const struct sample *sample, void *context)
 	const struct thread_row *thread = sample->threads;
 
 	ok(sample->n_threads == 1 && thread->members == 1, "it is one");
-	ok(!thread->ledger.exec_known && !sample->upcalls_known && !sample->capture &&
+	ok(!thread->ledger.has_exec && !sample->has_upcalls && !sample->capture &&
 		   !sample->start_triggered,
 	   "and nothing else is known");
 	return *(int *)context;

@@ -45,7 +45,7 @@ static uint64_t sum(uint64_t x, uint64_t y)
 static bool figure_is_merged(const struct field *field, enum field_merge rule, const char *a,
 			     const char *b, const char *to)
 {
-	bool known = !field->known || (a[field->known] && b[field->known]);
+	bool known = !field->valid || (a[field->valid] && b[field->valid]);
 	uint64_t x = row_figure(a, field->at), y = row_figure(b, field->at);
 	uint64_t got = row_figure(to, field->at);
 
@@ -53,7 +53,7 @@ static bool figure_is_merged(const struct field *field, enum field_merge rule, c
 		return got == (x > y ? x : y);
 	if (rule == MERGE_SUM)
 		return got == (known ? sum(x, y) : 0) &&
-		       (!field->known || to[field->known] == known);
+		       (!field->valid || to[field->valid] == known);
 	if (row_figure(a, field->count) && row_figure(b, field->count))
 		return got == (x < y ? x : y);
 	return got == (row_figure(a, field->count) ? x : y) || !row_figure(to, field->count);
@@ -491,13 +491,13 @@ TEST(usages)
 	struct io_row first[KD_IO_KINDS] = { [KD_IO_NETWORK].read = { 3, 300 } };
 	struct io_row io[KD_IO_KINDS] = { { { 1, UINT64_MAX }, { 0, 0 } } };
 	struct thread_row threads[] = {
-		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .exec_known = true } },
+		{ .pid = 5, .tid = 5, .ledger = { .exec = 100, .has_exec = true } },
 		{ .pid = 5, .tid = 6, .io = first, .ledger = { .ns = { [LEDGER_KERNEL] = 30 } } },
 		{ .pid = 9, .tid = 9, .io = io },
 		{ .pid = 9,
 		  .tid = 9,
 		  .process_start = 70,
-		  .ledger = { .exec = 7, .exec_known = true } },
+		  .ledger = { .exec = 7, .has_exec = true } },
 	};
 	struct sample sample = { .pid = 5, .threads = threads, .n_threads = 4 };
 	struct usage_row total;

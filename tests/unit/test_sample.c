@@ -209,11 +209,11 @@ TEST(merge_empty)
 
 	a.ended = true;
 	a.ledger.exec = 5;
-	a.ledger.exec_known = true;
+	a.ledger.has_exec = true;
 	thread_add_open(&a, &(struct open_item){ .number = 7, .count = 1, .at_start = true });
 	thread_merge(&sum, &a);
 	ok(sum.members == 1 && sum.tid == 9 && !strcmp(sum.name, "a") && sum.ended &&
-		   sum.ledger.exec_known && sum.ledger.exec == 5 && sum.n_open == 1,
+		   sum.ledger.has_exec && sum.ledger.exec == 5 && sum.n_open == 1,
 	   "an empty row becomes what is added to it");
 	thread_clear(&sum);
 	thread_clear(&a);

@@ -60,8 +60,8 @@ static void row_fill(const struct measures *measures, struct thread_row *row, do
 		void *structure = measure->far ? field_object_make(measure->far, row) : row;
 
 		values[i] = (double)figure;
-		if (measure->known)
-			*(bool *)((char *)row + measure->known) = true;
+		if (measure->valid)
+			*(bool *)((char *)row + measure->valid) = true;
 		if (!measure->of_verdict)
 			memcpy((char *)structure + measure->at, &figure, sizeof(figure));
 	}
@@ -502,7 +502,7 @@ TEST(unlike)
 	ok(comparison_is_fair(one, one), "the same is not");
 	series_add(two, judged(&sample));
 	ok(comparison_is_fair(one, two), "unless only some took longer");
-	sample.resources_known = true;
+	sample.has_resources = true;
 	series_add(one, judged(&sample));
 	ok(!series_is_held(one, one, "io.file.read_bytes"), "one sample has no resources");
 	ok(series_is_held(one, two, "ready.max_ns"), "all have waits");

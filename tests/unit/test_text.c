@@ -234,7 +234,7 @@ TEST(extremes)
 	rows[0].ledger.exec = SECOND - 12345678;
 	rows[1].ledger.ns[LEDGER_USER] = SECOND;
 	rows[1].ledger.exec = SECOND + 12345678;
-	rows[0].ledger.exec_known = rows[1].ledger.exec_known = true;
+	rows[0].ledger.has_exec = rows[1].ledger.has_exec = true;
 	rows[0].cpus[0] = 0xaaf0000000000001;
 	rows[0].cpus[1] = 1;
 	rows[0].cpus[15] = 1ULL << 63;
@@ -344,7 +344,7 @@ TEST(rates)
 	row.io = usage.io;
 	sample.threads = &row, sample.n_threads = 1;
 	sample.usages = &usage, sample.n_usages = 1;
-	sample.resources_known = true;
+	sample.has_resources = true;
 	sample.end = sample.start + 2 * SECOND;
 	text = report_written(report_text, &sample, &report_plain);
 	ok(strstr(text, "network: read                 10             4,000             2,000"
@@ -507,7 +507,7 @@ TEST(triggered)
 				 .stopped_on = 9719,
 				 .threads = &row,
 				 .n_threads = 1,
-				 .upcalls_known = true };
+				 .has_upcalls = true };
 
 	row.ledger.life = 9337810;
 	is_golden(&sample, &report_plain, "triggered_both", TRIGGERED);

@@ -468,7 +468,7 @@ TEST(after_the_threads)
 						.forks = i + 1 };
 	for (size_t i = 0; i < 150; i++)
 		interruptions[i] = (struct interruption){ .ns = i + 1 };
-	sample.resources_known = sample.interruptions_known = true;
+	sample.has_resources = sample.has_interruptions = true;
 	sample.usages = usages, sample.n_usages = MANY;
 	sample.interruptions = interruptions, sample.n_interruptions = 150;
 	text = report_written(report_text, &sample, &options);
