@@ -202,7 +202,7 @@ static __always_inline u64 rq_stolen_ns(struct rq *rq)
 }
 
 /* True if the kernel supports CPU bandwidth limits. */
-static __always_inline bool quotas_are_known(void)
+static __always_inline bool quotas_are_supported(void)
 {
 	return bpf_core_field_exists(((struct task_struct *)0)->se.cfs_rq) &&
 	       bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count);

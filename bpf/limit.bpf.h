@@ -144,7 +144,7 @@ __noinline int limit_read(u32 slot, u32 index, u64 t)
 	limited->group = 0;
 	if (prio < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
-	if (prio < MAX_RT_PRIO || !quotas_are_known())
+	if (prio < MAX_RT_PRIO || !quotas_are_supported())
 		return 0;
 	group = BPF_CORE_READ(task, se.cfs_rq);
 	limited->group = (u64)group;
@@ -272,7 +272,7 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 	limited->limit = 0;
 	if (unlikely((s32)task->prio < 0)) {
 		limit_note(slot, 0, t);
-	} else if (!quotas_are_known()) {
+	} else if (!quotas_are_supported()) {
 		return;
 	} else if (quotas_take_tasks()) {
 		if (!woken && unlikely(task->throttled))
@@ -292,7 +292,7 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 static __always_inline void limit_queued(struct kd_waiting *waiting, u32 slot,
 					 struct task_struct *task)
 {
-	if (quotas_are_known() && !quotas_take_tasks() &&
+	if (quotas_are_supported() && !quotas_take_tasks() &&
 	    (u64)task->se.cfs_rq != waiting->limited->group)
 		limit_begin(waiting, slot, task, true, clock_now());
 }

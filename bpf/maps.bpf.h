@@ -156,7 +156,7 @@ __u64 kd_maps_reported = 0;      /* last wakeup of user space for a mapping */
 __u64 kd_mapped_at = 1;          /* last time the target mapped code */
 __u32 kd_exec_slot = 0;          /* last thread that entered execve */
 bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was followed at some time */
-__u32 kd_frozen_seen = 0;                         /* a thread was frozen */
+__u32 kd_any_frozen = 0;                          /* a thread was frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
 __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bpf.h; ~0: unknown */
 

@@ -396,7 +396,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 		tid_leave(thread, task);
 		state = KD_DEAD;
 	} else if (unlikely(state == KD_FROZEN)) {
-		WRITE_ONCE(kd_frozen_seen, 1);
+		WRITE_ONCE(kd_any_frozen, 1);
 		thread->timer.deadline = 0;
 		thread->awaited = KD_AWAITED_OTHER;
 		thread->at.file = 0;

@@ -32,7 +32,7 @@ static __always_inline void seed_state(struct kd_thread *thread, u32 slot, struc
 	else
 		thread->seed_state = state_of_sleep(task, state);
 	if (thread->seed_state == KD_FROZEN)
-		WRITE_ONCE(kd_frozen_seen, 1);
+		WRITE_ONCE(kd_any_frozen, 1);
 	if (thread->seed_state == KD_STOPPED)
 		stop_begin(slot);
 	if (state_is_blocked(thread->seed_state))

@@ -345,11 +345,11 @@ static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *th
 }
 
 /* Estimates for how many faults the time is missing. Faults inside system calls count as time of
- * the calls; their share is assumed to be the same among unseen faults as among seen ones. */
-static uint64_t untimed_of(uint64_t unseen, uint64_t seen, uint64_t timed)
+ * the calls; their share is assumed to be the same among the rest as among those found. */
+static uint64_t untimed_of(uint64_t rest, uint64_t found, uint64_t timed)
 {
-	return seen ? (uint64_t)((double)unseen * (double)u64_min(timed, seen) / (double)seen)
-		    : unseen;
+	return found ? (uint64_t)((double)rest * (double)u64_min(timed, found) / (double)found)
+		     : rest;
 }
 
 int collect_row(struct session *session, const struct session_view *view, uint32_t slot,
@@ -363,7 +363,7 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	};
 	struct kd_record record;
 	struct kd_thread thread;
-	uint64_t seen, all; /* page faults */
+	uint64_t found, all; /* page faults */
 	int result, error;
 
 	for (int i = 0; i < READ_TRIES; i++) {
@@ -390,12 +390,13 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	if (record.gen == view->gen)
 		record_read(row, &record);
 	kernel_sleep_read(row, &thread, &record, record.gen == view->gen);
-	seen = row->minor_faults + row->major_faults;
+	found = row->minor_faults + row->major_faults;
 	ledger_faults(&thread, &window, &row->minor_faults, &row->major_faults);
 	all = row->minor_faults + row->major_faults;
-	if (all > seen &&
+	if (all > found &&
 	    session_faults_untimed(session, view->start + view->epoch, view->end + view->epoch))
-		row->ledger.untimed_faults = untimed_of(all - seen, seen, row->ledger.timed_faults);
+		row->ledger.untimed_faults = untimed_of(all - found, found,
+							row->ledger.timed_faults);
 	if (row->ledger.ns[LEDGER_USER] + row->ledger.ns[LEDGER_KERNEL] &&
 	    thread.cpu < KD_CPU_WORDS * 64)
 		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);

@@ -411,7 +411,7 @@ uint64_t session_losses(struct session *session, uint64_t losses[KD_LOSSES])
 
 bool session_has_frozen(const struct session *session)
 {
-	return __atomic_load_n(&session->skel->bss->kd_frozen_seen, __ATOMIC_RELAXED);
+	return __atomic_load_n(&session->skel->bss->kd_any_frozen, __ATOMIC_RELAXED);
 }
 
 uint64_t session_resynced(struct session *session)

@@ -71,14 +71,14 @@ static void role_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form role_form = { role_write, role_read };
 
-static void seen_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void coverage_write(struct json_writer *writer, const struct json_scope *scope,
+			   const struct field *field, const void *structure)
 {
 	(void)scope;
-	writer_u64(writer, field->key, trigger_stats_seen(structure));
+	writer_u64(writer, field->key, trigger_stats_coverage(structure));
 }
 
-static const struct json_form seen_form = { seen_write, NULL };
+static const struct json_form coverage_form = { coverage_write, NULL };
 
 static const struct field duty_fields[] = {
 	STATS("off_ns", FIELD_U64, duty.off),
@@ -86,7 +86,7 @@ static const struct field duty_fields[] = {
 	STATS("dropped_windows", FIELD_U64, duty.dropped),
 	STATS("on_work_ns", FIELD_U64, duty.worked_on),
 	STATS("off_work_ns", FIELD_U64, duty.worked_off),
-	JSON_FORM("seen_permille", seen_form),
+	JSON_FORM("seen_permille", coverage_form),
 	FIELDS_END,
 };
 

@@ -108,11 +108,11 @@
 	       stats->duty.phases)                                                                 \
 	FIGURE(PROBES_DROPPED, COUNTER, IF_ANY, "trigger_dropped_windows", "",                     \
 	       "Windows that were open when the probes were taken out.", stats->duty.dropped)      \
-	FIGURE(WORK_SEEN, COUNTER, IF_ANY, "trigger_seen_work_seconds", "seconds",                 \
+	FIGURE(WORK_ON, COUNTER, IF_ANY, "trigger_seen_work_seconds", "seconds",                   \
 	       "CPU time, without what the probes cost, of threads that hit them, while they "     \
 	       "were in place.",                                                                   \
 	       stats->duty.worked_on)                                                              \
-	FIGURE(WORK_UNSEEN, COUNTER, IF_ANY, "trigger_unseen_work_seconds", "seconds",             \
+	FIGURE(WORK_OFF, COUNTER, IF_ANY, "trigger_unseen_work_seconds", "seconds",                \
 	       "CPU time of threads that hit the probes, while they were taken out.",              \
 	       stats->duty.worked_off)                                                             \
 	FIGURE(PAYER_COST, GAUGE, IF_ANY, "trigger_worst_cost_seconds", "seconds",                 \

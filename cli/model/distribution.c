@@ -124,7 +124,7 @@ uint64_t durations_count(const struct durations *durations)
 uint64_t durations_permille(const struct durations *durations, unsigned int permille)
 {
 	const struct distribution *ended = durations->ended;
-	uint64_t count = durations_count(durations), seen = 0, wanted, open = durations->open;
+	uint64_t count = durations_count(durations), below = 0, wanted, open = durations->open;
 	uint64_t ns = durations->open_max;
 
 	if (!count)
@@ -134,17 +134,17 @@ uint64_t durations_permille(const struct durations *durations, unsigned int perm
 	for (size_t i = 0; i < ended->n; i++) {
 		if (open && durations->open_max <= ended->buckets[i].le) {
 			ns = durations->open_max;
-			seen = u64_add(seen, open);
+			below = u64_add(below, open);
 			open = 0;
-			if (seen >= wanted)
+			if (below >= wanted)
 				break;
 		}
 		ns = ended->buckets[i].le;
-		seen = u64_add(seen, ended->buckets[i].count);
-		if (seen >= wanted)
+		below = u64_add(below, ended->buckets[i].count);
+		if (below >= wanted)
 			break;
 	}
-	if (seen < wanted && open)
+	if (below < wanted && open)
 		ns = durations->open_max;
 	return ns > durations->max ? durations->max : ns < durations->min ? durations->min : ns;
 }

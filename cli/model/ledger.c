@@ -417,7 +417,7 @@ static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost)
 {
 	struct ledger *ledger = &thread->ledger;
-	uint64_t *ns = ledger->ns, calls = 0, irqs = 0, seen = ns[LEDGER_HARDIRQ];
+	uint64_t *ns = ledger->ns, calls = 0, irqs = 0, measured = ns[LEDGER_HARDIRQ];
 	uint64_t timed = ledger->timed_faults, faults, mean, user = ticks_user(ledger), rest;
 
 	for (size_t i = 0; i < thread->n_hardirqs; i++)
@@ -429,7 +429,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	/* In proportion to what the tracepoints measured. */
 	for (unsigned int i = 0; i < KD_RUNNING; i++) {
 		double hit = (double)ledger->irq_in[i];
-		uint64_t part = seen ? (uint64_t)((double)irqs * hit / (double)seen) : 0;
+		uint64_t part = measured ? (uint64_t)((double)irqs * hit / (double)measured) : 0;
 
 		if (LEDGER_USER + i == LEDGER_KERNEL)
 			continue;

@@ -49,19 +49,19 @@ void trigger_stats_finish(struct trigger_stats *stats)
 	ARRAY_SORT(stats->nested, stats->n_nested, by_start);
 }
 
-unsigned int trigger_stats_seen(const struct trigger_stats *stats)
+unsigned int trigger_stats_coverage(const struct trigger_stats *stats)
 {
 	const struct probe_duty *duty = &stats->duty;
 	/* For other processes, only the time is known. */
-	double seen = (double)duty->worked_on, all = seen + (double)duty->worked_off;
+	double covered = (double)duty->worked_on, all = covered + (double)duty->worked_off;
 
 	if (!duty->off || duty->off >= stats->lasted)
 		return duty->off ? 0 : 1000;
 	if (all == 0) {
-		seen = (double)(stats->lasted - duty->off);
+		covered = (double)(stats->lasted - duty->off);
 		all = (double)stats->lasted;
 	}
-	return (unsigned int)(seen * 1000 / all);
+	return (unsigned int)(covered * 1000 / all);
 }
 
 uint64_t tally_looked_at(const struct kd_tally *tally, enum kd_role role)

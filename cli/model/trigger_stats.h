@@ -68,7 +68,7 @@ int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pa
 void trigger_stats_finish(struct trigger_stats *stats);
 
 /* Estimated share of calls that the probes saw, in permille; 1000: all. */
-unsigned int trigger_stats_seen(const struct trigger_stats *stats);
+unsigned int trigger_stats_coverage(const struct trigger_stats *stats);
 
 /* Hits of a role's probes that its program examined, and that therefore cost time, including
  * those with a false condition. */

@@ -420,15 +420,15 @@ static enum MHD_Result request_refuse(struct exporter_server *server,
 /* Called once after the headers, and again after the full request. */
 static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection,
 				      const char *path, const char *method, const char *version,
-				      const char *data, size_t *size, void **seen)
+				      const char *data, size_t *size, void **begun)
 {
 	struct exporter_server *server = context;
 
 	(void)version;
 	(void)data;
 	(void)size;
-	if (!*seen) {
-		*seen = context;
+	if (!*begun) {
+		*begun = context;
 		return request_refuse(server, connection, method);
 	}
 	if (!strcmp(path, "/metrics"))

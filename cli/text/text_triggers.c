@@ -145,7 +145,7 @@ static void trigger_cost(struct columns *columns, const struct trigger_stats *st
 static void trigger_duty(struct columns *columns, const struct trigger_stats *stats)
 {
 	const struct probe_duty *duty = &stats->duty;
-	unsigned int off = share(duty->off, stats->lasted), seen = trigger_stats_seen(stats);
+	unsigned int off = share(duty->off, stats->lasted), covered = trigger_stats_coverage(stats);
 
 	if (!duty->off)
 		return;
@@ -155,8 +155,8 @@ static void trigger_duty(struct columns *columns, const struct trigger_stats *st
 		" of the time (%s of %s ns).\n"
 		"About " PERCENT " of the calls were seen; %s open %s dropped.\n",
 		GROUPED(duty->phases), duty->phases == 1 ? "" : "s", PERMILLE(off),
-		GROUPED(duty->off), GROUPED(stats->lasted), PERMILLE(seen), GROUPED(duty->dropped),
-		duty->dropped == 1 ? "window was" : "windows were");
+		GROUPED(duty->off), GROUPED(stats->lasted), PERMILLE(covered),
+		GROUPED(duty->dropped), duty->dropped == 1 ? "window was" : "windows were");
 }
 
 static void trigger_durations(struct columns *columns, const struct trigger_stats *stats)
