@@ -40,7 +40,6 @@ struct triggered {
 	uint64_t events_to;     /* later events are for the next tick */
 	struct worst worst;
 	struct overhead *overhead;
-	struct duty *duty;
 	uint64_t began;
 	uint64_t taken; /* percent: above --max-overhead */
 	pid_t taken_from;
@@ -229,7 +228,6 @@ static exit_status stats_read(struct triggered *state, uint64_t lasted)
 	state->stats.dropped = triggers_dropped(session_triggers(state->run->session));
 	state->stats.lasted = lasted;
 	overhead_tell(state->overhead, &state->stats);
-	duty_tell(state->duty, &state->stats);
 	for (int role = 0; role < KD_ROLES; role++)
 		if (tally_looked_at(&state->stats.tally, role))
 			state->stats.cost[role] =
@@ -254,16 +252,16 @@ static exit_status stats_serve(struct triggered *state)
 /* Keeps the probes' cost below the limit. Returns true if the awaited state may have changed. */
 static bool overhead_check(struct triggered *state)
 {
-	bool looked = overhead_look(state->overhead, false), was_on = duty_is_on(state->duty);
+	bool was_on = overhead_is_on(state->overhead);
 
 	if (state->run->options->overhead_stops) {
-		if (looked && overhead_is_overdrawn(state->overhead))
+		if (overhead_look(state->overhead, false) && overhead_is_overdrawn(state->overhead))
 			state->taken = overhead_worst(state->overhead, &state->taken_from) ?: 1;
 		return state->taken;
 	}
 	/* A window continues if only one edge is hit. */
-	state->status = duty_tick(state->duty, looked, state->has_start && state->has_stop);
-	return state->status || was_on != duty_is_on(state->duty);
+	state->status = overhead_tick(state->overhead, state->has_start && state->has_stop);
+	return state->status || was_on != overhead_is_on(state->overhead);
 }
 
 static int triggered_tick(void *context)
@@ -339,8 +337,8 @@ static exit_status times_come(struct triggered *state)
 
 	if (now >= state->requested_end)
 		return sample_answer(state);
-	if (now >= state->open_at && state->requested_end == NEVER && duty_is_on(state->duty) &&
-	    windows_wanted(session_windows(state->run->session)))
+	if (now >= state->open_at && state->requested_end == NEVER &&
+	    overhead_is_on(state->overhead) && windows_wanted(session_windows(state->run->session)))
 		return window_begin(state);
 	if (now < state->close_at)
 		return 0;
@@ -494,9 +492,7 @@ static int triggered_begin(struct triggered *state)
 	stats_begin(state);
 	state->overhead = overhead_new(run->session, run->options->max_overhead);
 	error = worst_init(&state->worst, run->options->trigger_worst);
-	if (state->overhead)
-		state->duty = duty_new(run->session, state->overhead);
-	if (!state->duty || error)
+	if (!state->overhead || error)
 		return run_capture_failed(-ENOMEM);
 	collector_reset(run->collector);
 	error = session_visit(run->session, KD_VISIT_OPEN);
@@ -519,8 +515,9 @@ static int triggered_begin(struct triggered *state)
 /* Returns when the next action is due. */
 static uint64_t next_time(const struct triggered *state)
 {
-	uint64_t opens = state->requested_end == NEVER && duty_is_on(state->duty) ? state->open_at
-										  : NEVER;
+	uint64_t opens = state->requested_end == NEVER && overhead_is_on(state->overhead)
+				 ? state->open_at
+				 : NEVER;
 	uint64_t ends = u64_min(state->close_at, state->requested_end);
 
 	return state->wanted ? 0 : u64_min(state->run->deadline, u64_min(ends, opens));
@@ -575,7 +572,6 @@ exit_status run_triggered(struct run *run)
 	newcomers_tell(&state->newcomers);
 	newcomers_clear(&state->newcomers);
 	worst_clear(&state->worst);
-	duty_free(state->duty);
 	overhead_free(state->overhead);
 	trigger_stats_clear(&state->stats);
 	free(state);

@@ -50,18 +50,25 @@ struct payer {
 	uint64_t hits, cpu;
 };
 
+enum duty_state {
+	DUTY_ON,
+	DUTY_CLOSING, /* hits no longer count, but the probes may still be there */
+	DUTY_OFF,
+};
+
 struct overhead {
 	struct session *session;
 	uint64_t percent;
-	uint64_t looked; /* time of the last look */
-	bool off;
-	uint64_t worked_on, worked_off; /* CPU time of threads that hit the probes, without
-					 * what these took */
-	struct account *accounts;       /* by slot */
+	uint64_t looked;          /* time of the last look */
+	struct account *accounts; /* by slot */
 	struct account *worst;
 	pid_t worst_tid;
 	struct payer payer;
 	struct kd_tally tally; /* last reading: too large for the stack */
+	enum duty_state state;
+	uint64_t since;         /* hits began to count, or ceased to */
+	uint64_t awaited;       /* generation of the window that keeps the probes; 0: none */
+	struct probe_duty duty; /* off: in finished phases */
 };
 
 struct overhead *overhead_new(struct session *session, uint64_t percent)
@@ -79,6 +86,7 @@ struct overhead *overhead_new(struct session *session, uint64_t percent)
 	}
 	overhead->worst = overhead->accounts;
 	overhead_look(overhead, true);
+	overhead->since = clock_monotonic();
 	return overhead;
 }
 
@@ -167,10 +175,10 @@ static void account_book(struct overhead *overhead, struct account *account,
 		account->hits_them = true;
 	if (!account->hits_them || account == overhead->accounts)
 		return;
-	if (overhead->off)
-		overhead->worked_off += turnover->cpu;
+	if (overhead->state == DUTY_ON)
+		overhead->duty.worked_on += u64_sub(turnover->cpu, spent);
 	else
-		overhead->worked_on += u64_sub(turnover->cpu, spent);
+		overhead->duty.worked_off += turnover->cpu;
 }
 
 /* True if hits stay far below the limit, even on a slow machine: their cost need not be
@@ -293,17 +301,6 @@ uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid)
 	return u64_min(worst->lost_of ? worst->lost * 100 / worst->lost_of : 100, 100);
 }
 
-/* Turns the probes on or off; initially on. */
-static void overhead_switch(struct overhead *overhead, bool on)
-{
-	uint32_t slots = session_window_now(overhead->session).slots;
-
-	overhead_look(overhead, true);
-	overhead->off = !on;
-	for (uint32_t slot = 0; on && slot < slots; slot++)
-		overhead->accounts[slot].hits_them = false;
-}
-
 void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 {
 	const struct payer *payer = &overhead->payer;
@@ -317,8 +314,9 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 		.cpu = payer->cpu,
 	};
 	memcpy(stats->payer.name, payer->name, sizeof(payer->name));
-	stats->duty.worked_on = overhead->worked_on;
-	stats->duty.worked_off = overhead->worked_off;
+	stats->duty = overhead->duty;
+	if (overhead->state != DUTY_ON)
+		stats->duty.off += clock_monotonic() - overhead->since;
 }
 
 /* --- Keeps the cost below the limit: probes are detached for some of the time --- */
@@ -334,136 +332,98 @@ void overhead_tell(struct overhead *overhead, struct trigger_stats *stats)
 #define WINDOW_LONG_NS (2 * NSEC_PER_MSEC)
 #define WINDOW_MAX_NS (10 * NSEC_PER_SEC)
 
-enum duty_state {
-	DUTY_ON,
-	DUTY_CLOSING, /* hits no longer count, but the probes may still be there */
-	DUTY_OFF,
-};
-
-struct duty {
-	struct session *session;
-	struct overhead *overhead;
-	enum duty_state state;
-	uint64_t since;      /* hits began to count, or ceased to */
-	uint64_t off_before; /* ns in finished phases */
-	uint64_t phases, dropped;
-	uint64_t awaited; /* generation of the window that keeps the probes attached; 0: none */
-};
-
-struct duty *duty_new(struct session *session, struct overhead *overhead)
-{
-	struct duty *duty = calloc(1, sizeof(*duty));
-
-	if (!duty)
-		return NULL;
-	duty->session = session;
-	duty->overhead = overhead;
-	duty->since = clock_monotonic();
-	return duty;
-}
-
-void duty_free(struct duty *duty)
-{
-	free(duty);
-}
-
-static exit_status turn_off(struct duty *duty)
+static exit_status turn_off(struct overhead *overhead)
 {
 	uint64_t now = clock_monotonic();
-	int error = triggers_detach_begin(session_triggers(duty->session));
+	int error = triggers_detach_begin(session_triggers(overhead->session));
 
 	if (error) {
 		log_error("cannot start a thread: %s", strerror(-error));
 		return EX_OSERR;
 	}
-	overhead_switch(duty->overhead, false);
-	duty->since = now;
-	duty->phases++;
-	duty->state = DUTY_CLOSING;
-	triggers_remeasure(session_triggers(duty->session));
+	overhead_look(overhead, true);
+	overhead->since = now;
+	overhead->duty.phases++;
+	overhead->state = DUTY_CLOSING;
+	triggers_remeasure(session_triggers(overhead->session));
 	return 0;
 }
 
-static exit_status turn_on(struct duty *duty)
+static exit_status turn_on(struct overhead *overhead)
 {
-	int status = triggers_attach_again(session_triggers(duty->session));
+	int status = triggers_attach_again(session_triggers(overhead->session));
+	uint32_t slots = session_window_now(overhead->session).slots;
 
-	overhead_switch(duty->overhead, true);
-	duty->off_before += clock_monotonic() - duty->since;
-	duty->since = clock_monotonic();
-	duty->state = DUTY_ON;
+	overhead_look(overhead, true);
+	for (uint32_t slot = 0; slot < slots; slot++)
+		overhead->accounts[slot].hits_them = false;
+	overhead->duty.off += clock_monotonic() - overhead->since;
+	overhead->since = clock_monotonic();
+	overhead->state = DUTY_ON;
 	return status;
 }
 
-static void windows_drop(struct duty *duty)
+static void windows_drop(struct overhead *overhead)
 {
-	struct session_view view = session_window_now(duty->session);
+	struct session *session = overhead->session;
+	struct session_view view = session_window_now(session);
 
-	while (session_window_close(duty->session) && view.gen) {
-		windows_release(session_windows(duty->session), view.bank);
-		duty->dropped++;
-		view = session_window_now(duty->session);
+	while (session_window_close(session) && view.gen) {
+		windows_release(session_windows(session), view.bank);
+		overhead->duty.dropped++;
+		view = session_window_now(session);
 	}
 }
 
 /* True if the probes stay because of the open window. */
-static bool window_is_awaited(struct duty *duty)
+static bool window_is_awaited(struct overhead *overhead)
 {
-	struct session_view view = session_window_now(duty->session);
+	struct session_view view = session_window_now(overhead->session);
 	uint64_t lasted = view.gen ? clock_monotonic() - view.epoch - view.start : 0;
-	bool first = view.gen != duty->awaited;
+	bool first = view.gen != overhead->awaited;
 
-	duty->awaited = 0;
+	overhead->awaited = 0;
 	if (lasted < WINDOW_LONG_NS || lasted > WINDOW_MAX_NS)
 		return false;
-	if (!first && overhead_is_growing(duty->overhead))
+	if (!first && overhead_is_growing(overhead))
 		return false;
-	duty->awaited = view.gen;
+	overhead->awaited = view.gen;
 	return true;
 }
 
-static bool is_due_off(struct duty *duty, bool looked, uint64_t lasted)
+static bool is_due_off(struct overhead *overhead, bool looked, uint64_t lasted)
 {
-	return looked && lasted >= ON_MIN_NS && overhead_is_overdrawn(duty->overhead) &&
-	       !window_is_awaited(duty);
+	return looked && lasted >= ON_MIN_NS && overhead_is_overdrawn(overhead) &&
+	       !window_is_awaited(overhead);
 }
 
-exit_status duty_tick(struct duty *duty, bool looked, bool drop)
+exit_status overhead_tick(struct overhead *overhead, bool drop)
 {
-	uint64_t lasted = clock_monotonic() - duty->since;
+	bool looked = overhead_look(overhead, false);
+	uint64_t lasted = clock_monotonic() - overhead->since;
 
-	switch (duty->state) {
+	switch (overhead->state) {
 	case DUTY_ON:
-		return is_due_off(duty, looked, lasted) ? turn_off(duty) : 0;
+		return is_due_off(overhead, looked, lasted) ? turn_off(overhead) : 0;
 	case DUTY_CLOSING:
-		if (!session_detach_end(duty->session))
+		if (!session_detach_end(overhead->session))
 			return 0;
 		if (drop)
-			windows_drop(duty);
-		duty->state = DUTY_OFF;
+			windows_drop(overhead);
+		overhead->state = DUTY_OFF;
 		return 0;
 	case DUTY_OFF:
-		if (lasted < OFF_MIN_NS ||
-		    (overhead_is_overdrawn(duty->overhead) && lasted < OFF_MAX_NS))
+		if (lasted < OFF_MIN_NS || (overhead_is_overdrawn(overhead) && lasted < OFF_MAX_NS))
 			return 0;
-		overhead_forgive(duty->overhead);
-		return turn_on(duty);
+		overhead_forgive(overhead);
+		return turn_on(overhead);
 	}
 	return 0;
 }
 
-bool duty_is_on(const struct duty *duty)
+bool overhead_is_on(const struct overhead *overhead)
 {
-	return duty->state == DUTY_ON;
-}
-
-void duty_tell(const struct duty *duty, struct trigger_stats *stats)
-{
-	stats->duty.off = duty->off_before;
-	if (duty->state != DUTY_ON)
-		stats->duty.off += clock_monotonic() - duty->since;
-	stats->duty.phases = duty->phases;
-	stats->duty.dropped = duty->dropped;
+	return overhead->state == DUTY_ON;
 }
 
 /* --- This program's own cost --- */

@@ -17,9 +17,9 @@
 
 struct overhead;
 
-/* percent: the limit, a share of a thread's CPU time; 0: none. A mostly sleeping thread may lose a
- * little, even if that is much of its CPU time. Returns NULL without memory. The session must
- * outlive the result. */
+/* Starts with attached probes. percent: the limit, a share of a thread's CPU time; 0: none. A
+ * mostly sleeping thread may lose a little, even if that is much of its CPU time. Returns NULL
+ * without memory. The session must outlive the result. */
 struct overhead *overhead_new(struct session *session, uint64_t percent);
 void overhead_free(struct overhead *overhead);
 
@@ -34,28 +34,19 @@ bool overhead_is_overdrawn(const struct overhead *overhead);
  * time of all CPUs. */
 uint64_t overhead_worst(const struct overhead *overhead, pid_t *tid);
 
-/* Fills in which thread paid most, and the CPU time of threads with the probes on and off. */
+/* Fills in which thread paid most, how long the probes were off, and the CPU time of threads with
+ * the probes on and off. */
 void overhead_tell(struct overhead *overhead, struct trigger_stats *stats);
 
 /* --- Keeps the cost below the limit: probes are detached for some of the time --- */
 
-struct duty;
-
-/* Starts with attached probes. Session and overhead must outlive the result. Returns NULL without
- * memory. */
-struct duty *duty_new(struct session *session, struct overhead *overhead);
-void duty_free(struct duty *duty);
-
-/* Call it often. looked: whether the overhead has been looked at since the last call. drop: whether
- * to drop windows that are open when the probes are detached, as their stop may come meanwhile.
- * Returns 0, or an exit status after printing what failed. */
-exit_status duty_tick(struct duty *duty, bool looked, bool drop);
+/* Call it often, instead of overhead_look(). drop: whether to drop windows that are open when the
+ * probes are detached, as their stop may come meanwhile. Returns 0, or an exit status after
+ * printing what failed. */
+exit_status overhead_tick(struct overhead *overhead, bool drop);
 
 /* True if hits count now. */
-bool duty_is_on(const struct duty *duty);
-
-/* Fills in how long the probes were off. */
-void duty_tell(const struct duty *duty, struct trigger_stats *stats);
+bool overhead_is_on(const struct overhead *overhead);
 
 /* --- This program's own cost --- */
 
