@@ -11,8 +11,6 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 
-#define TABLE_FIRST 64
-
 /* Shared by all threads of a sample. */
 struct adding {
 	struct summary *summary;
@@ -63,7 +61,6 @@ void summary_free(struct summary *summary)
 		memory_free(&summary->threads[i]);
 	memory_free(&summary->all);
 	free(summary->threads);
-	free(summary->table);
 	free(summary->row);
 	measures_clear(&summary->measures);
 	free(summary);
@@ -72,36 +69,17 @@ void summary_free(struct summary *summary)
 /* --- Finding threads --- */
 
 /* Slot of a thread in the hash table, or a free one. */
-static uint32_t *table_entry(const struct summary *summary, pid_t pid, pid_t tid)
+static uint32_t *table_entry(struct summary *summary, pid_t pid, pid_t tid)
 {
 	uint32_t hash = ((uint32_t)pid * 31 + (uint32_t)tid) * 2654435761U;
-	size_t mask = summary->n_table - 1;
 
-	for (size_t at = hash & mask;; at = (at + 1) & mask) {
-		uint32_t *entry = &summary->table[at];
+	for (size_t at = hash;; at++) {
+		uint32_t *entry = &summary->table[at % (2 * SUMMARY_THREADS)];
 		const struct summary_thread *thread = *entry ? &summary->threads[*entry - 1] : NULL;
 
 		if (!thread || (thread->pid == pid && thread->tid == tid))
 			return entry;
 	}
-}
-
-static int table_grow(struct summary *summary)
-{
-	size_t n = summary->n_table ? 2 * summary->n_table : TABLE_FIRST;
-	uint32_t *table = calloc(n, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	free(summary->table);
-	summary->table = table;
-	summary->n_table = n;
-	/* If a TID was reused, the last thread wins. */
-	for (size_t i = 0; i < summary->n; i++)
-		if (summary->threads[i].members <= 1)
-			*table_entry(summary, summary->threads[i].pid,
-				     summary->threads[i].tid) = (uint32_t)i + 1;
-	return 0;
 }
 
 /* Adds a thread for a row. NULL: limit reached (counted), or no memory. */
@@ -115,8 +93,6 @@ static struct summary_thread *thread_make(struct summary *summary, const struct 
 		return NULL;
 	}
 	*error = ARRAY_GROW(summary->threads, summary->n, summary->capacity);
-	if (!*error && summary->n_table < 2 * (summary->n + 1))
-		*error = table_grow(summary);
 	if (*error)
 		return NULL;
 	thread = &summary->threads[summary->n];
@@ -283,15 +259,15 @@ static int row_add(const struct adding *adding, const struct thread_row *row)
 {
 	struct summary *summary = adding->summary;
 	uint64_t window = adding->sample->end - adding->sample->start;
-	uint32_t *entry = summary->n_table ? table_entry(summary, row->pid, row->tid) : NULL;
-	struct summary_thread *thread = entry && *entry ? &summary->threads[*entry - 1] : NULL;
+	uint32_t *entry = table_entry(summary, row->pid, row->tid);
+	struct summary_thread *thread = *entry ? &summary->threads[*entry - 1] : NULL;
 	int error = 0;
 
 	if (!thread || thread->ended) {
 		thread = thread_make(summary, row, &error);
 		if (!thread)
 			return error;
-		*table_entry(summary, row->pid, row->tid) = (uint32_t)summary->n;
+		*entry = (uint32_t)summary->n;
 		if (row->ledger.life >= window)
 			thread_inherit(summary, thread, row);
 		summary->came += thread->first > 1;

@@ -97,8 +97,8 @@ struct summary {
 	bool uneven;
 	/* Values of one sample. */
 	double *row, *sum;
-	uint32_t *table; /* hash by PID and TID: thread index + 1; size is a power of two */
-	size_t n_table;
+	/* Hash by PID and TID: thread index + 1; 0: free. If a TID was reused, the last one. */
+	uint32_t table[2 * SUMMARY_THREADS];
 };
 
 /* alpha: weight of the latest value in moving averages. Returns NULL without memory. */
