@@ -106,8 +106,6 @@ struct critical_path {
  * it empty if no thread of the target is known. Returns 0 or -ENOMEM. */
 int critical_path_of_sample(struct sample *sample);
 
-struct recording;
-
 /* Fills the rows of a path whose other members are set. Rows have no gaps, whatever the
  * recording holds. Takes time in proportion to the events between start and end, and memory for
  * a few thousand rows. Returns 0 or -ENOMEM; then there are no rows. */

@@ -161,95 +161,6 @@ static int path_rows_finish(struct path_rows *rows, struct critical_path *path)
 	return 0;
 }
 
-/* --- What was on a CPU, in pieces from end to start, without gaps --- */
-
-/* Receives a piece from start to where the previous one began. */
-typedef void path_piece(void *context, uint64_t start, const struct span *what);
-
-/* Hardirqs interrupt softirqs, and NMIs both. */
-#define NESTED 8
-
-/* Interrupts in progress at a point in time, outermost first. The time moves back. */
-struct nest {
-	const struct span *in[NESTED];
-	unsigned int n;
-	uint64_t start, at; /* earliest start of pieces; current end */
-	path_piece *piece;
-	void *context;
-};
-
-static void nest_piece(struct nest *nest, uint64_t start)
-{
-	start = u64_max(start, nest->start);
-	if (start >= nest->at)
-		return;
-	nest->piece(nest->context, start, nest->n ? nest->in[nest->n - 1] : NULL);
-	nest->at = start;
-}
-
-/* Moves back to a time. */
-static void nest_back(struct nest *nest, uint64_t to)
-{
-	for (; nest->n && nest->in[nest->n - 1]->start >= to; nest->n--)
-		nest_piece(nest, nest->in[nest->n - 1]->start);
-	nest_piece(nest, to);
-}
-
-static void nest_enter(struct nest *nest, const struct span *irq)
-{
-	nest_back(nest, irq->end);
-	if (nest->n < NESTED && irq->start < nest->at)
-		nest->in[nest->n++] = irq;
-}
-
-/* Lists which interrupt was handled, the innermost of nested ones, or NULL. */
-static void path_cpu_irqs(const struct recording *recording, uint32_t cpu, uint64_t start,
-			  uint64_t end, path_piece *piece, void *context)
-{
-	const struct span *irqs = recording->spans[SPAN_IRQS].all;
-	size_t n = recording->spans[SPAN_IRQS].n;
-	struct nest nest = { .start = start, .at = end, .piece = piece, .context = context };
-	size_t ended = ARRAY_SPLIT(n, i,
-				   irqs[i].cpu < cpu || (irqs[i].cpu == cpu && irqs[i].end <= end));
-	size_t later = ended;
-
-	/* Interrupts that went on at the end: an outer one ends after the inner ones. */
-	while (later < n && later - ended < NESTED && irqs[later].cpu == cpu)
-		later++;
-	for (size_t i = later; i > 0; i--) {
-		if (irqs[i - 1].cpu != cpu || irqs[i - 1].end <= start)
-			break;
-		nest_enter(&nest, &irqs[i - 1]);
-	}
-	nest_back(&nest, start);
-}
-
-/* Lists what had the CPU, as far as recorded, or NULL. */
-static void path_cpu_runs(const struct recording *recording, uint32_t cpu, uint64_t start,
-			  uint64_t end, path_piece *piece, void *context)
-{
-	const struct span *runs = recording->spans[SPAN_RUNS].all;
-	uint64_t at = end;
-	size_t i = ARRAY_SPLIT(recording->spans[SPAN_RUNS].n, j,
-			       runs[j].cpu < cpu || (runs[j].cpu == cpu && runs[j].start < end));
-
-	for (; i > 0 && at > start && runs[i - 1].cpu == cpu; i--) {
-		const struct span *run = &runs[i - 1];
-		uint64_t from = u64_max(run->start, start), to = u64_max(run->end, start);
-
-		if (to < at) {
-			piece(context, to, NULL);
-			at = to;
-		}
-		if (from < at) {
-			piece(context, from, run);
-			at = from;
-		}
-	}
-	if (at > start)
-		piece(context, start, NULL);
-}
-
 /* --- The walk --- */
 
 #define DEPTH 64
@@ -269,8 +180,10 @@ struct path_walk {
 	uint64_t at; /* all time after this has its leg */
 	struct visit visits[DEPTH];
 	unsigned int n;
-	uint32_t cpu;        /* CPU that the current task waits for */
-	struct path_row leg; /* next leg, as far as known */
+	/* Of the current state: the CPU on which it runs or waits to run, and its legs as far as
+	 * they are alike. */
+	uint32_t cpu;
+	struct path_row leg;
 };
 
 /* The mode of running tasks outside the target is unknown. */
@@ -284,12 +197,12 @@ static uint32_t state_of(const struct recorded_thread *thread, uint32_t state)
 }
 
 /* Adds a leg from start to where the last one began. */
-static void leg_add(struct path_walk *walk, uint64_t start)
+static void leg_add(struct path_walk *walk, struct path_row leg, uint64_t start)
 {
-	walk->leg.start = start;
-	walk->leg.end = walk->at;
+	leg.start = start;
+	leg.end = walk->at;
 	walk->at = start;
-	path_rows_add(&walk->rows, &walk->leg);
+	path_rows_add(&walk->rows, &leg);
 }
 
 static struct path_row leg_of(const struct visit *visit, const struct span *state)
@@ -316,6 +229,67 @@ static void visit_push(struct path_walk *walk, pid_t tid, uint64_t bound)
 	visit->states = spans_of_thread(&walk->recording->spans[SPAN_STATES], tid, &visit->n);
 }
 
+/* --- What was on a CPU, in pieces from end to start, without gaps --- */
+
+/* Makes legs of a piece from start to where the last leg began. */
+typedef void path_piece(struct path_walk *walk, uint64_t start, const struct span *what);
+
+/* Hardirqs interrupt softirqs, and NMIs both. */
+#define NESTED 8
+
+/* Interrupts in progress where the walk is, outermost first. */
+struct nest {
+	const struct span *in[NESTED];
+	unsigned int n;
+	uint64_t start; /* earliest start of pieces */
+	path_piece *piece;
+	struct path_walk *walk;
+};
+
+static void nest_piece(struct nest *nest, uint64_t start)
+{
+	start = u64_max(start, nest->start);
+	if (start < nest->walk->at)
+		nest->piece(nest->walk, start, nest->n ? nest->in[nest->n - 1] : NULL);
+}
+
+/* Moves back to a time. */
+static void nest_back(struct nest *nest, uint64_t to)
+{
+	for (; nest->n && nest->in[nest->n - 1]->start >= to; nest->n--)
+		nest_piece(nest, nest->in[nest->n - 1]->start);
+	nest_piece(nest, to);
+}
+
+static void nest_enter(struct nest *nest, const struct span *irq)
+{
+	nest_back(nest, irq->end);
+	if (nest->n < NESTED && irq->start < nest->walk->at)
+		nest->in[nest->n++] = irq;
+}
+
+/* Lists which interrupt was handled, the innermost of nested ones, or NULL. */
+static void path_cpu_irqs(struct path_walk *walk, uint64_t start, path_piece *piece)
+{
+	const uint32_t cpu = walk->cpu;
+	const struct span *irqs = walk->recording->spans[SPAN_IRQS].all;
+	size_t n = walk->recording->spans[SPAN_IRQS].n;
+	struct nest nest = { .start = start, .piece = piece, .walk = walk };
+	size_t ended = ARRAY_SPLIT(
+		n, i, irqs[i].cpu < cpu || (irqs[i].cpu == cpu && irqs[i].end <= walk->at));
+	size_t later = ended;
+
+	/* Interrupts that went on at the end: an outer one ends after the inner ones. */
+	while (later < n && later - ended < NESTED && irqs[later].cpu == cpu)
+		later++;
+	for (size_t i = later; i > 0; i--) {
+		if (irqs[i - 1].cpu != cpu || irqs[i - 1].end <= start)
+			break;
+		nest_enter(&nest, &irqs[i - 1]);
+	}
+	nest_back(&nest, start);
+}
+
 /* --- Legs on a CPU or a run queue --- */
 
 static struct path_who task_who(const struct recording *recording, pid_t tid)
@@ -336,54 +310,61 @@ static struct path_who irq_who(const struct span *irq)
 	return who;
 }
 
-static void running_piece(void *context, uint64_t start, const struct span *irq)
+static void running_piece(struct path_walk *walk, uint64_t start, const struct span *irq)
 {
-	struct path_walk *walk = context;
-	struct path_row saved = walk->leg;
+	struct path_row leg = walk->leg;
 
 	if (irq) {
-		walk->leg.state = irq->hard ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ;
-		walk->leg.by = irq_who(irq);
+		leg.state = irq->hard ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ;
+		leg.by = irq_who(irq);
 	}
-	leg_add(walk, start);
-	walk->leg = saved;
+	leg_add(walk, leg, start);
 }
 
-static void run_piece(void *context, uint64_t start, const struct span *run)
+/* run: NULL: not recorded. */
+static void run_piece(struct path_walk *walk, uint64_t start, const struct span *run)
 {
-	static const struct path_who nobody = { .kind = CULPRIT_UNKNOWN };
-	struct path_walk *walk = context;
 	const struct recorded_culprit *culprit = run ? recording_culprit(walk->recording, run->key)
 						     : NULL;
-	struct path_row saved = walk->leg;
+	struct path_row leg = walk->leg;
 
-	walk->leg.by = nobody;
+	if (start >= walk->at)
+		return;
+	leg.by = (struct path_who){ .kind = CULPRIT_UNKNOWN };
 	if (culprit) {
-		walk->leg.by.kind = culprit->is.kind;
-		walk->leg.by.tid = culprit->is.tid;
-		walk->leg.by.pid = culprit->is.pid;
-		memcpy(walk->leg.by.name, culprit->is.name, sizeof(culprit->is.name));
+		leg.by.kind = culprit->is.kind;
+		leg.by.tid = culprit->is.tid;
+		leg.by.pid = culprit->is.pid;
+		memcpy(leg.by.name, culprit->is.name, sizeof(culprit->is.name));
 	} else if (run && run->tid) {
-		walk->leg.by = task_who(walk->recording, run->tid);
+		leg.by = task_who(walk->recording, run->tid);
 	}
-	if (walk->leg.by.kind == CULPRIT_THROTTLED)
-		walk->leg.state = LEDGER_THROTTLED;
-	leg_add(walk, start);
-	walk->leg = saved;
+	if (leg.by.kind == CULPRIT_THROTTLED)
+		leg.state = LEDGER_THROTTLED;
+	leg_add(walk, leg, start);
 }
 
-static void ready_piece(void *context, uint64_t start, const struct span *irq)
+/* What had the CPU that the task waits for: an interrupt, or else tasks, as far as recorded. */
+static void ready_piece(struct path_walk *walk, uint64_t start, const struct span *irq)
 {
-	struct path_walk *walk = context;
-	struct path_row saved = walk->leg;
+	const struct spans *runs = &walk->recording->spans[SPAN_RUNS];
+	const struct span *all = runs->all;
+	struct path_row leg = walk->leg;
+	size_t i;
 
-	if (!irq) {
-		path_cpu_runs(walk->recording, walk->cpu, start, walk->at, run_piece, walk);
+	if (irq) {
+		leg.by = irq_who(irq);
+		leg_add(walk, leg, start);
 		return;
 	}
-	walk->leg.by = irq_who(irq);
-	leg_add(walk, start);
-	walk->leg = saved;
+	i = ARRAY_SPLIT(runs->n, j,
+			all[j].cpu < walk->cpu ||
+				(all[j].cpu == walk->cpu && all[j].start < walk->at));
+	while (i-- > 0 && walk->at > start && all[i].cpu == walk->cpu) {
+		run_piece(walk, u64_max(all[i].end, start), NULL);
+		run_piece(walk, u64_max(all[i].start, start), &all[i]);
+	}
+	run_piece(walk, start, NULL);
 }
 
 /* --- Legs of waits --- */
@@ -420,15 +401,16 @@ static enum path_reason reason_of(const struct path_walk *walk, const struct spa
 static void wait_leg(struct path_walk *walk, const struct visit *visit, const struct span *wait,
 		     enum path_reason reason, uint64_t start)
 {
-	walk->leg = leg_of(visit, wait);
-	walk->leg.awaited = wait->awaited < KD_AWAITED_KINDS ? wait->awaited : KD_AWAITED_OTHER;
-	walk->leg.ended_by = wait->from < KD_FROM_CONTEXTS ? wait->from : KD_FROM_UNKNOWN;
-	walk->leg.reason = reason;
+	struct path_row leg = leg_of(visit, wait);
+
+	leg.awaited = wait->awaited < KD_AWAITED_KINDS ? wait->awaited : KD_AWAITED_OTHER;
+	leg.ended_by = wait->from < KD_FROM_CONTEXTS ? wait->from : KD_FROM_UNKNOWN;
+	leg.reason = reason;
 	if (reason == PATH_GOES_ON)
-		walk->leg.ended_by = KD_FROM_UNKNOWN;
+		leg.ended_by = KD_FROM_UNKNOWN;
 	else if (wait->waker)
-		walk->leg.by = task_who(walk->recording, wait->waker);
-	leg_add(walk, start);
+		leg.by = task_who(walk->recording, wait->waker);
+	leg_add(walk, leg, start);
 }
 
 static void blocked_step(struct path_walk *walk, const struct span *wait, uint64_t start)
@@ -454,6 +436,7 @@ static void unknown_step(struct path_walk *walk, uint64_t start)
 	uint64_t from = walk->recording->from;
 	enum path_reason reason = visit->thread.of_target || walk->n == 1 ? PATH_UNSEEN
 									  : PATH_NOT_FOLLOWED;
+	struct path_row leg;
 
 	if (walk->at <= from)
 		reason = PATH_BEFORE;
@@ -463,9 +446,9 @@ static void unknown_step(struct path_walk *walk, uint64_t start)
 		wait_leg(walk, waiting, waiting->wait, reason, start);
 		return;
 	}
-	walk->leg = leg_of(visit, NULL);
-	walk->leg.reason = reason;
-	leg_add(walk, start);
+	leg = leg_of(visit, NULL);
+	leg.reason = reason;
+	leg_add(walk, leg, start);
 }
 
 static void state_step(struct path_walk *walk, const struct span *state, uint64_t start)
@@ -473,6 +456,7 @@ static void state_step(struct path_walk *walk, const struct span *state, uint64_
 	const struct visit *visit = &walk->visits[walk->n - 1];
 
 	walk->leg = leg_of(visit, state);
+	walk->cpu = state->cpu;
 	switch (state->state) {
 	case KD_BLOCKED:
 	case KD_BLOCKED_UNINT:
@@ -480,17 +464,15 @@ static void state_step(struct path_walk *walk, const struct span *state, uint64_
 		break;
 	case KD_READY_WOKEN:
 	case KD_READY_PREEMPTED:
-		walk->cpu = state->cpu;
-		path_cpu_irqs(walk->recording, state->cpu, start, walk->at, ready_piece, walk);
+		path_cpu_irqs(walk, start, ready_piece);
 		break;
 	case KD_STOPPED:
 	case KD_FROZEN:
-		leg_add(walk, start);
+		leg_add(walk, walk->leg, start);
 		break;
 	default:
 		if (kd_is_running(state->state))
-			path_cpu_irqs(walk->recording, state->cpu, start, walk->at, running_piece,
-				      walk);
+			path_cpu_irqs(walk, start, running_piece);
 		else
 			unknown_step(walk, start);
 	}
