@@ -40,9 +40,7 @@ struct attach_costs {
 
 static bool is_entry_of(const struct trigger_sites *trigger, const struct site *site)
 {
-	if (!trigger->n_sets || !trigger_is_user(&trigger->trigger))
-		return false;
-	for (size_t i = 0; i < trigger->n_sets; i++)
+	for (size_t i = 0; trigger_is_user(&trigger->trigger) && i < trigger->n_sets; i++)
 		for (size_t j = 0; j < trigger->sets[i]->n; j++) {
 			const struct site *other = &trigger->sets[i]->all[j];
 

@@ -391,12 +391,6 @@ static bool window_is_awaited(struct overhead *overhead)
 	return true;
 }
 
-static bool is_due_off(struct overhead *overhead, bool looked, uint64_t lasted)
-{
-	return looked && lasted >= ON_MIN_NS && overhead_is_overdrawn(overhead) &&
-	       !window_is_awaited(overhead);
-}
-
 exit_status overhead_tick(struct overhead *overhead, bool drop)
 {
 	bool looked = overhead_look(overhead, false);
@@ -404,7 +398,10 @@ exit_status overhead_tick(struct overhead *overhead, bool drop)
 
 	switch (overhead->state) {
 	case DUTY_ON:
-		return is_due_off(overhead, looked, lasted) ? turn_off(overhead) : 0;
+		if (!looked || lasted < ON_MIN_NS || !overhead_is_overdrawn(overhead) ||
+		    window_is_awaited(overhead))
+			return 0;
+		return turn_off(overhead);
 	case DUTY_CLOSING:
 		if (!session_detach_end(overhead->session))
 			return 0;

@@ -137,47 +137,31 @@ static void site_print(struct list_out *out, const struct trigger *trigger, cons
 		   cost_reason(trigger, site));
 }
 
-/* Prints what a trigger means: its kind, whom it fires for, every site, and the cost of a hit in
- * ns. Role is such as "start". Returns 0, or a negative errno if file failed. */
-static int triggers_check(FILE *file, const char *role, const struct trigger *trigger,
-			  const struct sites *sites, bool target_only, const uint64_t *costs)
-{
-	struct list_out out = { .file = file };
-	size_t n = sites->n;
-
-	list_print(&out, "%s ", role);
-	list_print_text(&out, trigger->text, 0);
-	list_print(&out, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind), n,
-		   n == 1 ? "" : "s",
-		   target_only ? "the target only" : "any process, unless target-only is behind it",
-		   trigger_is_user(trigger) && trigger->everywhere
-			   ? "; other processes that run this code pay as much"
-			   : "");
-	for (size_t i = 0; i < n && !out.error; i++)
-		site_print(&out, trigger, &sites->all[i], costs[i]);
-	if (!out.error && fflush(file))
-		out.error = errno ? -errno : -EIO;
-	return out.error;
-}
-
-/* --- All triggers --- */
-
+/* Prints what a trigger means: its kind, whom it fires for, every site, and the cost of a hit. */
 static exit_status sites_check(const struct attach_costs *costs, const struct trigger_set *set,
 			       enum kd_role role, const struct sites *sites)
 {
-	size_t n = sites->n;
-	uint64_t *ns = calloc(n + 1, sizeof(*ns));
-	int error;
+	const struct trigger *trigger = &set->triggers[role].trigger;
+	struct list_out out = { .file = stdout };
 
-	if (!ns)
-		return log_no_memory();
-	for (size_t i = 0; i < n; i++)
-		ns[i] = attach_cost(costs, &set->triggers[role].trigger, &sites->all[i]);
-	error = triggers_check(stdout, role_keys[role], &set->triggers[role].trigger, sites,
-			       set->target_only[role], ns);
-	free(ns);
-	return error ? log_write_failed("the list", error) : 0;
+	list_print(&out, "%s ", role_keys[role]);
+	list_print_text(&out, trigger->text, 0);
+	list_print(&out, ": %s, %zu site%s, fires for %s%s\n", trigger_kind_name(trigger->kind),
+		   sites->n, sites->n == 1 ? "" : "s",
+		   set->target_only[role] ? "the target only"
+					  : "any process, unless target-only is behind it",
+		   trigger_is_user(trigger) && trigger->everywhere
+			   ? "; other processes that run this code pay as much"
+			   : "");
+	for (size_t i = 0; i < sites->n && !out.error; i++)
+		site_print(&out, trigger, &sites->all[i],
+			   attach_cost(costs, trigger, &sites->all[i]));
+	if (!out.error && fflush(stdout))
+		out.error = errno ? -errno : -EIO;
+	return out.error ? log_write_failed("the list", out.error) : 0;
 }
+
+/* --- All triggers --- */
 
 /* Attaches as a run does: attaching may fail, and the probes must end up in the process's
  * memory. Hits cost the process as much as in a run. */
