@@ -477,7 +477,6 @@ void html_lanes_clear(struct html_lanes *lanes)
 
 struct writing {
 	struct json_writer writer;
-	struct json_scope scope;
 	struct html_lanes lanes;
 	struct recorded_kinds kinds;
 };
@@ -518,8 +517,8 @@ static void kinds_write(struct writing *writing)
 		if (kind->start)
 			run_write(writing, kind);
 		else
-			json_fields_write(&writing->writer, &writing->scope,
-					  recorded_lists[SPAN_STATES].fields, kind);
+			json_fields_write(&writing->writer, recorded_lists[SPAN_STATES].fields,
+					  kind);
 		writer_object_end(&writing->writer);
 	}
 	writer_array_end(&writing->writer);
@@ -651,13 +650,14 @@ static int all_write(struct writing *writing, const struct sample *sample)
 
 int html_recorded(const struct sample *sample, FILE *out)
 {
-	struct writing writing = { .scope.sample = sample };
+	struct writing writing = { 0 };
 	int error = recorded_kinds_begin(&writing.kinds, KINDS_MOST)
 			    ?: html_lanes_make(&writing.lanes, sample);
 	int failed = 0;
 
 	if (!error) {
 		writer_begin(&writing.writer, out);
+		writing.writer.sample = sample;
 		error = all_write(&writing, sample);
 		failed = writer_end(&writing.writer);
 	}

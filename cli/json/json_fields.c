@@ -18,12 +18,11 @@
 /* Defines a form that calls one function of the writer and one of the reader. Uses memcpy(3),
  * because types of equal size differ: uint64_t and __u64. */
 #define FORM(name, type, writer_call, reader_call)                                                 \
-	static void name##_write(struct json_writer *writer, const struct json_scope *scope,       \
-				 const struct field *field, const void *structure)                 \
+	static void name##_write(struct json_writer *writer, const struct field *field,            \
+				 const void *structure)                                            \
 	{                                                                                          \
 		type value;                                                                        \
                                                                                                    \
-		(void)scope;                                                                       \
 		memcpy(&value, (const char *)structure + field->at, sizeof(value));                \
 		writer_call(writer, field->key, value);                                            \
 	}                                                                                          \
@@ -51,10 +50,8 @@ FORM(address, uint64_t, writer_address, reader_address)
 FORM(text, const char *, text_add, reader_text)
 FORM(phrase, const char *, text_add, reader_phrase)
 
-static void name_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void name_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	(void)scope;
 	writer_text(writer, field->key, (const char *)structure + field->at, field->size);
 }
 
@@ -79,13 +76,11 @@ static void own_read(struct reader *reader, const json_t *object, const struct f
 
 static const struct json_form own_form = { text_write, own_read };
 
-static void word_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void word_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
 	const char *member = (const char *)structure + field->at;
 	uint32_t value = *(const uint8_t *)member;
 
-	(void)scope;
 	if (field->size == sizeof(value))
 		memcpy(&value, member, sizeof(value));
 	writer_word(writer, field->key, field->words[value < field->of ? value : 0]);
@@ -114,14 +109,14 @@ static const struct json_form word_form = { word_write, word_read };
 
 /* --- Nested structures --- */
 
-static void object_write(struct json_writer *writer, const struct json_scope *scope,
-			 const struct field *field, const void *structure)
+static void object_write(struct json_writer *writer, const struct field *field,
+			 const void *structure)
 {
 	const void *member = field_object(field, structure);
 
 	writer_object(writer, field->key);
 	if (member)
-		json_fields_write(writer, scope, field->fields, member);
+		json_fields_write(writer, field->fields, member);
 	writer_object_end(writer);
 }
 
@@ -147,20 +142,21 @@ static const struct field *row_fields(const struct field *field)
 	return field->list ? field->list->fields : field->fields;
 }
 
-static void rows_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void rows_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	const struct json_scope inner = { scope->sample, structure };
+	const void *outer = writer->parent;
 	size_t n;
 	const char *rows = row_list_of(field, structure, &n);
 
+	writer->parent = structure;
 	writer_array(writer, field->key);
 	for (size_t i = 0; i < n; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, &inner, row_fields(field), rows + i * field->size);
+		json_fields_write(writer, row_fields(field), rows + i * field->size);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
+	writer->parent = outer;
 }
 
 static void rows_read(struct reader *reader, const json_t *object, const struct field *field,
@@ -188,9 +184,9 @@ static const struct json_form rows_form = { rows_write, rows_read };
 /* --- System calls --- */
 
 /* Members of a system call: "number"; "mode" if not native; "name" if known. */
-static void json_syscall(struct json_writer *writer, const struct sample *sample, uint32_t call)
+static void json_syscall(struct json_writer *writer, uint32_t call)
 {
-	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
+	const char *name = writer->sample->foreign_calls ? NULL : syscall_name(call);
 	const char *mode = syscall_mode_name(syscall_mode(call));
 
 	writer_u64(writer, "number", syscall_plain(call));
@@ -219,11 +215,9 @@ static int32_t replay_call(struct reader *reader, const json_t *object, uint32_t
 	return (int32_t)syscall_in_mode(mode, (uint32_t)number);
 }
 
-static void call_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void call_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	json_syscall(writer, scope->sample,
-		     *(const uint32_t *)((const char *)structure + field->at));
+	json_syscall(writer, *(const uint32_t *)((const char *)structure + field->at));
 }
 
 static void call_read(struct reader *reader, const json_t *object, const struct field *field,
@@ -235,15 +229,15 @@ static void call_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form call_form = { call_write, call_read };
 
-static void slept_in_write(struct json_writer *writer, const struct json_scope *scope,
-			   const struct field *field, const void *structure)
+static void slept_in_write(struct json_writer *writer, const struct field *field,
+			   const void *structure)
 {
 	int32_t call = *(const int32_t *)((const char *)structure + field->at);
 
 	if (call < 0)
 		return;
 	writer_object(writer, field->key);
-	json_syscall(writer, scope->sample, (uint32_t)call);
+	json_syscall(writer, (uint32_t)call);
 	writer_object_end(writer);
 }
 
@@ -264,8 +258,8 @@ static void slept_in_read(struct reader *reader, const json_t *object, const str
 static const struct json_form slept_in_form = { slept_in_write, slept_in_read };
 
 /* Missing: in no call; without a number: unknown. */
-static void in_call_write(struct json_writer *writer, const struct json_scope *scope,
-			  const struct field *field, const void *structure)
+static void in_call_write(struct json_writer *writer, const struct field *field,
+			  const void *structure)
 {
 	int32_t call = *(const int32_t *)((const char *)structure + field->at);
 
@@ -273,7 +267,7 @@ static void in_call_write(struct json_writer *writer, const struct json_scope *s
 		return;
 	writer_object(writer, field->key);
 	if (call >= 0)
-		json_syscall(writer, scope->sample, (uint32_t)call);
+		json_syscall(writer, (uint32_t)call);
 	writer_object_end(writer);
 }
 
@@ -291,10 +285,8 @@ const struct json_form json_form_in_call = { in_call_write, in_call_read };
 
 /* --- Locks --- */
 
-static void lock_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void lock_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	(void)scope;
 	writer_word(writer, field->key,
 		    lock_keys[*(const enum kd_lock *)((const char *)structure + field->at)]);
 }
@@ -364,11 +356,11 @@ void replay_distribution(struct reader *reader, const json_t *object,
 }
 
 /* Writes what the tables lack. */
-static void complete_write(struct json_writer *writer, const struct json_scope *scope,
-			   const struct field *field, const void *structure)
+static void complete_write(struct json_writer *writer, const struct field *field,
+			   const void *structure)
 {
 	const struct complete complete =
-		field->of == OPEN_CALL ? complete_call(scope->parent, structure)
+		field->of == OPEN_CALL ? complete_call(writer->parent, structure)
 				       : complete_period(structure, (enum open_kind)field->of);
 
 	writer_u64(writer, "longest_ns", complete.max);
@@ -386,8 +378,8 @@ static void complete_read(struct reader *reader, const json_t *object, const str
 
 static const struct json_form complete_form = { complete_write, complete_read };
 
-static void times_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void times_write(struct json_writer *writer, const struct field *field,
+			const void *structure)
 {
 	const struct kd_count *count = structure;
 	const struct durations times = {
@@ -395,7 +387,6 @@ static void times_write(struct json_writer *writer, const struct json_scope *sco
 		.max = count->max,
 	};
 
-	(void)scope;
 	json_distribution(writer, &times);
 }
 
@@ -415,14 +406,13 @@ static bool cpu_used(const uint64_t cpus[static KD_CPU_WORDS], unsigned int cpu)
 }
 
 /* List of CPUs as the kernel writes it: "0-1,3". */
-static void thread_cpus_write(struct json_writer *writer, const struct json_scope *scope,
-			      const struct field *field, const void *structure)
+static void thread_cpus_write(struct json_writer *writer, const struct field *field,
+			      const void *structure)
 {
 	const uint64_t *cpus = (const uint64_t *)((const char *)structure + field->at);
 	char list[4 * CPUS + 1] = "";
 	size_t used = 0;
 
-	(void)scope;
 	for (unsigned int cpu = 0, last; cpu < CPUS; cpu = last + 1) {
 		last = cpu;
 		if (!(cpu & 63) && !cpus[cpu / 64]) {
@@ -503,8 +493,8 @@ const struct field json_open_fields[] = {
 };
 
 /* Writes calls, or all other items. */
-static void open_items(struct json_writer *writer, const char *key, const struct json_scope *scope,
-		       const struct thread_row *thread, bool calls)
+static void open_items(struct json_writer *writer, const char *key, const struct thread_row *thread,
+		       bool calls)
 {
 	writer_array(writer, key);
 	for (size_t i = 0; i < thread->n_open; i++) {
@@ -516,18 +506,17 @@ static void open_items(struct json_writer *writer, const char *key, const struct
 		if (item->kind != OPEN_CALL)
 			writer_word(writer, "kind", period_words[item->kind].key);
 		else if (item->number >= 0)
-			json_syscall(writer, scope->sample, (uint32_t)item->number);
-		json_fields_write(writer, scope, json_open_fields, item);
+			json_syscall(writer, (uint32_t)item->number);
+		json_fields_write(writer, json_open_fields, item);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
 }
 
-static void open_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void open_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	open_items(writer, field->key, scope, structure, true);
-	open_items(writer, "open_periods", scope, structure, false);
+	open_items(writer, field->key, structure, true);
+	open_items(writer, "open_periods", structure, false);
 }
 
 /* Unknown kinds count as missing: OPEN_CALL. */
@@ -643,13 +632,13 @@ bool json_fields_any(const struct field *fields, const void *structure)
 	return false;
 }
 
-void json_fields_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *fields, const void *structure)
+void json_fields_write(struct json_writer *writer, const struct field *fields,
+		       const void *structure)
 {
 	for (const struct field *field = fields; field->key; field++)
 		if ((!field->valid || *(const bool *)((const char *)structure + field->valid)) &&
 		    (!(field->flags & FIELD_IF_ANY) || is_any(field, structure)))
-			form_of(field)->write(writer, scope, field, structure);
+			form_of(field)->write(writer, field, structure);
 }
 
 void json_fields_read(struct reader *reader, const json_t *object, const struct field *fields,

@@ -9,15 +9,9 @@
 #include "json_writer.h"
 #include "replay_reader.h"
 
-/* Context of a structure. */
-struct json_scope {
-	const struct sample *sample; /* NULL: none */
-	const void *parent;          /* structure with this row; NULL: not a row */
-};
-
 /* Writes a structure's members into the open object. */
-void json_fields_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *fields, const void *structure);
+void json_fields_write(struct json_writer *writer, const struct field *fields,
+		       const void *structure);
 
 /* Fills a zeroed structure with the members of an object. */
 void json_fields_read(struct reader *reader, const json_t *object, const struct field *fields,
@@ -28,8 +22,7 @@ bool json_fields_any(const struct field *fields, const void *structure);
 
 /* Writes and reads one kind of field of structure. read is NULL for derived data. */
 struct json_form {
-	void (*write)(struct json_writer *writer, const struct json_scope *scope,
-		      const struct field *field, const void *structure);
+	void (*write)(struct json_writer *writer, const struct field *field, const void *structure);
 	void (*read)(struct reader *reader, const json_t *object, const struct field *field,
 		     void *structure);
 };

@@ -14,12 +14,11 @@
 
 /* --- Forms --- */
 
-static void state_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void state_write(struct json_writer *writer, const struct field *field,
+			const void *structure)
 {
 	const struct ledger_words *words = ledger_words_of(((const uint8_t *)structure)[field->at]);
 
-	(void)scope;
 	if (words)
 		writer_word(writer, field->key, words->key);
 }
@@ -37,10 +36,8 @@ static void state_read(struct reader *reader, const json_t *object, const struct
 
 static const struct json_form state_form = { state_write, state_read };
 
-static void cpu_write(struct json_writer *writer, const struct json_scope *scope,
-		      const struct field *field, const void *structure)
+static void cpu_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	(void)scope;
 	writer_u64(writer, field->key, ((const struct span *)structure)->cpu);
 }
 
@@ -138,10 +135,8 @@ static const struct field recorded_culprit_fields[] = {
 	FIELDS_END,
 };
 
-static void rows_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void rows_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	(void)scope;
 	writer_object(writer, field->key);
 	for (size_t i = 0; i < SPAN_LISTS; i++)
 		writer_u64(writer, recorded_lists[i].key,
@@ -224,7 +219,7 @@ void recorded_kinds_free(struct recorded_kinds *kinds)
 /* Rows of a list in one line. */
 struct chunk {
 	const struct recorded_list *list;
-	struct json_scope scope;
+	const struct sample *sample;
 	struct recorded_kinds kinds;
 	const struct span *rows;
 	size_t n;
@@ -286,6 +281,7 @@ static void line_begin(struct json_writer *writer, const struct sample *sample, 
 		       FILE *out)
 {
 	json_document(writer, type, out);
+	writer->sample = sample;
 	writer_u64(writer, "number", sample->number);
 }
 
@@ -294,14 +290,14 @@ static int chunk_write(const struct chunk *chunk, FILE *out)
 	const struct recorded_list *list = chunk->list;
 	struct json_writer writer;
 
-	line_begin(&writer, chunk->scope.sample, JSON_RECORDED, out);
+	line_begin(&writer, chunk->sample, JSON_RECORDED, out);
 	writer_word(&writer, "list", list->key);
 	writer_u64(&writer, "rows", chunk->n);
 	writer_u64(&writer, "start_ns", chunk->rows[0].start);
 	writer_array(&writer, "kinds");
 	for (size_t i = 0; i < chunk->kinds.n; i++) {
 		writer_object(&writer, NULL);
-		json_fields_write(&writer, &chunk->scope, list->fields, &chunk->kinds.of[i]);
+		json_fields_write(&writer, list->fields, &chunk->kinds.of[i]);
 		writer_object_end(&writer);
 	}
 	writer_array_end(&writer);
@@ -328,17 +324,16 @@ static int spans_write(struct chunk *chunk, const struct spans *spans, FILE *out
 
 int json_recording(const struct sample *sample, FILE *out)
 {
-	const struct json_scope scope = { .sample = sample };
 	struct chunk *chunk = calloc(1, sizeof(*chunk));
 	struct json_writer writer;
 	int error = chunk ? recorded_kinds_begin(&chunk->kinds, RECORDED_ROWS) : -ENOMEM;
 
 	if (!error) {
 		line_begin(&writer, sample, JSON_RECORDING, out);
-		json_fields_write(&writer, &scope, recording_fields, sample->recording);
+		json_fields_write(&writer, recording_fields, sample->recording);
 		writer_object_end(&writer);
 		error = writer_end(&writer);
-		chunk->scope = scope;
+		chunk->sample = sample;
 	}
 	for (size_t i = 0; i < SPAN_LISTS && !error; i++) {
 		chunk->list = &recorded_lists[i];

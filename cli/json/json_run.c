@@ -49,13 +49,12 @@ static const struct field payer_fields[] = {
 };
 
 /* Skips a role without a trigger; of: enum kd_role. */
-static void role_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void role_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
 	if (!((const struct trigger_stats *)structure)->names[field->of])
 		return;
 	writer_object(writer, field->key);
-	json_fields_write(writer, scope, field->fields, structure);
+	json_fields_write(writer, field->fields, structure);
 	writer_object_end(writer);
 }
 
@@ -71,10 +70,9 @@ static void role_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form role_form = { role_write, role_read };
 
-static void coverage_write(struct json_writer *writer, const struct json_scope *scope,
-			   const struct field *field, const void *structure)
+static void coverage_write(struct json_writer *writer, const struct field *field,
+			   const void *structure)
 {
-	(void)scope;
 	writer_u64(writer, field->key, trigger_stats_coverage(structure));
 }
 
@@ -90,8 +88,8 @@ static const struct field duty_fields[] = {
 	FIELDS_END,
 };
 
-static void windows_write(struct json_writer *writer, const struct json_scope *scope,
-			  const struct field *field, const void *structure)
+static void windows_write(struct json_writer *writer, const struct field *field,
+			  const void *structure)
 {
 	const struct trigger_stats *stats = structure;
 	const struct kd_tally *tally = &stats->tally;
@@ -101,7 +99,6 @@ static void windows_write(struct json_writer *writer, const struct json_scope *s
 		.max = tally->max,
 	};
 
-	(void)scope;
 	if (!stats->windows.n)
 		return;
 	writer_object(writer, field->key);
@@ -180,7 +177,6 @@ static void unmatched_count(struct kd_tally *tally, enum kd_role role)
 
 int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 {
-	const struct json_scope scope = { 0 };
 	struct trigger_stats *shown = malloc(sizeof(*shown)); /* too large for the stack */
 	struct json_writer writer;
 
@@ -190,7 +186,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 	unmatched_count(&shown->tally, KD_START);
 	unmatched_count(&shown->tally, KD_STOP);
 	json_document(&writer, JSON_TRIGGERS, out);
-	json_fields_write(&writer, &scope, json_trigger_fields, shown);
+	json_fields_write(&writer, json_trigger_fields, shown);
 	writer_object_end(&writer);
 	free(shown);
 	return writer_end(&writer);

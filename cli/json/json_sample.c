@@ -24,8 +24,7 @@
 #define FIRST_SECOND -62167219200
 #define LAST_SECOND 253402300799
 
-static void time_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void time_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
 	const struct timespec *when =
 		(const struct timespec *)((const char *)structure + field->at);
@@ -34,7 +33,6 @@ static void time_write(struct json_writer *writer, const struct json_scope *scop
 	char text[64];
 	struct tm tm;
 
-	(void)scope;
 	seconds = seconds < FIRST_SECOND ? FIRST_SECOND : seconds;
 	seconds = seconds > LAST_SECOND ? LAST_SECOND : seconds;
 	ns = ns < 0 ? 0 : ns >= (long)NSEC_PER_SEC ? (long)NSEC_PER_SEC - 1 : ns;
@@ -88,8 +86,8 @@ static const struct field process_fields[] = {
 };
 
 /* Processes kept from running longest come first. */
-static void processes_write(struct json_writer *writer, const struct json_scope *scope,
-			    const struct field *field, const void *structure)
+static void processes_write(struct json_writer *writer, const struct field *field,
+			    const void *structure)
 {
 	const struct sample *sample = structure;
 	struct process_sum *sums = NULL;
@@ -103,8 +101,8 @@ static void processes_write(struct json_writer *writer, const struct json_scope 
 	writer_array(writer, field->key);
 	for (size_t i = 0; sums && i < sample->n_processes; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, scope, process_fields, sums[i].process);
-		json_fields_write(writer, scope, process_sum_fields, &sums[i]);
+		json_fields_write(writer, process_fields, sums[i].process);
+		json_fields_write(writer, process_sum_fields, &sums[i]);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -202,13 +200,12 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 	writer_object_end(writer);
 }
 
-static void verdict_write(struct json_writer *writer, const struct json_scope *scope,
-			  const struct field *field, const void *structure)
+static void verdict_write(struct json_writer *writer, const struct field *field,
+			  const void *structure)
 {
 	const struct sample *sample = structure;
 	const struct verdict *verdict = sample->verdict;
 
-	(void)scope;
 	writer_u64(writer, "busy_ns", verdict->busy);
 	writer_u64(writer, "kept_ns", verdict->delay);
 	writer_u64(writer, "unexplained_ns", verdict->unexplained);
@@ -225,13 +222,12 @@ static const struct json_form verdict_form = { verdict_write, NULL };
 /* --- The critical path --- */
 
 /* The row in words: only written, since it follows from other members. */
-static void text_write(struct json_writer *writer, const struct json_scope *scope,
-		       const struct field *field, const void *structure)
+static void text_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
 	char text[PATH_TEXT_LEN];
 
 	writer_text(writer, field->key,
-		    path_row_text(structure, scope->sample->foreign_calls, text), sizeof(text));
+		    path_row_text(structure, writer->sample->foreign_calls, text), sizeof(text));
 }
 
 static const struct json_form text_form = { text_write, NULL };
@@ -312,15 +308,15 @@ static const struct field capture_fields[] = {
 	FIELDS_END,
 };
 
-static void capture_write(struct json_writer *writer, const struct json_scope *scope,
-			  const struct field *field, const void *structure)
+static void capture_write(struct json_writer *writer, const struct field *field,
+			  const void *structure)
 {
 	const struct capture *capture = ((const struct sample *)structure)->capture;
 
 	if (!capture)
 		return;
 	writer_object(writer, field->key);
-	json_fields_write(writer, scope, capture_fields, capture);
+	json_fields_write(writer, capture_fields, capture);
 	writer_object_end(writer);
 }
 
@@ -338,10 +334,9 @@ static void capture_read(struct reader *reader, const json_t *object, const stru
 
 static const struct json_form capture_form = { capture_write, capture_read };
 
-static void sample_machine_write(struct json_writer *writer, const struct json_scope *scope,
-				 const struct field *field, const void *structure)
+static void sample_machine_write(struct json_writer *writer, const struct field *field,
+				 const void *structure)
 {
-	(void)scope;
 	writer_word(writer, field->key, JSON_MACHINE);
 	writer_bool(writer, "foreign_syscalls", ((const struct sample *)structure)->foreign_calls);
 }
@@ -359,23 +354,23 @@ static void sample_machine_read(struct reader *reader, const json_t *object,
 
 static const struct json_form machine_form = { sample_machine_write, sample_machine_read };
 
-static void duration_write(struct json_writer *writer, const struct json_scope *scope,
-			   const struct field *field, const void *structure)
+static void duration_write(struct json_writer *writer, const struct field *field,
+			   const void *structure)
 {
 	(void)structure;
-	writer_u64(writer, field->key, scope->sample->end - scope->sample->start);
+	writer_u64(writer, field->key, writer->sample->end - writer->sample->start);
 }
 
 static const struct json_form duration_form = { duration_write, NULL };
 
-static void losses_write(struct json_writer *writer, const struct json_scope *scope,
-			 const struct field *field, const void *structure)
+static void losses_write(struct json_writer *writer, const struct field *field,
+			 const void *structure)
 {
 	(void)structure;
-	writer_u64(writer, "lost", sample_lost(scope->sample));
+	writer_u64(writer, "lost", sample_lost(writer->sample));
 	writer_object(writer, field->key);
 	for (size_t i = 0; i < LOSSES; i++)
-		writer_u64(writer, losses[i].key, loss_count(scope->sample, &losses[i]));
+		writer_u64(writer, losses[i].key, loss_count(writer->sample, &losses[i]));
 	writer_object_end(writer);
 }
 
@@ -543,7 +538,6 @@ const struct field json_sample_fields[] = {
 
 int report_json(const struct sample *sample, const struct report_options *options, FILE *out)
 {
-	const struct json_scope scope = { .sample = sample };
 	int error = sample->recording ? json_recording(sample, out) : 0;
 	struct json_writer writer;
 
@@ -551,7 +545,8 @@ int report_json(const struct sample *sample, const struct report_options *option
 	if (error)
 		return error;
 	json_document(&writer, JSON_SAMPLE, out);
-	json_fields_write(&writer, &scope, json_sample_fields, sample);
+	writer.sample = sample;
+	json_fields_write(&writer, json_sample_fields, sample);
 	writer_object_end(&writer);
 	return writer_end(&writer);
 }

@@ -21,12 +21,11 @@ const char *const json_trace_keys[TRACE_KINDS] = {
 
 /* --- Stacks; rows refer to them by index --- */
 
-static void frame_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void frame_write(struct json_writer *writer, const struct field *field,
+			const void *structure)
 {
 	const struct frame *frame = structure;
 
-	(void)scope;
 	if (frame->function) {
 		writer_text(writer, field->key, frame->function, SIZE_MAX);
 		writer_u64(writer, "offset", frame->offset);
@@ -141,23 +140,22 @@ static int stacks_find(struct stack_list *list, const struct trace_list *traces)
 	return 0;
 }
 
-static void stacks_write(struct json_writer *writer, const struct json_scope *scope,
-			 const struct stack_list *list)
+static void stacks_write(struct json_writer *writer, const struct stack_list *list)
 {
 	writer_array(writer, "stacks");
 	for (size_t i = 0; i < list->n; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, scope, json_stack_fields, list->numbered[i].stack);
+		json_fields_write(writer, json_stack_fields, list->numbered[i].stack);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
 }
 
-/* Writes a row's reference to a stack. The list is the scope's parent; rows_read() reads it. */
-static void reference_write(struct json_writer *writer, const struct json_scope *scope,
-			    const struct field *field, const void *structure)
+/* Writes a row's reference to a stack. The list is the writer's parent; rows_read() reads it. */
+static void reference_write(struct json_writer *writer, const struct field *field,
+			    const void *structure)
 {
-	const struct stack_list *list = scope->parent;
+	const struct stack_list *list = writer->parent;
 	struct numbered wanted = { 0 };
 	const struct numbered *numbered;
 
@@ -187,10 +185,10 @@ static const struct stack *reference_find(struct reader *reader, const json_t *o
 
 /* --- Rows --- */
 
-static void times_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void times_write(struct json_writer *writer, const struct field *field,
+			const void *structure)
 {
-	const struct sample *sample = scope->sample;
+	const struct sample *sample = writer->sample;
 	const struct trace_row *row = structure;
 
 	if (row->kind == TRACE_SAMPLE) {
@@ -218,13 +216,12 @@ static void times_read(struct reader *reader, const json_t *object, const struct
 static const struct json_form times_form = { times_write, times_read };
 
 /* Writes a call's members, or those of other rows. */
-static void state_write(struct json_writer *writer, const struct json_scope *scope,
-			const struct field *field, const void *structure)
+static void state_write(struct json_writer *writer, const struct field *field,
+			const void *structure)
 {
 	const struct trace_row *row = structure;
 	const struct ledger_words *state = ledger_words_of(row->state);
 
-	(void)scope;
 	if (row->kind == TRACE_CALL) {
 		writer_u64(writer, "waited_ns", row->waited);
 		if (row->end)
@@ -310,17 +307,16 @@ const struct field json_trace_row_fields[] = {
 	FIELDS_END,
 };
 
-static void rows_write(struct json_writer *writer, const struct json_scope *scope,
-		       enum trace_kind kind)
+static void rows_write(struct json_writer *writer, enum trace_kind kind)
 {
-	const struct trace_list *traces = &scope->sample->traces;
+	const struct trace_list *traces = &writer->sample->traces;
 
 	writer_array(writer, json_trace_keys[kind]);
 	for (size_t i = 0; i < traces->n; i++) {
 		if (traces->rows[i].kind != kind)
 			continue;
 		writer_object(writer, NULL);
-		json_fields_write(writer, scope, json_trace_row_fields, &traces->rows[i]);
+		json_fields_write(writer, json_trace_row_fields, &traces->rows[i]);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -373,16 +369,14 @@ const struct field json_trace_fields[] = {
 };
 
 /* Writes nothing if traces were neither asked for nor present. */
-static void traces_write(struct json_writer *writer, const struct json_scope *scope,
-			 const struct field *field, const void *structure)
+static void traces_write(struct json_writer *writer, const struct field *field,
+			 const void *structure)
 {
 	const struct sample *sample = structure;
 	const struct trace_list *traces = &sample->traces;
 	struct stack_list list = { 0 };
-	const struct json_scope inner = { sample, &list };
 	int err;
 
-	(void)scope;
 	if (!traces->n && !json_fields_any(json_trace_fields, traces))
 		return;
 	err = stacks_find(&list, traces);
@@ -392,11 +386,13 @@ static void traces_write(struct json_writer *writer, const struct json_scope *sc
 		return;
 	}
 	writer_object(writer, field->key);
-	json_fields_write(writer, &inner, json_trace_fields, traces);
-	stacks_write(writer, &inner, &list);
+	json_fields_write(writer, json_trace_fields, traces);
+	stacks_write(writer, &list);
+	writer->parent = &list;
 	ARRAY_SORT(list.numbered, list.n, numbered_compare);
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
-		rows_write(writer, &inner, (enum trace_kind)kind);
+		rows_write(writer, (enum trace_kind)kind);
+	writer->parent = NULL;
 	writer_object_end(writer);
 	free(list.numbered);
 }

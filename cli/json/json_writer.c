@@ -13,6 +13,8 @@ void writer_begin(struct json_writer *writer, FILE *out)
 {
 	columns_begin(&writer->columns, out);
 	writer->comma = false;
+	writer->sample = NULL;
+	writer->parent = NULL;
 }
 
 int writer_end(struct json_writer *writer)

@@ -12,9 +12,15 @@
 
 #include "cli/base/columns.h"
 
+struct sample;
+
 struct json_writer {
 	struct columns columns;
 	bool comma; /* before the next value */
+	/* For json_fields.h: the sample that is written, and the structure with the row; or NULL.
+	 */
+	const struct sample *sample;
+	const void *parent;
 };
 
 /* Begins a document on a stream, which the caller keeps. */
