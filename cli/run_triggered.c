@@ -407,7 +407,7 @@ static void stats_begin(struct triggered *state)
 	state->stats.same_thread = set->same_thread;
 	for (int role = 0; role < KD_ROLES; role++) {
 		state->stats.names[role] = set->triggers[role].trigger.text;
-		state->stats.target_only[role] = set->target_only[role];
+		state->stats.target_only[role] = state->stats.names[role] && set->target_only[role];
 	}
 }
 

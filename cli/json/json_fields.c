@@ -123,8 +123,9 @@ static void object_write(struct json_writer *writer, const struct field *field,
 static void object_read(struct reader *reader, const json_t *object, const struct field *field,
 			void *structure)
 {
-	/* In an object that is missing, no member is required. */
-	bool has = object && (!(field->flags & FIELD_FAR) || reader_has(object, field->key));
+	/* In an object that may be missing, no member is required then. */
+	bool may_lack = field->flags & (FIELD_FAR | FIELD_IF_ANY);
+	bool has = object && (!may_lack || reader_has(object, field->key));
 	void *member = has ? field_object_make(field, structure) : NULL;
 
 	if (has && !member)

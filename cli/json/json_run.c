@@ -48,28 +48,6 @@ static const struct field payer_fields[] = {
 	FIELDS_END,
 };
 
-/* Skips a role without a trigger; of: enum kd_role. */
-static void role_write(struct json_writer *writer, const struct field *field, const void *structure)
-{
-	if (!((const struct trigger_stats *)structure)->names[field->of])
-		return;
-	writer_object(writer, field->key);
-	json_fields_write(writer, field->fields, structure);
-	writer_object_end(writer);
-}
-
-static void role_read(struct reader *reader, const json_t *object, const struct field *field,
-		      void *structure)
-{
-	const json_t *member = reader_enter(reader, object, field->key);
-
-	if (member)
-		json_fields_read(reader, member, field->fields, structure);
-	reader_leave(reader);
-}
-
-static const struct json_form role_form = { role_write, role_read };
-
 static void coverage_write(struct json_writer *writer, const struct field *field,
 			   const void *structure)
 {
@@ -146,16 +124,8 @@ const struct field json_trigger_fields[] = {
 	STATS("dropped_hits", FIELD_U64, dropped, .flags = FIELD_IF_ANY),
 	STATS("foreign_hits", FIELD_U64, tally.foreign),
 	STATS("outside_hits", FIELD_U64, tally.outside, .flags = FIELD_IF_ANY),
-	{ .key = "start",
-	  .kind = FIELD_FORM,
-	  .form = &role_form,
-	  .fields = start_fields,
-	  .of = KD_START },
-	{ .key = "stop",
-	  .kind = FIELD_FORM,
-	  .form = &role_form,
-	  .fields = stop_fields,
-	  .of = KD_STOP },
+	{ .key = "start", .kind = FIELD_OBJECT, .fields = start_fields, .flags = FIELD_IF_ANY },
+	{ .key = "stop", .kind = FIELD_OBJECT, .fields = stop_fields, .flags = FIELD_IF_ANY },
 	STATS("payer", FIELD_OBJECT, payer, .fields = payer_fields, .flags = FIELD_IF_ANY),
 	{ .key = "duty", .kind = FIELD_OBJECT, .fields = duty_fields },
 	JSON_FORM("windows", windows_form),
