@@ -230,34 +230,6 @@ static void call_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form call_form = { call_write, call_read };
 
-static void slept_in_write(struct json_writer *writer, const struct field *field,
-			   const void *structure)
-{
-	int32_t call = *(const int32_t *)((const char *)structure + field->at);
-
-	if (call < 0)
-		return;
-	writer_object(writer, field->key);
-	json_syscall(writer, (uint32_t)call);
-	writer_object_end(writer);
-}
-
-static void slept_in_read(struct reader *reader, const json_t *object, const struct field *field,
-			  void *structure)
-{
-	int32_t *call = (int32_t *)((char *)structure + field->at);
-	const json_t *member;
-
-	*call = KD_CALL_NONE;
-	if (!reader_has(object, field->key))
-		return;
-	member = reader_enter(reader, object, field->key);
-	*call = replay_call(reader, member, INT32_MAX);
-	reader_leave(reader);
-}
-
-static const struct json_form slept_in_form = { slept_in_write, slept_in_read };
-
 /* Missing: in no call; without a number: unknown. */
 static void in_call_write(struct json_writer *writer, const struct field *field,
 			  const void *structure)
@@ -283,6 +255,16 @@ static void in_call_read(struct reader *reader, const json_t *object, const stru
 }
 
 const struct json_form json_form_in_call = { in_call_write, in_call_read };
+
+/* Missing, too, if unknown. */
+static void slept_in_write(struct json_writer *writer, const struct field *field,
+			   const void *structure)
+{
+	if (*(const int32_t *)((const char *)structure + field->at) >= 0)
+		in_call_write(writer, field, structure);
+}
+
+static const struct json_form slept_in_form = { slept_in_write, in_call_read };
 
 /* --- Locks --- */
 
