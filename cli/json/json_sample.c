@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A sample as JSON, both ways. Keys are a promise: they are added to, never changed. */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,18 +136,6 @@ static const struct json_form processes_form = { processes_write, processes_read
 
 /* --- Verdict: only written, since it follows from the rest --- */
 
-static const char *policy_name(uint32_t policy)
-{
-	static const char *const names[] = {
-		[SCHED_OTHER] = "SCHED_OTHER", [SCHED_FIFO] = "SCHED_FIFO",
-		[SCHED_RR] = "SCHED_RR",       [SCHED_BATCH] = "SCHED_BATCH",
-		[SCHED_IDLE] = "SCHED_IDLE",   [SCHED_DEADLINE] = "SCHED_DEADLINE",
-	};
-	const char *name = policy < sizeof(names) / sizeof(*names) ? names[policy] : NULL;
-
-	return name ? name : "unknown";
-}
-
 static void who_write(struct json_writer *writer, const struct verdict_who *who)
 {
 	writer_object(writer, "who");
@@ -159,7 +146,7 @@ static void who_write(struct json_writer *writer, const struct verdict_who *who)
 	if (who->comm[0])
 		writer_text(writer, "comm", who->comm, sizeof(who->comm));
 	if (who->scheduled) {
-		writer_word(writer, "policy", policy_name(who->policy));
+		writer_word(writer, "policy", culprit_policies[who->policy]);
 		writer_i64(writer, "priority", who->priority);
 	}
 	if (who->period_ns) {
