@@ -51,9 +51,7 @@ static bool in_ranges(const struct range *ranges, size_t n, uint32_t code)
 	return false;
 }
 
-/* Decodes a character of at most length bytes. Returns its bytes; 0 if they are invalid UTF-8:
- * truncated, overlong, or a surrogate. */
-static size_t decode(const char *text, size_t length, uint32_t *code)
+size_t utf8_decode(const char *text, size_t length, uint32_t *code)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	unsigned char lead = (unsigned char)text[0];
@@ -131,7 +129,7 @@ size_t escape_text(char *out, size_t size, const char *text, size_t length)
 			length -= bytes;
 			continue;
 		}
-		bytes = decode(text, length, &code);
+		bytes = utf8_decode(text, length, &code);
 		if (bytes && code != '\\' && !IN(hidden, code)) {
 			memcpy(piece, text, bytes);
 			piece_length = bytes;
@@ -159,7 +157,7 @@ size_t escape_width(const char *escaped)
 
 	while (length > 0) {
 		uint32_t code = 0;
-		size_t bytes = decode(escaped, length, &code);
+		size_t bytes = utf8_decode(escaped, length, &code);
 
 		if (!bytes || !IN(combining, code))
 			width += bytes && IN(wide, code) ? 2 : 1;

@@ -5,6 +5,7 @@
 #define ESCAPE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Space for any text of that many bytes, escaped, with its NUL. */
 #define ESCAPE_SIZE(length) (4 * (length) + 1)
@@ -15,6 +16,10 @@
  * are invisible or change the text direction. Text that does not fit is cut between characters,
  * never inside one or an escape. Unless size is 0, out ends with a NUL. Returns its length. */
 size_t escape_text(char *out, size_t size, const char *text, size_t length);
+
+/* Decodes a character of at most length bytes. Returns its bytes; 0 if they are invalid UTF-8:
+ * truncated, overlong, or a surrogate. */
+size_t utf8_decode(const char *text, size_t length, uint32_t *code);
 
 /* Replaces control characters except line feeds. For text that another process of this program
  * should have escaped, but may be compromised. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/escape.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define REPLACEMENT_LEN 3
 
@@ -142,28 +144,12 @@ static void string_add(struct json_writer *writer, json_t *string)
 	json_decref(string);
 }
 
-/* Length of a valid UTF-8 character at the start of text; 0: none. */
-static size_t character_length(const unsigned char *text, size_t left)
-{
-	unsigned char lead = *text;
-	size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-
-	if (lead > 0xf4 || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if (text[i] >> 6 != 2)
-			return 0;
-	/* Overlong form, surrogate, or beyond U+10FFFF. */
-	if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
-	    (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 static bool is_utf8(const char *text, size_t length)
 {
+	uint32_t code;
+
 	for (size_t i = 0, step; i < length; i += step) {
-		step = character_length((const unsigned char *)text + i, length - i);
+		step = utf8_decode(text + i, length - i, &code);
 		if (!step)
 			return false;
 	}
@@ -174,9 +160,10 @@ static void replaced_add(struct json_writer *writer, const char *text, size_t le
 {
 	char *replaced = malloc(REPLACEMENT_LEN * length);
 	size_t used = 0;
+	uint32_t code;
 
 	for (size_t i = 0; replaced && i < length;) {
-		size_t step = character_length((const unsigned char *)text + i, length - i);
+		size_t step = utf8_decode(text + i, length - i, &code);
 
 		if (step)
 			memcpy(replaced + used, text + i, step);
