@@ -34,8 +34,7 @@ int report_json_triggers(const struct trigger_stats *stats, FILE *out);
  * they are added to, never changed. See kernel_delay-json(5). */
 
 #define JSON_SCHEMA_NAME "kernel_delay"
-#define JSON_SCHEMA_MAJOR 1
-#define JSON_SCHEMA "kernel_delay/1"
+#define JSON_SCHEMA JSON_SCHEMA_NAME "/1" /* its major version */
 
 #define JSON_SAMPLE "sample"
 #define JSON_RECORDING "recording"

@@ -387,25 +387,20 @@ static exit_status parse_failed(const struct source *source, unsigned long first
 	}
 }
 
-/* Fails unless the version is supported. */
+/* Fails unless the version is supported: the major one, and any minor one. */
 static void schema_check(struct reader *reader, const json_t *root)
 {
-	static const char name[] = JSON_SCHEMA_NAME "/";
-	const char *text, *version;
-	unsigned long major = 0;
+	static const char name[] = JSON_SCHEMA_NAME "/", supported[] = JSON_SCHEMA;
+	const size_t length = sizeof(supported) - 1;
+	const char *text;
 
 	reader_require(reader, root, "schema");
 	text = reader_text(reader, root, "schema");
 	if (!text)
 		return;
-	if (strncmp(text, name, sizeof(name) - 1) != 0) {
+	if (strncmp(text, name, sizeof(name) - 1) != 0)
 		reader_fail(reader, "schema", "is %s, not one of " JSON_SCHEMA_NAME, text);
-		return;
-	}
-	version = text + sizeof(name) - 1;
-	while (*version >= '0' && *version <= '9' && major < 1000000)
-		major = major * 10 + (unsigned long)(*version++ - '0');
-	if (major != JSON_SCHEMA_MAJOR || (*version && *version != '.'))
+	else if (strncmp(text, supported, length) != 0 || (text[length] && text[length] != '.'))
 		reader_fail(reader, "schema", "is %s, this version reads " JSON_SCHEMA, text);
 }
 
