@@ -55,23 +55,14 @@ size_t utf8_decode(const char *text, size_t length, uint32_t *code)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	unsigned char lead = (unsigned char)text[0];
-	size_t bytes;
+	size_t bytes = lead < 0xc0 || lead >= 0xf8 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 
 	if (lead < 0x80) {
 		*code = lead;
 		return 1;
 	}
-	if (lead >= 0xc0 && lead < 0xe0)
-		bytes = 2;
-	else if (lead >= 0xe0 && lead < 0xf0)
-		bytes = 3;
-	else if (lead >= 0xf0 && lead < 0xf8)
-		bytes = 4;
-	else
+	if (!bytes || bytes > length)
 		return 0;
-	if (bytes > length)
-		return 0;
-
 	*code = lead & (0x7fU >> bytes);
 	for (size_t i = 1; i < bytes; i++) {
 		unsigned char next = (unsigned char)text[i];
