@@ -221,14 +221,13 @@ struct chunk {
 	const struct recorded_list *list;
 	const struct sample *sample;
 	struct recorded_kinds kinds;
-	const struct span *rows;
 	size_t n;
-	uint32_t kind[RECORDED_ROWS]; /* by row */
+	int64_t kind[RECORDED_ROWS], after[RECORDED_ROWS], length[RECORDED_ROWS],
+		value[RECORDED_ROWS];
 };
 
 static void chunk_fill(struct chunk *chunk, const struct span *rows, size_t n)
 {
-	chunk->rows = rows;
 	chunk->n = n;
 	recorded_kinds_reset(&chunk->kinds);
 	for (size_t i = 0; i < n; i++) {
@@ -237,43 +236,26 @@ static void chunk_fill(struct chunk *chunk, const struct span *rows, size_t n)
 		kind.start = kind.end = 0;
 		if (chunk->list->value)
 			kind.value = 0;
-		chunk->kind[i] = (uint32_t)recorded_kinds_number(&chunk->kinds, &kind);
+		chunk->kind[i] = (int64_t)recorded_kinds_number(&chunk->kinds, &kind);
+		chunk->after[i] = i ? (int64_t)(rows[i].start - rows[i - 1].end) : 0;
+		chunk->length[i] = (int64_t)(rows[i].end - rows[i].start);
+		chunk->value[i] = rows[i].value;
 	}
 }
 
-static int64_t kind_column(const struct chunk *chunk, size_t i)
-{
-	return chunk->kind[i];
-}
-
-static int64_t after_column(const struct chunk *chunk, size_t i)
-{
-	return i ? (int64_t)(chunk->rows[i].start - chunk->rows[i - 1].end) : 0;
-}
-
-static int64_t length_column(const struct chunk *chunk, size_t i)
-{
-	return (int64_t)(chunk->rows[i].end - chunk->rows[i].start);
-}
-
-static int64_t value_column(const struct chunk *chunk, size_t i)
-{
-	return chunk->rows[i].value;
-}
-
-/* Writes nothing if all values are 0. */
-static void column_write(struct json_writer *writer, const char *key, const struct chunk *chunk,
-			 int64_t (*column)(const struct chunk *chunk, size_t i))
+/* Writes nothing if all are 0. */
+static void column_write(struct json_writer *writer, const char *key, const int64_t *numbers,
+			 size_t n)
 {
 	size_t i = 0;
 
-	while (i < chunk->n && !column(chunk, i))
+	while (i < n && !numbers[i])
 		i++;
-	if (i == chunk->n)
+	if (i == n)
 		return;
 	writer_array(writer, key);
-	for (i = 0; i < chunk->n; i++)
-		writer_i64(writer, NULL, column(chunk, i));
+	for (i = 0; i < n; i++)
+		writer_i64(writer, NULL, numbers[i]);
 	writer_array_end(writer);
 }
 
@@ -285,7 +267,7 @@ static void line_begin(struct json_writer *writer, const struct sample *sample, 
 	writer_u64(writer, "number", sample->number);
 }
 
-static int chunk_write(const struct chunk *chunk, FILE *out)
+static int chunk_write(const struct chunk *chunk, uint64_t start, FILE *out)
 {
 	const struct recorded_list *list = chunk->list;
 	struct json_writer writer;
@@ -293,7 +275,7 @@ static int chunk_write(const struct chunk *chunk, FILE *out)
 	line_begin(&writer, chunk->sample, JSON_RECORDED, out);
 	writer_word(&writer, "list", list->key);
 	writer_u64(&writer, "rows", chunk->n);
-	writer_u64(&writer, "start_ns", chunk->rows[0].start);
+	writer_u64(&writer, "start_ns", start);
 	writer_array(&writer, "kinds");
 	for (size_t i = 0; i < chunk->kinds.n; i++) {
 		writer_object(&writer, NULL);
@@ -301,11 +283,11 @@ static int chunk_write(const struct chunk *chunk, FILE *out)
 		writer_object_end(&writer);
 	}
 	writer_array_end(&writer);
-	column_write(&writer, "kind", chunk, kind_column);
-	column_write(&writer, "after_ns", chunk, after_column);
-	column_write(&writer, "ns", chunk, length_column);
+	column_write(&writer, "kind", chunk->kind, chunk->n);
+	column_write(&writer, "after_ns", chunk->after, chunk->n);
+	column_write(&writer, "ns", chunk->length, chunk->n);
 	if (list->value)
-		column_write(&writer, list->value, chunk, value_column);
+		column_write(&writer, list->value, chunk->value, chunk->n);
 	writer_object_end(&writer);
 	return writer_end(&writer);
 }
@@ -317,7 +299,7 @@ static int spans_write(struct chunk *chunk, const struct spans *spans, FILE *out
 	for (size_t i = 0, part; i < spans->n && !error; i += part) {
 		part = spans->n - i < RECORDED_ROWS ? spans->n - i : RECORDED_ROWS;
 		chunk_fill(chunk, spans->all + i, part);
-		error = chunk_write(chunk, out);
+		error = chunk_write(chunk, spans->all[i].start, out);
 	}
 	return error;
 }
