@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Data with stacks as JSON, both ways. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/array.h"
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "json.h"
@@ -74,70 +75,56 @@ static const struct field stacks_fields[] = {
 	FIELDS_END,
 };
 
-/* A stack and its index in the sample. */
-struct numbered {
-	const struct stack *stack;
-	size_t index;
-};
-
+/* Stacks in order of the rows, as addresses vary between runs, and a tsearch(3) tree of them. */
 struct stack_list {
-	struct numbered *numbered; /* by address */
+	const struct stack **all;
 	size_t n;
+	void *by_address;
 };
 
-static int numbered_compare(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
-	const struct numbered *x = a, *y = b;
+	const struct stack *const *x = a, *const *y = b;
 
-	return ORDER((uintptr_t)x->stack, (uintptr_t)y->stack);
+	return ORDER((uintptr_t)*x, (uintptr_t)*y);
 }
 
-static int numbered_by_address(const void *a, const void *b)
+static int stack_add(struct stack_list *list, const struct stack *stack)
 {
-	const struct numbered *x = a, *y = b;
+	const struct stack **next = &list->all[list->n], ***found;
 
-	return numbered_compare(a, b) ?: ORDER(x->index, y->index);
-}
-
-static int numbered_by_index(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-
-	return ORDER(x->index, y->index);
-}
-
-static void numbered_add(struct stack_list *list, const struct stack *stack)
-{
+	*next = stack;
 	if (!stack)
-		return;
-	list->numbered[list->n] = (struct numbered){ stack, list->n };
-	list->n++;
+		return 0;
+	found = tsearch(next, &list->by_address, by_address);
+	list->n += found && *found == next;
+	return found ? 0 : -ENOMEM;
 }
 
-static void row_add(struct stack_list *list, const struct trace_row *row, unsigned int kind)
+static void element_keep(void *element)
 {
-	if (row->kind != kind)
-		return;
-	numbered_add(list, row->kernel);
-	numbered_add(list, row->user);
+	(void)element;
 }
 
-/* Collects the stacks, each once, in order of the rows: addresses vary between runs. Returns 0
- * or -ENOMEM. */
+static void stacks_clear(struct stack_list *list)
+{
+	tdestroy(list->by_address, element_keep);
+	free(list->all);
+}
+
+/* Collects the stacks, each once. Returns 0 or -ENOMEM. */
 static int stacks_find(struct stack_list *list, const struct trace_list *traces)
 {
-	list->numbered = calloc(2 * traces->n + 1, sizeof(*list->numbered));
-	if (!list->numbered)
-		return -ENOMEM;
+	int err;
+
+	list->all = calloc(2 * traces->n + 1, sizeof(*list->all));
+	err = list->all ? 0 : -ENOMEM;
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
-		for (size_t i = 0; i < traces->n; i++)
-			row_add(list, &traces->rows[i], kind);
-	ARRAY_SORT(list->numbered, list->n, numbered_by_address);
-	list->n = ARRAY_UNIQUE(list->numbered, list->n, numbered_compare);
-	ARRAY_SORT(list->numbered, list->n, numbered_by_index);
-	for (size_t i = 0; i < list->n; i++)
-		list->numbered[i].index = i;
-	return 0;
+		for (size_t i = 0; i < traces->n && !err; i++)
+			if (traces->rows[i].kind == kind)
+				err = stack_add(list, traces->rows[i].kernel)
+					      ?: stack_add(list, traces->rows[i].user);
+	return err;
 }
 
 static void stacks_write(struct json_writer *writer, const struct stack_list *list)
@@ -145,7 +132,7 @@ static void stacks_write(struct json_writer *writer, const struct stack_list *li
 	writer_array(writer, "stacks");
 	for (size_t i = 0; i < list->n; i++) {
 		writer_object(writer, NULL);
-		json_fields_write(writer, json_stack_fields, list->numbered[i].stack);
+		json_fields_write(writer, json_stack_fields, list->all[i]);
 		writer_object_end(writer);
 	}
 	writer_array_end(writer);
@@ -156,15 +143,11 @@ static void reference_write(struct json_writer *writer, const struct field *fiel
 			    const void *structure)
 {
 	const struct stack_list *list = writer->parent;
-	struct numbered wanted = { 0 };
-	const struct numbered *numbered;
+	const struct stack *const **found = tfind((const char *)structure + field->at,
+						  &list->by_address, by_address);
 
-	memcpy(&wanted.stack, (const char *)structure + field->at, sizeof(wanted.stack));
-	if (!wanted.stack)
-		return;
-	numbered = bsearch(&wanted, list->numbered, list->n, sizeof(wanted), numbered_compare);
-	if (numbered)
-		writer_u64(writer, field->key, numbered->index);
+	if (found)
+		writer_u64(writer, field->key, (size_t)(*found - list->all));
 }
 
 static const struct json_form reference_form = { reference_write, NULL };
@@ -380,21 +363,16 @@ static void traces_write(struct json_writer *writer, const struct field *field,
 	if (!traces->n && !json_fields_any(json_trace_fields, traces))
 		return;
 	err = stacks_find(&list, traces);
-	if (err) {
-		if (!writer->columns.err)
-			writer->columns.err = err;
-		return;
-	}
+	writer->columns.err = writer->columns.err ?: err;
 	writer_object(writer, field->key);
 	json_fields_write(writer, json_trace_fields, traces);
 	stacks_write(writer, &list);
 	writer->parent = &list;
-	ARRAY_SORT(list.numbered, list.n, numbered_compare);
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)
 		rows_write(writer, (enum trace_kind)kind);
 	writer->parent = NULL;
 	writer_object_end(writer);
-	free(list.numbered);
+	stacks_clear(&list);
 }
 
 static void traces_read(struct reader *reader, const json_t *object, const struct field *field,
