@@ -216,8 +216,7 @@ static void rows_read(struct chunk *chunk, struct spans *spans, uint64_t start)
 	}
 }
 
-/* Skips unknown lists. */
-/* Adds the rows of a line. */
+/* Adds the rows of a line; skips unknown lists. */
 static void replay_recording_add(struct replay_recording *pending, struct reader *reader,
 				 const json_t *object)
 {

@@ -77,20 +77,6 @@ bool reader_may_keep(struct reader *reader, size_t n, size_t size)
 	return false;
 }
 
-void *reader_memory(struct reader *reader, size_t n, size_t size)
-{
-	void *memory;
-
-	if (!n || !reader_may_keep(reader, n, size))
-		return NULL;
-	memory = calloc(n, size);
-	if (memory && own(reader, memory))
-		return memory;
-	free(memory);
-	reader_no_memory(reader);
-	return NULL;
-}
-
 void *reader_rows(struct reader *reader, size_t n, size_t size)
 {
 	void *rows;
@@ -101,6 +87,17 @@ void *reader_rows(struct reader *reader, size_t n, size_t size)
 	if (!rows)
 		reader_no_memory(reader);
 	return rows;
+}
+
+void *reader_memory(struct reader *reader, size_t n, size_t size)
+{
+	void *memory = reader_rows(reader, n, size);
+
+	if (!memory || own(reader, memory))
+		return memory;
+	free(memory);
+	reader_no_memory(reader);
+	return NULL;
 }
 
 void reader_clear(struct reader *reader)
