@@ -194,15 +194,26 @@ FILE *html_packed_open(FILE *out)
 
 /* --- Data for scripts besides the JSON --- */
 
+/* Subject of a record: one of these. */
+struct record {
+	const struct sample *sample;
+	const struct html_part *part; /* of the sample */
+	const struct summary *summary;
+	const struct comparison *comparison;
+	const struct trigger_stats *triggers;
+	const struct report_options *options;
+};
+
 /* Sentences and words, which only the text report defines, and derived figures. The format is
  * private to the page, not a promise. */
 
 /* Writes and flushes the words for states, causes, losses and the like as JSON. Returns 0 or a
  * negative errno. */
-static int html_words(FILE *out)
+static int words_write(const struct record *record, FILE *out)
 {
 	struct json_writer writer;
 
+	(void)record;
 	writer_begin(&writer, out);
 	writer_object(&writer, NULL);
 	writer_object(&writer, "states");
@@ -308,8 +319,9 @@ static void lists_write(struct json_writer *writer, const struct html_part *part
  * verdict for each thread in sample order, and the number of rows left out of each list. Lists
  * with stacks get [row, ns, count] for merged rows; row is an index in the part's list, -1 for
  * rows left out. Returns as above. */
-static int html_reading(const struct sample *full, const struct html_part *part, FILE *out)
+static int reading_write(const struct record *record, FILE *out)
 {
+	const struct sample *full = record->sample;
 	struct json_writer writer;
 	int error, failed;
 
@@ -319,8 +331,8 @@ static int html_reading(const struct sample *full, const struct html_part *part,
 	error = error ?: sentences_write(&writer, "next", report_text_advice, full);
 	error = error ?: sentences_write(&writer, "notes", report_text_notes, full);
 	threads_write(&writer, full->verdict);
-	left_out_write(&writer, part);
-	lists_write(&writer, part);
+	left_out_write(&writer, record->part);
+	lists_write(&writer, record->part);
 	writer_object_end(&writer);
 	failed = writer_end(&writer);
 	return error ?: failed;
@@ -333,16 +345,6 @@ static int html_reading(const struct sample *full, const struct html_part *part,
 static const char page[] =
 #include "html_page.inc"
 	;
-
-/* Subject of a record: one of these. */
-struct record {
-	const struct sample *sample;
-	const struct html_part *part; /* of the sample */
-	const struct summary *summary;
-	const struct comparison *comparison;
-	const struct trigger_stats *triggers;
-	const struct report_options *options;
-};
 
 static int json_write(const struct record *record, FILE *out)
 {
@@ -366,20 +368,9 @@ static int text_write(const struct record *record, FILE *out)
 				    : report_text_triggers(record->triggers, out);
 }
 
-static int reading_write(const struct record *record, FILE *out)
-{
-	return html_reading(record->sample, record->part, out);
-}
-
 static int recorded_data_write(const struct record *record, FILE *out)
 {
 	return html_recorded(record->sample, out);
-}
-
-static int words_write(const struct record *record, FILE *out)
-{
-	(void)record;
-	return html_words(out);
 }
 
 /* Data elements, and the functions that fill them. */
