@@ -311,42 +311,24 @@ static struct location *location_of(struct callstacks *callstacks, const struct 
 		       location_compare);
 }
 
-/* Visits the places of a stack's frames, outermost first. */
-static void stack_walk(struct callstacks *callstacks, struct pftrace *trace,
-		       const struct stack *stack, bool kernel,
-		       void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
-				     struct location *location))
+/* Place of a frame of a pair, outermost first, kernel last; NULL: there are no more. */
+static struct location *location_at(struct callstacks *callstacks, const struct pair *pair,
+				    size_t i)
 {
-	if (stack->stop)
-		visit(callstacks, trace, location_of(callstacks, &incomplete, kernel));
-	for (size_t i = stack->n; i-- > 0;)
-		visit(callstacks, trace, location_of(callstacks, &stack->frames[i], kernel));
-}
+	for (int kernel = 0; kernel < 2; kernel++) {
+		const struct stack *stack = kernel ? pair->kernel : pair->user;
+		bool missing = !stack && !kernel && callstacks->user_wanted;
+		const struct frame *first = missing                ? &no_user
+					    : stack && stack->stop ? &incomplete
+								   : NULL;
+		size_t n = (stack ? stack->n : 0) + !!first;
 
-static void pair_walk(struct callstacks *callstacks, struct pftrace *trace, const struct pair *pair,
-		      void (*visit)(struct callstacks *callstacks, struct pftrace *trace,
-				    struct location *location))
-{
-	if (pair->user)
-		stack_walk(callstacks, trace, pair->user, false, visit);
-	else if (callstacks->user_wanted)
-		visit(callstacks, trace, location_of(callstacks, &no_user, false));
-	if (pair->kernel)
-		stack_walk(callstacks, trace, pair->kernel, true, visit);
-}
-
-static void location_need(struct callstacks *callstacks, struct pftrace *trace,
-			  struct location *location)
-{
-	if (!location->iid)
-		location_write(callstacks, trace, location);
-}
-
-static void location_refer(struct callstacks *callstacks, struct pftrace *trace,
-			   struct location *location)
-{
-	(void)callstacks;
-	proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, location->iid);
+		if (i < n)
+			return location_of(callstacks,
+					   first && !i ? first : &stack->frames[n - 1 - i], kernel);
+		i -= n;
+	}
+	return NULL;
 }
 
 uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
@@ -355,18 +337,22 @@ uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
 	const struct pair wanted = { row->user, row->kernel, 0 };
 	struct pair *pair = bsearch(&wanted, callstacks->pairs, callstacks->n_pairs, sizeof(wanted),
 				    pair_compare);
+	struct location *location;
 
 	if (!pair || (!pair->user && !pair->kernel && !callstacks->user_wanted))
 		return 0;
 	if (pair->iid)
 		return pair->iid;
 	pair->iid = ++callstacks->pairs_written;
-	pair_walk(callstacks, trace, pair, location_need);
+	for (size_t i = 0; (location = location_at(callstacks, pair, i)); i++)
+		if (!location->iid)
+			location_write(callstacks, trace, location);
 	pftrace_packet_begin(trace);
 	proto_begin(&trace->proto, PACKET_INTERNED_DATA);
 	proto_begin(&trace->proto, INTERNED_CALLSTACKS);
 	proto_u64(&trace->proto, CALLSTACK_IID, pair->iid);
-	pair_walk(callstacks, trace, pair, location_refer);
+	for (size_t i = 0; (location = location_at(callstacks, pair, i)); i++)
+		proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, location->iid);
 	proto_end(&trace->proto);
 	proto_end(&trace->proto);
 	pftrace_packet_end(trace);

@@ -12,8 +12,6 @@
 
 /* --- Protocol buffers: one message at a time, in a fixed buffer --- */
 
-/* Fields are sequences of tag and value (protobuf.dev/programming-guides/encoding). */
-
 #define VARINT_MOST 10 /* bytes of a number */
 
 enum wire {
@@ -129,9 +127,6 @@ void proto_end(struct proto *proto)
 }
 
 /* --- Packets of a Perfetto trace, and the parts of track events --- */
-
-/* All packets of a sample form one sequence, which interns its names. Times are CLOCK_MONOTONIC,
- * ns. */
 
 /* Numbers start at 1 in each table of names. */
 #define IID(index) ((uint64_t)(index) + 1)

@@ -110,17 +110,16 @@ static void call_write(struct pftrace *trace, struct callstacks *callstacks,
 	slice_end(trace, track, slice.end);
 }
 
-/* Writes the lock and its holder as a slice inside the wait's, equally long. */
-static void lock_write(struct pftrace *trace, const struct trace_row *row, uint64_t track,
-		       const struct slice *slice)
+/* Writes a lock and its holder, if any, as a slice inside the wait's, equally long. */
+static void lock_write(struct pftrace *trace, const char *lock, pid_t holder,
+		       const char *holder_name, uint64_t track, const struct slice *slice)
 {
-	const struct blocker *blocker = &row->blocker;
 	char name[KD_COMM_LEN + 64];
 
-	snprintf(name, sizeof(name), "%s", lock_keys[blocker->kind]);
-	if (blocker->holder)
-		snprintf(name, sizeof(name), "%s held by %.*s[%d]", lock_keys[blocker->kind],
-			 KD_COMM_LEN, blocker->holder_name, (int)blocker->holder);
+	snprintf(name, sizeof(name), "%s", lock);
+	if (holder)
+		snprintf(name, sizeof(name), "%s held by %.*s[%d]", lock, KD_COMM_LEN, holder_name,
+			 (int)holder);
 	slice_begin(trace, CATEGORY_LOCK, track, slice->start);
 	event_name(trace, name, sizeof(name));
 	event_end(trace);
@@ -154,7 +153,8 @@ static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
 	row_note(trace, row, callstack);
 	event_end(trace);
 	if (row->blocker.lock)
-		lock_write(trace, row, track, slice);
+		lock_write(trace, lock_keys[row->blocker.kind], row->blocker.holder,
+			   row->blocker.holder_name, track, slice);
 	slice_end(trace, track, slice->end);
 }
 
@@ -181,21 +181,6 @@ static const struct trace_row *cursor_row(struct cursor *cursor)
 
 /* --- Recorded states --- */
 
-static void holder_write(struct pftrace *trace, const struct span *state, uint64_t track,
-			 const struct slice *slice)
-{
-	const struct recorded_thread *holder = recording_thread(trace->sample->recording,
-								state->holder);
-	char name[KD_COMM_LEN + 32];
-
-	snprintf(name, sizeof(name), "lock held by %.*s[%d]", KD_COMM_LEN,
-		 holder ? holder->name : "", (int)state->holder);
-	slice_begin(trace, CATEGORY_LOCK, track, slice->start);
-	event_name(trace, name, sizeof(name));
-	event_end(trace);
-	slice_end(trace, track, slice->end);
-}
-
 static void waker_note(struct pftrace *trace, const struct span *state)
 {
 	const struct recorded_thread *waker = recording_thread(trace->sample->recording,
@@ -214,6 +199,8 @@ static void state_write(struct pftrace *trace, const struct span *state, uint64_
 			const struct slice *slice)
 {
 	const struct ledger_words *words = ledger_words_of(state->state);
+	const struct recorded_thread *holder = recording_thread(trace->sample->recording,
+								state->holder);
 	char name[CALL_NAME];
 
 	if (!words)
@@ -232,7 +219,7 @@ static void state_write(struct pftrace *trace, const struct span *state, uint64_
 		note_i64(trace, NOTE_HOLDER_TID, state->holder);
 	event_end(trace);
 	if (state->holder)
-		holder_write(trace, state, track, slice);
+		lock_write(trace, "lock", state->holder, holder ? holder->name : "", track, slice);
 	slice_end(trace, track, slice->end);
 }
 
