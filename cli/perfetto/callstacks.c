@@ -1,38 +1,30 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "timeline.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
-#include "cli/base/array.h"
 #include "perfetto_fields.h"
 
 #define NAME_MOST 1000 /* bytes of a name */
 
+/* Elements of trees; a new one has the numbers 0. */
+
 /* Both halves of a row's stack. */
 struct pair {
 	const struct stack *user, *kernel; /* NULL: none */
-	uint64_t iid;                      /* 0: not yet written */
+	uint64_t iid;
 };
 
-/* A function of a file, or an address in it. */
+/* A function of a file, or an address in it; also a file, as the first one that was found there. */
 struct location {
 	const struct frame *frame;
 	bool kernel;
-	uint64_t iid; /* 0: not yet written */
-	size_t file;  /* index */
-};
-
-struct callstacks {
-	struct pair *pairs; /* by address */
-	size_t n_pairs, capacity_pairs;
-	struct location *locations; /* by location_compare() */
-	size_t n_locations, capacity_locations;
-	bool *files; /* already written */
-	uint64_t pairs_written, locations_written;
-	bool user_wanted;
+	uint64_t iid, file;
 };
 
 /* Placeholders for missing frames. */
@@ -65,8 +57,9 @@ static bool is_named(const struct frame *frame)
 }
 
 /* Build IDs only distinguish files where they are written. */
-static int file_compare(const struct location *x, const struct location *y)
+static int file_compare(const void *a, const void *b)
 {
+	const struct location *x = a, *y = b;
 	bool named = is_named(x->frame);
 
 	return ORDER(x->kernel, y->kernel) ?: texts_compare(x->frame->object, y->frame->object)
@@ -86,114 +79,29 @@ static int location_compare(const void *a, const void *b)
 	return ORDER(x->frame->offset, y->frame->offset);
 }
 
-static int location_add(struct callstacks *callstacks, const struct frame *frame, bool kernel)
+/* The element like this one; without any, a copy of it is added. NULL, and trace->err is set: no
+ * memory. */
+static void *element_of(struct pftrace *trace, void **tree, const void *like, size_t size,
+			int (*compare)(const void *, const void *))
 {
-	if (ARRAY_GROW(callstacks->locations, callstacks->n_locations,
-		       callstacks->capacity_locations))
-		return -ENOMEM;
-	callstacks->locations[callstacks->n_locations++] = (struct location){ .frame = frame,
-									      .kernel = kernel };
-	return 0;
+	void **found = tfind(like, tree, compare), *copy;
+
+	if (found)
+		return *found;
+	copy = malloc(size);
+	if (copy && tsearch(memcpy(copy, like, size), tree, compare))
+		return copy;
+	free(copy);
+	trace->err = trace->err ?: -ENOMEM;
+	return NULL;
 }
 
-static int locations_add(struct callstacks *callstacks, const struct stack *stack, bool kernel)
+void callstacks_clear(struct pftrace *trace)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < stack->n && !err; i++)
-		err = location_add(callstacks, &stack->frames[i], kernel);
-	return err;
-}
-
-static int pairs_find(struct callstacks *callstacks, const struct trace_list *traces)
-{
-	for (size_t i = 0; i < traces->n; i++) {
-		const struct pair pair = { traces->rows[i].user, traces->rows[i].kernel, 0 };
-
-		/* Most rows repeat the previous stacks. */
-		if (callstacks->n_pairs &&
-		    !pair_compare(&callstacks->pairs[callstacks->n_pairs - 1], &pair))
-			continue;
-		if (ARRAY_GROW(callstacks->pairs, callstacks->n_pairs, callstacks->capacity_pairs))
-			return -ENOMEM;
-		callstacks->pairs[callstacks->n_pairs++] = pair;
-	}
-	ARRAY_SORT(callstacks->pairs, callstacks->n_pairs, pair_compare);
-	callstacks->n_pairs = ARRAY_UNIQUE(callstacks->pairs, callstacks->n_pairs, pair_compare);
-	return 0;
-}
-
-static int stack_compare(const void *a, const void *b)
-{
-	return pointers_compare(*(const struct stack *const *)a, *(const struct stack *const *)b);
-}
-
-/* Collects the frames of one half of all pairs. */
-static int half_find(struct callstacks *callstacks, bool kernel)
-{
-	const struct stack **stacks = calloc(callstacks->n_pairs + 1, sizeof(struct stack *));
-	size_t n = 0;
-	int err = 0;
-
-	if (!stacks)
-		return -ENOMEM;
-	for (size_t i = 0; i < callstacks->n_pairs; i++) {
-		const struct pair *pair = &callstacks->pairs[i];
-		const struct stack *stack = kernel ? pair->kernel : pair->user;
-
-		if (stack)
-			stacks[n++] = stack;
-	}
-	ARRAY_SORT(stacks, n, stack_compare);
-	n = ARRAY_UNIQUE(stacks, n, stack_compare);
-	for (size_t i = 0; i < n && !err; i++)
-		err = locations_add(callstacks, stacks[i], kernel);
-	free(stacks);
-	return err;
-}
-
-static int locations_find(struct callstacks *callstacks)
-{
-	size_t file = 0;
-	int err = location_add(callstacks, &no_user, false)
-			  ?: location_add(callstacks, &incomplete, false)
-			  ?: location_add(callstacks, &incomplete, true)
-			  ?: half_find(callstacks, false) ?: half_find(callstacks, true);
-
-	if (err)
-		return err;
-	ARRAY_SORT(callstacks->locations, callstacks->n_locations, location_compare);
-	callstacks->n_locations = ARRAY_UNIQUE(callstacks->locations, callstacks->n_locations,
-					       location_compare);
-	for (size_t i = 0; i < callstacks->n_locations; i++) {
-		struct location *location = &callstacks->locations[i];
-
-		file += i && file_compare(location - 1, location);
-		location->file = file;
-	}
-	callstacks->files = calloc(file + 1, sizeof(*callstacks->files));
-	return callstacks->files ? 0 : -ENOMEM;
-}
-
-int callstacks_find(struct callstacks **out, const struct trace_list *traces)
-{
-	struct callstacks *callstacks = calloc(1, sizeof(*callstacks));
-
-	*out = callstacks;
-	if (!callstacks)
-		return -ENOMEM;
-	callstacks->user_wanted = traces->user_stacks_wanted;
-	return pairs_find(callstacks, traces) ?: locations_find(callstacks);
-}
-
-void callstacks_free(struct callstacks *callstacks)
-{
-	if (!callstacks)
-		return;
-	free(callstacks->pairs);
-	free(callstacks->locations);
-	free(callstacks->files);
-	free(callstacks);
+	tdestroy(trace->callstacks.pairs, free);
+	tdestroy(trace->callstacks.locations, free);
+	tdestroy(trace->callstacks.files, free);
+	trace->callstacks = (struct callstacks){ 0 };
 }
 
 /* --- Writing --- */
@@ -236,7 +144,7 @@ static bool build_id_add(struct pftrace *trace, const char *text, uint64_t iid)
 static void file_add(struct pftrace *trace, const struct location *location)
 {
 	const struct frame *frame = location->frame;
-	uint64_t iid = location->file + 1;
+	uint64_t iid = location->file;
 	char name[NAME_MOST + 16];
 	bool has_id;
 
@@ -280,78 +188,77 @@ static void function_add(struct pftrace *trace, const struct location *location,
 }
 
 /* For a named function, the address in the file is unknown: 0. */
-static void location_write(struct callstacks *callstacks, struct pftrace *trace,
-			   struct location *location)
+static void location_write(struct pftrace *trace, struct location *location)
 {
+	struct callstacks *callstacks = &trace->callstacks;
+	struct location *file = element_of(trace, &callstacks->files, location, sizeof(*location),
+					   file_compare);
 	struct proto *proto = &trace->proto;
 
-	location->iid = ++callstacks->locations_written;
+	if (!file)
+		return;
+	location->iid = ++callstacks->n_locations;
 	pftrace_packet_begin(trace);
 	proto_begin(proto, PACKET_INTERNED_DATA);
-	if (!callstacks->files[location->file])
-		file_add(trace, location);
-	callstacks->files[location->file] = true;
+	if (!file->file) {
+		file->file = ++callstacks->n_files;
+		file_add(trace, file);
+	}
 	function_add(trace, location, location->iid);
 	proto_begin(proto, INTERNED_FRAMES);
 	proto_u64(proto, FRAME_IID, location->iid);
 	proto_u64(proto, FRAME_FUNCTION_NAME_ID, location->iid);
-	proto_u64(proto, FRAME_MAPPING_ID, location->file + 1);
+	proto_u64(proto, FRAME_MAPPING_ID, file->file);
 	proto_u64(proto, FRAME_REL_PC, is_named(location->frame) ? 0 : location->frame->offset);
 	proto_end(proto);
 	proto_end(proto);
 	pftrace_packet_end(trace);
 }
 
-static struct location *location_of(struct callstacks *callstacks, const struct frame *frame,
-				    bool kernel)
-{
-	const struct location wanted = { .frame = frame, .kernel = kernel };
-
-	return bsearch(&wanted, callstacks->locations, callstacks->n_locations, sizeof(wanted),
-		       location_compare);
-}
-
 /* Place of a frame of a pair, outermost first, kernel last; NULL: there are no more. */
-static struct location *location_at(struct callstacks *callstacks, const struct pair *pair,
-				    size_t i)
+static struct location *location_at(struct pftrace *trace, const struct pair *pair, size_t i)
 {
 	for (int kernel = 0; kernel < 2; kernel++) {
 		const struct stack *stack = kernel ? pair->kernel : pair->user;
-		bool missing = !stack && !kernel && callstacks->user_wanted;
+		bool missing = !stack && !kernel && trace->sample->traces.user_stacks_wanted;
 		const struct frame *first = missing                ? &no_user
 					    : stack && stack->stop ? &incomplete
 								   : NULL;
 		size_t n = (stack ? stack->n : 0) + !!first;
+		struct location like = { .kernel = kernel };
 
-		if (i < n)
-			return location_of(callstacks,
-					   first && !i ? first : &stack->frames[n - 1 - i], kernel);
+		if (i < n) {
+			like.frame = first && !i ? first : &stack->frames[n - 1 - i];
+			return element_of(trace, &trace->callstacks.locations, &like, sizeof(like),
+					  location_compare);
+		}
 		i -= n;
 	}
 	return NULL;
 }
 
-uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
-			   const struct trace_row *row)
+uint64_t callstacks_number(struct pftrace *trace, const struct trace_row *row)
 {
-	const struct pair wanted = { row->user, row->kernel, 0 };
-	struct pair *pair = bsearch(&wanted, callstacks->pairs, callstacks->n_pairs, sizeof(wanted),
-				    pair_compare);
+	const struct pair like = { row->user, row->kernel, 0 };
 	struct location *location;
+	struct pair *pair;
 
-	if (!pair || (!pair->user && !pair->kernel && !callstacks->user_wanted))
+	if (!row->user && !row->kernel && !trace->sample->traces.user_stacks_wanted)
+		return 0;
+	pair = element_of(trace, &trace->callstacks.pairs, &like, sizeof(like), pair_compare);
+	if (!pair)
 		return 0;
 	if (pair->iid)
 		return pair->iid;
-	pair->iid = ++callstacks->pairs_written;
-	for (size_t i = 0; (location = location_at(callstacks, pair, i)); i++)
+	pair->iid = ++trace->callstacks.n_pairs;
+	for (size_t i = 0; (location = location_at(trace, pair, i)); i++)
 		if (!location->iid)
-			location_write(callstacks, trace, location);
+			location_write(trace, location);
 	pftrace_packet_begin(trace);
 	proto_begin(&trace->proto, PACKET_INTERNED_DATA);
 	proto_begin(&trace->proto, INTERNED_CALLSTACKS);
 	proto_u64(&trace->proto, CALLSTACK_IID, pair->iid);
-	for (size_t i = 0; (location = location_at(callstacks, pair, i)); i++)
+	for (size_t i = 0; (location = location_at(trace, pair, i)); i++)
 		proto_u64(&trace->proto, CALLSTACK_FRAME_IDS, location->iid);
 	proto_end(&trace->proto);
 	proto_end(&trace->proto);

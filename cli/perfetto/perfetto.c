@@ -365,17 +365,15 @@ static void hits_write(struct pftrace *trace, const struct timeline *timeline)
 static int threads_write(struct pftrace *trace)
 {
 	const struct sample *sample = trace->sample;
-	struct callstacks *callstacks = NULL;
 	struct timeline timeline = { 0 };
 	int err = timeline_make(&timeline, sample, trace->from)
-			  ?: callstacks_find(&callstacks, &sample->traces)
 			  ?: processes_write(trace, &timeline);
 
 	for (size_t i = 0; i < timeline.n_threads && !err; i++) {
 		const struct timeline_thread *thread = &timeline.threads[i];
 
 		tracks_write_thread(trace, thread->pid, thread->tid, thread->name);
-		slices_write(trace, callstacks, thread);
+		slices_write(trace, thread);
 	}
 	if (!err)
 		wakeups_write(trace, &timeline);
@@ -385,7 +383,7 @@ static int threads_write(struct pftrace *trace)
 		recorded_write_hits(trace, &timeline);
 		err = cpus_write(trace);
 	}
-	callstacks_free(callstacks);
+	callstacks_clear(trace);
 	timeline_clear(&timeline);
 	return err;
 }

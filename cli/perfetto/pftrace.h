@@ -143,12 +143,19 @@ static inline unsigned int note_of_cause(enum interruption_cause cause)
 	return NOTES + LEDGER_STATES + (unsigned int)cause;
 }
 
+/* Stacks written so far, each once, and so are their frames and files: tsearch(3) trees. */
+struct callstacks {
+	void *pairs, *locations, *files;
+	uint64_t n_pairs, n_locations, n_files;
+};
+
 struct pftrace {
 	FILE *out; /* owned by the caller */
 	const struct sample *sample;
 	uint64_t from; /* start of what is shown; the window's end is its end */
 	uint32_t sequence;
 	int err; /* first failure, a negative errno */
+	struct callstacks callstacks;
 	struct proto proto;
 };
 

@@ -87,11 +87,10 @@ static void row_note(struct pftrace *trace, const struct trace_row *row, uint64_
 		proto_u64(&trace->proto, EVENT_CALLSTACK_IID, callstack);
 }
 
-static void call_write(struct pftrace *trace, struct callstacks *callstacks,
-		       const struct trace_row *row)
+static void call_write(struct pftrace *trace, const struct trace_row *row)
 {
 	uint64_t track = track_uuid(TRACK_THREAD, row->tid);
-	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	uint64_t callstack = callstacks_number(trace, row);
 	struct slice slice = { row->start, row->end };
 	char name[CALL_NAME];
 
@@ -126,10 +125,10 @@ static void lock_write(struct pftrace *trace, const char *lock, pid_t holder,
 	slice_end(trace, track, slice->end);
 }
 
-static void wait_write(struct pftrace *trace, struct callstacks *callstacks,
-		       const struct trace_row *row, uint64_t track, const struct slice *slice)
+static void wait_write(struct pftrace *trace, const struct trace_row *row, uint64_t track,
+		       const struct slice *slice)
 {
-	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	uint64_t callstack = callstacks_number(trace, row);
 	const struct ledger_words *words = ledger_words_of(row->state);
 	const struct waker *waker = &row->wakers[0];
 	char name[CALL_NAME];
@@ -225,9 +224,8 @@ static void state_write(struct pftrace *trace, const struct span *state, uint64_
 
 /* Finds the row of a recorded wait, which begins with the state. Earlier rows were not recorded:
  * they get their own track. */
-static const struct trace_row *wait_find(struct pftrace *trace, struct callstacks *callstacks,
-					 struct cursor *waits, const struct span *state,
-					 uint64_t start)
+static const struct trace_row *wait_find(struct pftrace *trace, struct cursor *waits,
+					 const struct span *state, uint64_t start)
 {
 	const struct trace_row *row;
 
@@ -242,13 +240,12 @@ static const struct trace_row *wait_find(struct pftrace *trace, struct callstack
 			waits->at++;
 			return row;
 		}
-		wait_write(trace, callstacks, row, track_uuid(TRACK_WAITS, row->tid), &slice);
+		wait_write(trace, row, track_uuid(TRACK_WAITS, row->tid), &slice);
 	}
 	return NULL;
 }
 
-static void states_write(struct pftrace *trace, struct callstacks *callstacks,
-			 const struct timeline_thread *thread)
+static void states_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	uint64_t track = track_uuid(TRACK_STATES, thread->tid);
 	struct cursor waits = { .thread = thread, .kind = TRACE_WAIT };
@@ -260,14 +257,14 @@ static void states_write(struct pftrace *trace, struct callstacks *callstacks,
 
 		if (!pftrace_clip(trace, &slice) || slice.start == slice.end)
 			continue;
-		row = wait_find(trace, callstacks, &waits, state, slice.start);
+		row = wait_find(trace, &waits, state, slice.start);
 		if (row)
-			wait_write(trace, callstacks, row, track, &slice);
+			wait_write(trace, row, track, &slice);
 		else
 			state_write(trace, state, track, &slice);
 	}
 	if (thread->n_states)
-		wait_find(trace, callstacks, &waits, &thread->states[0], UINT64_MAX);
+		wait_find(trace, &waits, &thread->states[0], UINT64_MAX);
 }
 
 /* Writes the states of a thread with a single track. */
@@ -373,12 +370,11 @@ static void stolen_write(struct pftrace *trace, const struct timeline_thread *th
 }
 
 /* Writes its states, calls without a row, and interrupts; nothing without a recording. */
-static void recorded_write(struct pftrace *trace, struct callstacks *callstacks,
-			   const struct timeline_thread *thread)
+static void recorded_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	if (!trace->sample->recording)
 		return;
-	states_write(trace, callstacks, thread);
+	states_write(trace, thread);
 	calls_write(trace, thread);
 	stolen_write(trace, thread);
 	for (size_t i = 0; i < thread->n_irqs; i++)
@@ -408,10 +404,10 @@ void recorded_write_hits(struct pftrace *trace, const struct timeline *timeline)
 /* --- All trace rows --- */
 
 /* Uses Perfetto's own format, so that it can draw flame graphs of any range. */
-static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
-			 const struct timeline_thread *thread, const struct trace_row *row)
+static void sample_write(struct pftrace *trace, const struct timeline_thread *thread,
+			 const struct trace_row *row)
 {
-	uint64_t callstack = callstacks_number(callstacks, trace, row);
+	uint64_t callstack = callstacks_number(trace, row);
 	struct slice slice = { row->start, row->end };
 	struct proto *proto = &trace->proto;
 
@@ -430,8 +426,7 @@ static void sample_write(struct pftrace *trace, struct callstacks *callstacks,
 	pftrace_packet_end(trace);
 }
 
-static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
-		       const struct timeline_thread *thread)
+static void rows_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	uint64_t states = track_uuid(TRACK_STATES, thread->tid);
 
@@ -441,14 +436,14 @@ static void rows_write(struct pftrace *trace, struct callstacks *callstacks,
 
 		switch (row->kind) {
 		case TRACE_CALL:
-			call_write(trace, callstacks, row);
+			call_write(trace, row);
 			break;
 		case TRACE_WAIT: /* otherwise recorded_write() merges it with a state */
 			if (!thread->n_states && pftrace_clip(trace, &slice))
-				wait_write(trace, callstacks, row, states, &slice);
+				wait_write(trace, row, states, &slice);
 			break;
 		case TRACE_SAMPLE:
-			sample_write(trace, callstacks, thread, row);
+			sample_write(trace, thread, row);
 			break;
 		case TRACE_KINDS:
 			break;
@@ -578,15 +573,14 @@ static void interruption_write(struct pftrace *trace, const struct interruption 
 	slice_end(trace, track, slice.end);
 }
 
-void slices_write(struct pftrace *trace, struct callstacks *callstacks,
-		  const struct timeline_thread *thread)
+void slices_write(struct pftrace *trace, const struct timeline_thread *thread)
 {
 	const struct thread_row *row = thread->row;
 
 	for (size_t i = 0; row && i < row->n_open; i++)
 		open_call_write(trace, thread, &row->open[i]);
-	rows_write(trace, callstacks, thread);
-	recorded_write(trace, callstacks, thread);
+	rows_write(trace, thread);
+	recorded_write(trace, thread);
 	for (size_t i = 0; i < thread->n_interruptions; i++)
 		interruption_write(trace, thread->interruptions[i]);
 	if (row)

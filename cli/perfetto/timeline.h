@@ -118,20 +118,12 @@ void tracks_write_cpu(struct pftrace *trace, uint32_t cpu);
 
 /* --- Stacks --- */
 
-/* Stacks of a sample for Perfetto. Each stack is written once, when first needed, and so are its
- * frames and files. */
+/* Number of the stack of a row of traces, which is written when first needed; not between the
+ * beginning of an event and event_end(). 0: it has none, and none was asked for. */
+uint64_t callstacks_number(struct pftrace *trace, const struct trace_row *row);
 
-struct callstacks;
-
-/* Collects the stacks of a sample's traces. Returns 0 or -ENOMEM; the caller frees them in
- * either case. */
-int callstacks_find(struct callstacks **callstacks, const struct trace_list *traces);
-void callstacks_free(struct callstacks *callstacks);
-
-/* Number of the stack of one of these rows, which is written if it is new; not between
- * the beginning of an event and event_end(). 0: it has none, and none was asked for. */
-uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
-			   const struct trace_row *row);
+/* Frees what tells which stacks are written. */
+void callstacks_clear(struct pftrace *trace);
 
 /* --- Slices --- */
 
@@ -139,8 +131,7 @@ uint64_t callstacks_number(struct callstacks *callstacks, struct pftrace *trace,
  * full length. Windows may follow each other in a file, and must not reach into each other. */
 
 /* Writes all events, after tracks_write_thread() wrote the tracks. */
-void slices_write(struct pftrace *trace, struct callstacks *callstacks,
-		  const struct timeline_thread *thread);
+void slices_write(struct pftrace *trace, const struct timeline_thread *thread);
 
 /* Writes an arrow for each wakeup, and the tracks of threads outside the target. */
 void wakeups_write(struct pftrace *trace, const struct timeline *timeline);
