@@ -30,6 +30,7 @@ static inline bool columns_reserve(struct columns *columns, size_t length)
 
 void columns_bytes(struct columns *columns, const char *text, size_t length)
 {
+	columns->width += length;
 	if (!columns_reserve(columns, length)) {
 		write_out(columns, text, length);
 		return;
@@ -61,12 +62,12 @@ void columns_pad(struct columns *columns, size_t used, size_t width)
 		return;
 	memset(columns->text + columns->used, ' ', width - used);
 	columns->used += width - used;
+	columns->width += width - used;
 }
 
-static inline void add_right(struct columns *columns, const char *text, size_t length, size_t gap,
-			     size_t width)
+static inline void add_right(struct columns *columns, const char *text, size_t length, size_t width)
 {
-	columns_pad(columns, 0, gap + (length < width ? width - length : 0));
+	columns_pad(columns, length, width);
 	columns_bytes(columns, text, length);
 }
 
@@ -74,7 +75,7 @@ void columns_begin(struct columns *columns, FILE *out)
 {
 	columns->out = out;
 	columns->err = ferror(out) ? -EIO : 0;
-	columns->used = 0;
+	columns->width = columns->used = 0;
 }
 
 void columns_cut(struct columns *columns, const char *text, size_t width)
@@ -95,35 +96,33 @@ void columns_left(struct columns *columns, const char *text, size_t width)
 
 void columns_right(struct columns *columns, const char *text, size_t width)
 {
-	add_right(columns, text, strlen(text), 0, width);
+	add_right(columns, text, strlen(text), width);
 }
 
 void columns_count(struct columns *columns, uint64_t count, size_t width)
 {
 	char text[NUMBER_LEN];
 
-	add_right(columns, text, number_plain(text, count), 0, width);
+	add_right(columns, text, number_plain(text, count), width);
 }
 
 void columns_ns(struct columns *columns, uint64_t ns, size_t width)
 {
 	char text[NUMBER_LEN];
 
-	add_right(columns, text, number_grouped(text, ns), 0, width);
+	add_right(columns, text, number_grouped(text, ns), width);
 }
 
 void columns_gap_count(struct columns *columns, uint64_t count, size_t width)
 {
-	char text[NUMBER_LEN];
-
-	add_right(columns, text, number_plain(text, count), GAP, width);
+	columns_pad(columns, 0, GAP);
+	columns_count(columns, count, width);
 }
 
 void columns_gap_ns(struct columns *columns, uint64_t ns, size_t width)
 {
-	char text[NUMBER_LEN];
-
-	add_right(columns, text, number_grouped(text, ns), GAP, width);
+	columns_pad(columns, 0, GAP);
+	columns_ns(columns, ns, width);
 }
 
 void columns_hex(struct columns *columns, uint64_t number)
@@ -144,10 +143,12 @@ size_t columns_foreign(struct columns *columns, const char *text, size_t length,
 {
 	char escaped[ESCAPE_SIZE(COLUMNS_FOREIGN)];
 	size_t size = width < sizeof(escaped) ? width + 1 : sizeof(escaped);
+	size_t begun = columns->width;
 
 	escape_text(escaped, size, text, length);
 	columns_add(columns, escaped);
-	return escape_width(escaped);
+	columns->width = begun + escape_width(escaped);
+	return columns->width - begun;
 }
 
 int columns_end(struct columns *columns)

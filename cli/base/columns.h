@@ -13,7 +13,8 @@
 
 struct columns {
 	FILE *out;
-	int err; /* first failure, a negative errno */
+	int err;      /* first failure, a negative errno */
+	size_t width; /* columns written so far, in all lines */
 	size_t used;
 	char text[1 << 13]; /* fits on small stacks */
 };

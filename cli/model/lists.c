@@ -3,7 +3,6 @@
  * man/kernel_delay.schema.json explains them. */
 #include "thread_row.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,16 +17,11 @@
 #define KEY_IF_ANY .flags = FIELD_IF_ANY | FIELD_KEY
 
 /* "taskset[4711]"; empty if unknown. */
-static size_t who_write(struct columns *columns, const char name[static KD_COMM_LEN], int32_t tid)
+static void who_write(struct columns *columns, const char name[static KD_COMM_LEN], int32_t tid)
 {
-	size_t used = columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
-	char text[16];
-
-	if (!tid)
-		return used;
-	used += (size_t)snprintf(text, sizeof(text), "[%d]", tid);
-	columns_add(columns, text);
-	return used;
+	columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
+	if (tid)
+		columns_print(columns, "[%d]", tid);
 }
 
 /* --- Stops --- */
@@ -58,17 +52,17 @@ static void stop_how(const struct stop_row *stop, char how[static STOP_HOW_LEN])
 }
 
 /* "SIGSTOP by sh[4711]" */
-static size_t stop_cell(struct columns *columns, const void *row)
+static void stop_cell(struct columns *columns, const void *row)
 {
 	const struct stop_row *stop = row;
 	char how[STOP_HOW_LEN];
 
 	stop_how(stop, how);
 	columns_add(columns, how);
-	if (!stop->tid && !*stop->name)
-		return strlen(how);
-	columns_add(columns, " by ");
-	return strlen(how) + strlen(" by ") + who_write(columns, stop->name, stop->tid);
+	if (stop->tid || *stop->name) {
+		columns_add(columns, " by ");
+		who_write(columns, stop->name, stop->tid);
+	}
 }
 
 #define STOP(key, kind, member, ...) FIELD(key, kind, struct stop_row, member, __VA_ARGS__)
@@ -102,14 +96,14 @@ const struct row_list stop_list = {
 
 /* --- Forced moves to other CPUs --- */
 
-static size_t mover_cell(struct columns *columns, const void *row)
+static void mover_cell(struct columns *columns, const void *row)
 {
 	const struct mover_row *mover = row;
 
 	if (mover->tid)
-		return who_write(columns, mover->name, mover->tid);
-	columns_add(columns, "others");
-	return strlen("others");
+		who_write(columns, mover->name, mover->tid);
+	else
+		columns_add(columns, "others");
 }
 
 #define MOVER(key, kind, member, ...) FIELD(key, kind, struct mover_row, member, __VA_ARGS__)
@@ -146,36 +140,33 @@ static const char *const block_keys[KD_BLOCK_KINDS] = {
 };
 
 /* "vda: read" */
-static size_t block_cell(struct columns *columns, const void *row)
+static void block_cell(struct columns *columns, const void *row)
 {
 	const struct block_row *block = row;
-	size_t used = strlen("others");
 
 	if (*block->device)
-		used = columns_foreign(columns, block->device, sizeof(block->device), 13);
+		columns_foreign(columns, block->device, sizeof(block->device), 13);
 	else
 		columns_add(columns, "others");
 	columns_add(columns, ": ");
 	columns_add(columns, block_keys[block->kind]);
-	return used + 2 + strlen(block_keys[block->kind]);
 }
 
-static size_t block_share(struct columns *columns, const struct block_row *block,
-			  unsigned int permille)
+static void block_share(struct columns *columns, const struct block_row *block,
+			unsigned int permille)
 {
 	columns_ns(columns, distribution_permille(&block->times, permille, 0, block->requests.max),
 		   12);
-	return 12;
 }
 
-static size_t block_p50_cell(struct columns *columns, const void *row)
+static void block_p50_cell(struct columns *columns, const void *row)
 {
-	return block_share(columns, row, 500);
+	block_share(columns, row, 500);
 }
 
-static size_t block_p99_cell(struct columns *columns, const void *row)
+static void block_p99_cell(struct columns *columns, const void *row)
 {
-	return block_share(columns, row, 990);
+	block_share(columns, row, 990);
 }
 
 #define BLOCK(key, kind, member, ...) FIELD(key, kind, struct block_row, member, __VA_ARGS__)
@@ -241,13 +232,10 @@ const struct row_list counter_list = {
 /* --- Waits at descriptors --- */
 
 /* "all below 20 us", for a row of short waits. */
-static size_t shorter_write(struct columns *columns, uint64_t ns)
+static void shorter_write(struct columns *columns, uint64_t ns)
 {
-	const char *limit = ns % NSEC_PER_USEC ? AS_TIME(ns) : AS_LIMIT(ns);
-
 	columns_add(columns, "all below ");
-	columns_add(columns, limit);
-	return strlen("all below ") + strlen(limit);
+	columns_add(columns, ns % NSEC_PER_USEC ? AS_TIME(ns) : AS_LIMIT(ns));
 }
 
 /* Waits that have ended. */
@@ -272,18 +260,16 @@ static void descriptor_meet(void *into_, const void *from_)
 	into->in_progress = u64_add(into->in_progress, from->in_progress);
 }
 
-static size_t awaited_cell(struct columns *columns, const void *row)
+static void awaited_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
-	const char *word = descriptor->shorter     ? "short"
-			   : descriptor->is.fd < 0 ? "others"
-						   : awaited_keys[descriptor->awaited];
 
-	columns_add(columns, word);
-	return strlen(word);
+	columns_add(columns, descriptor->shorter     ? "short"
+			     : descriptor->is.fd < 0 ? "others"
+						     : awaited_keys[descriptor->awaited]);
 }
 
-static size_t fd_cell(struct columns *columns, const void *row)
+static void fd_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
 
@@ -291,29 +277,29 @@ static size_t fd_cell(struct columns *columns, const void *row)
 		columns_right(columns, "-", 7);
 	else
 		columns_count(columns, (uint64_t)descriptor->is.fd, 7);
-	return 7;
 }
 
-/* "      4711 sh", or "-" */
-static size_t tid_write(struct columns *columns, int32_t tid, const char name[static KD_COMM_LEN])
+/* "4711 sh", or "-" */
+static void tid_write(struct columns *columns, int32_t tid, const char name[static KD_COMM_LEN],
+		      size_t width)
 {
 	if (!tid) {
 		columns_add(columns, "-");
-		return 1;
+		return;
 	}
-	columns_count(columns, (uint64_t)tid, 10);
+	columns_count(columns, (uint64_t)tid, width);
 	columns_add(columns, " ");
-	return 11 + columns_foreign(columns, name, KD_COMM_LEN, 16);
+	columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
 }
 
-static size_t ended_by_cell(struct columns *columns, const void *row)
+static void ended_by_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
 
-	return tid_write(columns, descriptor->ended_by, descriptor->ended_name);
+	tid_write(columns, descriptor->ended_by, descriptor->ended_name, 10);
 }
 
-static size_t descriptor_cell(struct columns *columns, const void *row)
+static void descriptor_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
 	const struct kd_count *requests = &descriptor->requests;
@@ -323,7 +309,7 @@ static size_t descriptor_cell(struct columns *columns, const void *row)
 	else
 		descriptor_write(columns, &descriptor->is);
 	if (!requests->count)
-		return 0;
+		return;
 	columns_add(columns, "; requests: ");
 	columns_ns(columns, requests->count, 0);
 	columns_add(columns, " in ");
@@ -331,7 +317,6 @@ static size_t descriptor_cell(struct columns *columns, const void *row)
 	columns_add(columns, " ns, longest ");
 	columns_ns(columns, requests->max, 0);
 	columns_add(columns, " ns");
-	return 0;
 }
 
 #define DESCRIPTOR(key, kind, member, ...)                                                         \
@@ -392,20 +377,18 @@ static const char *irq_mark(const void *row)
 }
 
 /* The mark takes space from the name. */
-static size_t irq_cell(struct columns *columns, const void *row)
+static void irq_cell(struct columns *columns, const void *row)
 {
 	const struct irq_row *irq = row;
 	const char *mark = irq_mark(row);
-	size_t used = columns_foreign(columns, irq->name, sizeof(irq->name), 20 - strlen(mark));
 
+	columns_foreign(columns, irq->name, sizeof(irq->name), 20 - strlen(mark));
 	columns_add(columns, mark);
-	return used + strlen(mark);
 }
 
-static size_t vector_cell(struct columns *columns, const void *row)
+static void vector_cell(struct columns *columns, const void *row)
 {
 	columns_count(columns, ((const struct irq_row *)row)->vector, 7);
-	return 7;
 }
 
 #define IRQ(key, kind, member, ...) FIELD(key, kind, struct irq_row, member, __VA_ARGS__)
@@ -476,46 +459,37 @@ static void lock_meet(void *into_, const void *from_)
 		into->slept_in = from->slept_in;
 }
 
-static size_t address_cell(struct columns *columns, const void *row)
+static void address_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
-	char text[19] = "others";
 
 	if (lock->shorter)
-		return shorter_write(columns, lock->shorter);
-	if (lock->address)
-		snprintf(text, sizeof(text), "0x%" PRIx64, lock->address);
-	columns_add(columns, text);
-	return strlen(text);
+		shorter_write(columns, lock->shorter);
+	else if (lock->address)
+		columns_hex(columns, lock->address);
+	else
+		columns_add(columns, "others");
 }
 
-static size_t kind_cell(struct columns *columns, const void *row)
-{
-	const struct lock_row *lock = row;
-	const char *kind = lock->kind == KD_LOCK_OTHER ? "-" : lock_keys[lock->kind];
-
-	columns_add(columns, kind);
-	return strlen(kind);
-}
-
-static size_t holder_cell(struct columns *columns, const void *row)
+static void kind_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
 
-	return tid_write(columns, lock->holder, lock->holder_name);
+	columns_add(columns, lock->kind == KD_LOCK_OTHER ? "-" : lock_keys[lock->kind]);
 }
 
-static size_t released_cell(struct columns *columns, const void *row)
+static void holder_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
 
-	if (!lock->released_by) {
-		columns_add(columns, "-");
-		return 1;
-	}
-	columns_count(columns, (uint64_t)lock->released_by, 0);
-	columns_add(columns, " ");
-	return columns_foreign(columns, lock->released_name, KD_COMM_LEN, KD_COMM_LEN);
+	tid_write(columns, lock->holder, lock->holder_name, 10);
+}
+
+static void released_cell(struct columns *columns, const void *row)
+{
+	const struct lock_row *lock = row;
+
+	tid_write(columns, lock->released_by, lock->released_name, 0);
 }
 
 #define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)

@@ -20,9 +20,8 @@ struct column {
 		COLUMN_SUM,   /* like COLUMN_COUNT, with separators */
 		COLUMN_MAX,   /* with separators, not summed */
 	} kind;
-	size_t at; /* offset in the row */
-	/* Returns the columns used; a right-aligned cell fills its width. */
-	size_t (*cell)(struct columns *columns, const void *row);
+	size_t at;                                              /* offset in the row */
+	void (*cell)(struct columns *columns, const void *row); /* right-aligned: fills it */
 };
 #define COLUMN_OF_COUNT(type, member)                                                              \
 	{                                                                                          \

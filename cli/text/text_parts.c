@@ -260,13 +260,13 @@ static void rows_header(char *header, size_t size, const struct column *all)
 
 static void row_cell(struct columns *columns, const struct column *column, const void *row)
 {
-	size_t used;
+	const size_t begun = columns->width;
 
 	switch (column->kind) {
 	case COLUMN_CELL:
-		used = column->cell(columns, row);
+		column->cell(columns, row);
 		if (is_at_left(column))
-			columns_pad(columns, used, (size_t)-column->width);
+			columns_pad(columns, columns->width - begun, (size_t)-column->width);
 		break;
 	case COLUMN_COUNT:
 		columns_count(columns, row_figure(row, column->at), (size_t)column->width);
