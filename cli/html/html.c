@@ -226,7 +226,7 @@ static int words_write(const struct record *record, FILE *out)
 	writer_object_end(&writer);
 	writer_object(&writer, "awaited");
 	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
-		writer_word(&writer, awaited_words[i].key, awaited_words[i].title);
+		writer_word(&writer, awaited_keys[i], awaited_titles[i]);
 	writer_object_end(&writer);
 	writer_object_end(&writer);
 	return writer_end(&writer);

@@ -193,9 +193,8 @@ bool html_part_is_shorter(const struct html_part *part)
 
 #define FIRST_MERGED 1000 /* ns */
 
-#define CLASS_KEY(state, key, ...) [state] = (key),
 static const char *const html_class_keys[HTML_CLASSES] = {
-	LEDGER_WORDS(CLASS_KEY) /* "user" and so on */
+	LEDGER_WORDS(WORD_KEY) /* "user" and so on */
 		[HTML_OWN] = "own",
 	[HTML_OTHER] = "other",
 	[HTML_IDLE] = "idle",

@@ -212,7 +212,7 @@ static void state_write(struct json_writer *writer, const struct field *field,
 	} else if (state) {
 		writer_word(writer, field->key, state->key);
 		if (row->kind == TRACE_WAIT && wait_has_kind(row->state))
-			writer_word(writer, "waited_for", awaited_words[row->awaited].key);
+			writer_word(writer, "waited_for", awaited_keys[row->awaited]);
 	}
 }
 
@@ -231,7 +231,7 @@ static void state_read(struct reader *reader, const json_t *object, const struct
 		if (!strcmp(ledger_words[i].key, name))
 			row->state = ledger_words[i].of;
 	for (uint32_t i = 0; awaited && i < KD_AWAITED_KINDS; i++)
-		if (!strcmp(awaited_words[i].key, awaited))
+		if (!strcmp(awaited_keys[i], awaited))
 			row->awaited = i;
 }
 

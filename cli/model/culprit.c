@@ -22,9 +22,6 @@ uint64_t culprit_ns(const struct culprit *culprit)
 	return u64_add(culprit->woken_ns, culprit->preempted_ns);
 }
 
-#define CULPRIT_ROW(kind, key) [kind] = key,
-const char *const culprit_kinds[CULPRIT_KINDS] = { CULPRIT_WORDS(CULPRIT_ROW) };
-
 const char *const culprit_policies[CULPRIT_POLICIES] = {
 	"SCHED_OTHER", "SCHED_FIFO", "SCHED_RR",       "SCHED_BATCH",
 	"unknown",     "SCHED_IDLE", "SCHED_DEADLINE", "SCHED_EXT",

@@ -75,7 +75,7 @@ bool figures_of_awaited(const struct figures_source *source, const struct thread
 	(void)source;
 	if (i >= KD_AWAITED_KINDS)
 		return false;
-	count_set(figures, awaited_words[i].key, &thread->ledger.awaited[i]);
+	count_set(figures, awaited_keys[i], &thread->ledger.awaited[i]);
 	figures->count = u64_sub(figures->count, thread->ledger.asleep[i].count);
 	figures->complete.open = thread->ledger.asleep[i].max;
 	return true;

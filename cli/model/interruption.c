@@ -10,11 +10,6 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/arith.h"
 
-#define KEY(cause, key, title) [cause] = (key),
-#define TITLE(cause, key, title) [cause] = (title),
-const char *const interruption_keys[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(KEY) };
-const char *const interruption_titles[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(TITLE) };
-
 /* Length of a piece without the earlier pieces nested in it. */
 static uint64_t own_ns(const struct gap *gap, const struct kd_interruption *piece)
 {

@@ -11,20 +11,15 @@
 #include "culprit.h"
 #include "words.h"
 
-#define KEY(name, key, text) [name] = (key),
-#define TEXT(name, key, text) [name] = (text),
-const char *const path_choice_keys[PATH_CHOICES] = { PATH_CHOICE_WORDS(KEY) };
-const char *const path_choice_texts[PATH_CHOICES] = { PATH_CHOICE_WORDS(TEXT) };
-const char *const path_reason_keys[PATH_REASONS] = { PATH_REASON_WORDS(KEY) };
-static const char *const path_reason_texts[PATH_REASONS] = { PATH_REASON_WORDS(TEXT) };
-
-#define STATE_KEY(state, key, ...) [state] = (key),
-#define STATE_TITLE(state, key, title, ...) [state] = (title),
+const char *const path_choice_keys[PATH_CHOICES] = { PATH_CHOICE_WORDS(WORD_KEY) };
+const char *const path_choice_texts[PATH_CHOICES] = { PATH_CHOICE_WORDS(WORD_TITLE) };
+const char *const path_reason_keys[PATH_REASONS] = { PATH_REASON_WORDS(WORD_KEY) };
+static const char *const path_reason_texts[PATH_REASONS] = { PATH_REASON_WORDS(WORD_TITLE) };
 const char *const path_state_keys[PATH_STATES] = {
-	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "unknown", LEDGER_WORDS(STATE_KEY)
+	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "unknown", LEDGER_WORDS(WORD_KEY)
 };
 static const char *const path_state_titles[PATH_STATES] = {
-	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "not known", LEDGER_WORDS(STATE_TITLE)
+	[PATH_RUNNING] = "running", [PATH_UNKNOWN] = "not known", LEDGER_WORDS(WORD_TITLE)
 };
 _Static_assert((int)PATH_RUNNING == (int)LEDGER_STATES, "numbers of their own");
 
@@ -114,7 +109,7 @@ static void blocked_add(struct phrase *phrase, const struct path_row *row, bool 
 	};
 
 	if (row->awaited != KD_AWAITED_OTHER && row->awaited < KD_AWAITED_KINDS)
-		phrase_add(phrase, " for %s", awaited_words[row->awaited].title);
+		phrase_add(phrase, " for %s", awaited_titles[row->awaited]);
 	call_add(phrase, row->call, foreign);
 	if (row->by.tid) {
 		phrase_add(phrase, ", ended by ");

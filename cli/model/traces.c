@@ -338,7 +338,7 @@ const char *wait_filter_word(size_t index)
 	if (index < N_STATES)
 		return ledger_words_of(states[index])->key;
 	index -= N_STATES;
-	return index < KD_AWAITED_KINDS ? awaited_words[index].key : NULL;
+	return index < KD_AWAITED_KINDS ? awaited_keys[index] : NULL;
 }
 
 bool wait_filter_add(struct wait_filter *filter, const char *word)

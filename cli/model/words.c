@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "culprit.h"
+#include "interruption.h"
 
 #define LEDGER_ROW(state, key_, title_, of_, ...)                                                  \
 	[state] = { .key = (key_), .title = (title_), .of = (of_), __VA_ARGS__ },
@@ -20,17 +21,10 @@ const struct ledger_words *ledger_words_of(uint32_t state)
 #define PERIOD_ROW(kind, key, label) [kind] = { key, label },
 const struct period_words period_words[OPEN_KINDS] = { PERIOD_WORDS(PERIOD_ROW, PERIOD_ROW) };
 
-#define AWAITED_ROW(kind, key, title) [kind] = { key, title },
-const struct awaited_words awaited_words[KD_AWAITED_KINDS] = { AWAITED_WORDS(AWAITED_ROW) };
-
-#define AWAITED_KEY(kind, key, title) [kind] = (key),
-const char *const awaited_keys[KD_AWAITED_KINDS] = { AWAITED_WORDS(AWAITED_KEY) };
-
-#define LOCK_ROW(kind, key) [kind] = (key),
-const char *const lock_keys[KD_LOCK_KINDS] = { LOCK_WORDS(LOCK_ROW) };
-
-#define FROM_ROW(from, key) [from] = (key),
-const char *const from_keys[KD_FROM_CONTEXTS] = { FROM_WORDS(FROM_ROW) };
+const char *const awaited_keys[KD_AWAITED_KINDS] = { AWAITED_WORDS(WORD_KEY) };
+const char *const awaited_titles[KD_AWAITED_KINDS] = { AWAITED_WORDS(WORD_TITLE) };
+const char *const lock_keys[KD_LOCK_KINDS] = { LOCK_WORDS(WORD_KEY) };
+const char *const from_keys[KD_FROM_CONTEXTS] = { FROM_WORDS(WORD_KEY) };
 
 #define OUTCOME_ROW(outcome, key, title) [outcome] = { key, title },
 const struct outcome_words outcome_words[KD_OUTCOMES] = { OUTCOME_WORDS(OUTCOME_ROW) };
@@ -43,12 +37,11 @@ const char *const role_keys[KD_ROLES] = {
 const char *const softirq_names[SOFTIRQS] = { "hi",       "timer",   "net_tx", "net_rx",  "block",
 					      "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
 
-#define DISK_LIMIT_KEY(kind, key, words) [kind] = (key),
-#define DISK_LIMIT_WORD(kind, key, words) [kind] = (words),
-const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_KEY) };
-const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(DISK_LIMIT_WORD) };
+const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_KEY) };
+const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_TITLE) };
+const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(WORD_KEY) };
+const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(WORD_TITLE) };
 
-#define IO_KEY(kind, key, title) [kind] = (key),
-#define IO_TITLE(kind, key, title) [kind] = (title),
-const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(IO_KEY) };
-const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(IO_TITLE) };
+const char *const culprit_kinds[CULPRIT_KINDS] = { CULPRIT_WORDS(WORD_KEY) };
+const char *const interruption_keys[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(WORD_KEY) };
+const char *const interruption_titles[INTERRUPTION_CAUSES] = { INTERRUPTION_WORDS(WORD_TITLE) };

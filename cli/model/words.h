@@ -10,6 +10,10 @@
 
 #include "bpf/kernel_delay.h"
 
+/* Rows of a table of words, as an array of keys or of titles. */
+#define WORD_KEY(at, key, ...) [at] = (key),
+#define WORD_TITLE(at, key, title, ...) [at] = (title),
+
 /* States of the ledger, in report order. Interrupt time is subtracted from the running states,
  * so that all add up to the life. */
 enum ledger_state {
@@ -103,12 +107,7 @@ const struct ledger_words *ledger_words_of(uint32_t state);
 	ROW(KD_AWAITED_SIGNAL, "signal", "signal")                                                 \
 	ROW(KD_AWAITED_KERNEL, "kernel", "kernel, outside calls")                                  \
 	ROW(KD_AWAITED_OTHER, "other", "other")
-
-struct awaited_words {
-	const char *key, *title;
-};
-extern const struct awaited_words awaited_words[KD_AWAITED_KINDS];
-extern const char *const awaited_keys[KD_AWAITED_KINDS]; /* keys only */
+extern const char *const awaited_keys[KD_AWAITED_KINDS], *const awaited_titles[KD_AWAITED_KINDS];
 
 /* Locks: ROW(kind, key). */
 #define LOCK_WORDS(ROW)                                                                            \

@@ -139,7 +139,7 @@ static void wait_write(struct pftrace *trace, const struct trace_row *row, uint6
 	event_name_state(trace, (enum ledger_state)(words - ledger_words));
 	times_note(trace, slice, row->start, row->end);
 	if (wait_has_kind(row->state))
-		note_word(trace, NOTE_WAITED_FOR, awaited_words[row->awaited].key);
+		note_word(trace, NOTE_WAITED_FOR, awaited_keys[row->awaited]);
 	if (row->call != KD_CALL_NONE)
 		note_word(trace, NOTE_SYSCALL, call_name(trace, name, row->call));
 	call_mode_note(trace, row->call);
@@ -209,7 +209,7 @@ static void state_write(struct pftrace *trace, const struct span *state, uint64_
 	times_note(trace, slice, state->start, state->goes_on ? 0 : state->end);
 	note_u64(trace, NOTE_CPU, state->cpu);
 	if (wait_has_kind(state->state) && state->awaited < KD_AWAITED_KINDS) {
-		note_word(trace, NOTE_WAITED_FOR, awaited_words[state->awaited].key);
+		note_word(trace, NOTE_WAITED_FOR, awaited_keys[state->awaited]);
 		if (state->call != KD_CALL_NONE)
 			note_word(trace, NOTE_SYSCALL, call_name(trace, name, state->call));
 	}

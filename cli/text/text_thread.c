@@ -154,7 +154,7 @@ static void awaited_title(struct columns *columns, const struct thread_row *thre
 		columns_pad(columns, columns_foreign(columns, title, sizeof(title), sizeof(title)),
 			    NAME_WIDTH);
 	else
-		columns_left(columns, awaited_words[kind].title, NAME_WIDTH);
+		columns_left(columns, awaited_titles[kind], NAME_WIDTH);
 }
 
 static void blocked(struct text *text, const struct thread_row *thread)

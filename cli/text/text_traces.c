@@ -409,7 +409,7 @@ static void wait_sum(struct columns *columns, const struct sample *sample,
 {
 	const struct trace_row *row = sum->longest;
 	const struct ledger_words *state = ledger_words_of(row->state);
-	const char *kind = wait_has_kind(row->state) ? awaited_words[row->awaited].key : "-";
+	const char *kind = wait_has_kind(row->state) ? awaited_keys[row->awaited] : "-";
 
 	columns_print(columns, "  %8" PRIu64 " %15s %15s %7" PRIu64 " ", sum->count,
 		      GROUPED(sum->total / US), GROUPED(sum->max / US), sum->threads);
