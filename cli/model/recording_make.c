@@ -18,14 +18,6 @@
 /* Longest time for which events may be written during the copy. */
 #define LATEST_NS 3600000000000ULL
 
-/* One ring: its entries, how many it holds, and how many were written. */
-struct ring {
-	const struct kd_recorded *entries;
-	uint64_t capacity;
-	const uint64_t *position;
-	uint16_t cpu;
-};
-
 struct copy {
 	struct recorded_event *events;
 	size_t n, capacity;
@@ -41,40 +33,48 @@ static uint64_t event_at(const struct copy *copy, uint64_t word)
 	return copy->latest - (ago << KD_RECORDED_WHEN >> KD_RECORDED_WHEN);
 }
 
-static struct recorded_event event_read(const struct copy *copy, const struct ring *ring,
-					uint64_t i)
+static struct recorded_event event_read(const struct copy *copy, const struct kd_recorded *entry,
+					uint32_t cpu)
 {
-	const struct kd_recorded *entry = &ring->entries[i % ring->capacity];
 	uint64_t word = __atomic_load_n(&entry->word, __ATOMIC_RELAXED);
 
 	return (struct recorded_event){
 		.at = event_at(copy, word),
 		.tid = entry->tid,
 		.what = entry->what,
-		.cpu = ring->cpu,
+		.cpu = (uint16_t)cpu,
 		.kind = word & ((1U << KD_RECORDED_DETAIL) - 1),
 		.detail = (uint8_t)(word >> KD_RECORDED_DETAIL),
 	};
 }
 
-/* Drops events overwritten during the copy, and the one possibly being written: they come first. */
-static int ring_copy(const struct ring *ring, struct copy *copy)
+/* Where a ring begins, and the one before it ends: each CPU has its own ring, then the one for its
+ * interrupts. */
+static uint32_t ring_first(const struct recorder_rings *rings, uint32_t ring)
 {
-	uint64_t end = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE), first, after, oldest;
+	return ring / 2 * (rings->capacity + rings->spare) + ring % 2 * rings->capacity;
+}
+
+/* Drops events overwritten during the copy, and the one possibly being written: they come first. */
+static int ring_copy(const struct recorder_rings *rings, uint32_t ring, struct copy *copy)
+{
+	const struct kd_recorded *entries = rings->events + ring_first(rings, ring);
+	const uint64_t capacity = ring_first(rings, ring + 1) - ring_first(rings, ring);
+	const __u64 *position = &rings->positions[ring / 2].rings[ring % 2].position;
+	uint64_t end = __atomic_load_n(position, __ATOMIC_ACQUIRE), first, after, oldest;
 	uint64_t since = u64_sub(copy->since, LATE_NS);
 	size_t begin = copy->n;
 
-	first = end > ring->capacity ? end - ring->capacity : 0;
+	first = u64_sub(end, capacity);
 	first += ARRAY_SPLIT(end - first, i,
-			     event_at(copy, ring->entries[(first + i) % ring->capacity].word) <
-				     since);
+			     event_at(copy, entries[(first + i) % capacity].word) < since);
 	if (array_reserve(&copy->events, copy->n + (end - first), &copy->capacity,
 			  sizeof(*copy->events)))
 		return -ENOMEM;
 	for (uint64_t i = first; i < end; i++)
-		copy->events[copy->n++] = event_read(copy, ring, i);
-	after = __atomic_load_n(ring->position, __ATOMIC_ACQUIRE);
-	oldest = after + 1 > ring->capacity ? after + 1 - ring->capacity : 0;
+		copy->events[copy->n++] = event_read(copy, &entries[i % capacity], ring / 2);
+	after = __atomic_load_n(position, __ATOMIC_ACQUIRE);
+	oldest = u64_sub(after + 1, capacity);
 	if (oldest > first && end > first) {
 		size_t gone = u64_min(oldest - first, end - first);
 
@@ -87,24 +87,13 @@ static int ring_copy(const struct ring *ring, struct copy *copy)
 	return 0;
 }
 
-/* Rings are ordered by CPU: the CPU's own ring, then the one for its interrupts. */
-static uint32_t ring_first(const struct recorder_rings *rings, uint32_t cpu, bool spare)
-{
-	return cpu * (rings->capacity + rings->spare) + (spare ? rings->capacity : 0);
-}
-
-static uint32_t ring_end(const struct recorder_rings *rings, uint32_t cpu, bool spare)
-{
-	return ring_first(rings, cpu, spare) + (spare ? rings->spare : rings->capacity);
-}
-
 void recorder_rings_begin(struct recorder_rings *rings)
 {
 	for (uint32_t i = 0; i < rings->cpus * 2; i++) {
 		struct kd_recorder_ring *ring = &rings->positions[i / 2].rings[i % 2];
 
-		ring->first = ring->next = ring_first(rings, i / 2, i % 2);
-		ring->end = ring_end(rings, i / 2, i % 2);
+		ring->first = ring->next = ring_first(rings, i);
+		ring->end = ring_first(rings, i + 1);
 	}
 }
 
@@ -117,19 +106,8 @@ int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint
 	};
 	int error = 0;
 
-	for (uint32_t i = 0; i < rings->cpus * 2 && !error; i++) {
-		const struct kd_recorder_ring *ring = &rings->positions[i / 2].rings[i % 2];
-		uint32_t first = ring_first(rings, i / 2, i % 2);
-
-		error = ring_copy(
-			&(struct ring){
-				.entries = rings->events + first,
-				.capacity = ring_end(rings, i / 2, i % 2) - first,
-				.position = (const uint64_t *)&ring->position,
-				.cpu = (uint16_t)(i / 2),
-			},
-			&copy);
-	}
+	for (uint32_t i = 0; i < rings->cpus * 2 && !error; i++)
+		error = ring_copy(rings, i, &copy);
 	if (error)
 		free(copy.events);
 	*events = error ? NULL : copy.events;
