@@ -40,21 +40,6 @@ void log_hold(void)
 	held = open_memstream(&held_text, &held_length);
 }
 
-void log_release(bool print)
-{
-	if (!held)
-		return;
-	fclose(held);
-	held = NULL;
-	blocking_begin();
-	log_progress_end();
-	if (print && held_text)
-		fwrite(held_text, 1, held_length, stderr);
-	blocking_end();
-	free(held_text);
-	held_text = NULL;
-}
-
 char *log_take(size_t *size)
 {
 	char *text;
@@ -67,6 +52,21 @@ char *log_take(size_t *size)
 	*size = text ? held_length : 0;
 	held_text = NULL;
 	return text;
+}
+
+void log_release(bool print)
+{
+	size_t size;
+	char *text = log_take(&size);
+
+	if (!text)
+		return;
+	blocking_begin();
+	log_progress_end();
+	if (print)
+		fwrite(text, 1, size, stderr);
+	blocking_end();
+	free(text);
 }
 
 void log_foreign(const char *text, size_t size)

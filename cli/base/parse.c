@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -119,18 +120,13 @@ const char *number_share(char text[static NUMBER_LEN], uint64_t part, uint64_t t
 {
 	unsigned __int128 tenths = total ? ((unsigned __int128)part * 1000 + total / 2) / total : 0;
 	unsigned int shown = tenths > 9990 ? 9990 : (unsigned int)tenths;
-	size_t length = 0;
 
 	if (part && total && !shown)
 		return strcpy(text, "<0.1 %");
 	if (shown >= 100 || !shown)
-		length = number_plain(text, (shown + 5) / 10);
-	else {
-		text[length++] = (char)('0' + shown / 10);
-		text[length++] = '.';
-		text[length++] = (char)('0' + shown % 10);
-	}
-	strcpy(text + length, " %");
+		snprintf(text, NUMBER_LEN, "%u %%", (shown + 5) / 10);
+	else
+		snprintf(text, NUMBER_LEN, "%u.%u %%", shown / 10, shown % 10);
 	return text;
 }
 
