@@ -319,16 +319,6 @@ void names_closest_offer(struct names_closest *closest, const char *name)
 	closest->n++;
 }
 
-size_t names_closest_count(const struct names_closest *closest)
-{
-	return closest->n;
-}
-
-const char *names_closest_get(const struct names_closest *closest, size_t index)
-{
-	return closest->best[index].name;
-}
-
 void names_closest_hint(const struct names_closest *closest, const char *prefix,
 			const char *otherwise)
 {

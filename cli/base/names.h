@@ -25,10 +25,10 @@ bool names_match_comm(const char *glob, const char name[static KD_COMM_LEN]);
 /* Compiles a pattern to an automaton for the kernel side. False: too many elements. */
 bool names_compile(struct kd_names *names, const char *glob);
 
-/* The candidates closest to a wanted name. Fields are private. */
+/* The candidates closest to a wanted name, closest first. */
 struct names_closest {
 	const char *wanted;
-	size_t length;
+	size_t length; /* of wanted, or its part that counts */
 	size_t n;
 	struct {
 		char *name;
@@ -42,10 +42,6 @@ void names_closest_init(struct names_closest *closest, const char *wanted);
 /* Offers a candidate; copies it if it is similar. Duplicates count once. Fast: 10 million
  * dissimilar ones a second. Without memory, it is dropped. */
 void names_closest_offer(struct names_closest *closest, const char *name);
-
-/* Number of similar names, and one of them, closest first. Owned by *closest. */
-size_t names_closest_count(const struct names_closest *closest);
-const char *names_closest_get(const struct names_closest *closest, size_t index);
 
 /* Prints them as a hint to the previous error: "similar names: <prefix>NAME, ..."; without any,
  * prints otherwise unless NULL. A prefix such as "up:libc.so.6:" makes them complete triggers;

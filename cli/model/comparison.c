@@ -159,11 +159,6 @@ static void facts_add(struct series *series, const struct sample *sample)
 				      sample->interruptions_from == series->interruptions_from;
 }
 
-uint64_t series_sample_time(const struct series *series)
-{
-	return series->sample_time;
-}
-
 bool series_is_held(const struct series *series, const struct series *other, const char *key)
 {
 	if (!strncmp(key, "io", 2) || /* "io.network.read_bytes", "io_uring_calls" */
@@ -396,7 +391,7 @@ static int subjects_compare(const struct comparing *comparing)
 
 bool comparison_is_fair(const struct series *before, const struct series *now)
 {
-	uint64_t a = series_sample_time(before), b = series_sample_time(now);
+	uint64_t a = before->sample_time, b = now->sample_time;
 	uint64_t longer = a > b ? a : b, shorter = a > b ? b : a;
 
 	return !shorter || longer - shorter <= COMPARISON_TIME_NS ||

@@ -30,8 +30,10 @@ struct series_subject {
 struct series {
 	struct measures measures;
 	size_t samples;
-	size_t unusable;      /* samples that were not added: see series_add() */
-	uint64_t sample_time; /* ns; see series_sample_time() */
+	size_t unusable; /* samples that were not added: see series_add() */
+	/* Intended length of a sample, ns: the shortest that the target did not end, because a busy
+	 * machine ends samples late. 0: each sample lasted as long as the target. */
+	uint64_t sample_time;
 	/* Data that only some captures have: in how many samples it is, and the lower bound, ns. */
 	size_t with_resources, with_interruptions;
 	uint64_t interruptions_from;
@@ -47,10 +49,6 @@ struct series *series_new(void);
 /* Adds a finished sample. Skips windows of triggers and samples that were cut short. Returns 0
  * or -ENOMEM. */
 int series_add(struct series *series, const struct sample *sample);
-
-/* Intended length of a sample, ns: the shortest that the target did not end, because a busy
- * machine ends samples late. 0: each sample lasted as long as the target. */
-uint64_t series_sample_time(const struct series *series);
 
 /* True if both captures have a figure under this key, measured the same way. */
 bool series_is_held(const struct series *series, const struct series *other, const char *key);

@@ -194,7 +194,7 @@ static exit_status refuse_similar(const struct option_row *option, const char *v
 		for (size_t i = 0; (row = option_row_at(i)); i++)
 			if (row->of && attribute_find(option, attribute_name(row)) == row)
 				names_closest_offer(&closest, attribute_name(row));
-		is_similar = names_closest_count(&closest);
+		is_similar = closest.n;
 		if (is_similar) {
 			log_error("option --%s has no attribute '%s'", option->name, name);
 			names_closest_hint(&closest, "", NULL);

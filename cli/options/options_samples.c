@@ -83,9 +83,9 @@ static exit_status refuse_event(const struct option_row *row, const char *name)
 	names_closest_init(&closest, name);
 	for (size_t i = 0; (choice = counter_event_name(i)); i++)
 		names_closest_offer(&closest, choice);
-	for (size_t i = 0; i < names_closest_count(&closest); i++)
+	for (size_t i = 0; i < closest.n; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-			 i ? ", " : "; similar names: ", names_closest_get(&closest, i));
+			 i ? ", " : "; similar names: ", closest.best[i].name);
 	names_closest_clear(&closest);
 	return options_refuse_value(row, name, "is no event",
 				    "give names as in perf-list(1): cycles,L1-dcache-load-misses, "

@@ -30,7 +30,7 @@ static exit_status refuse_windows(const char *whose)
 static exit_status refuse_times(const struct series *before, const struct series *now)
 {
 	log_error("option --compare: the samples before are of %s, those now of %s",
-		  AS_TIME(series_sample_time(before)), AS_TIME(series_sample_time(now)));
+		  AS_TIME(before->sample_time), AS_TIME(now->sample_time));
 	log_hint("take both with the same --sample-time");
 	return EX_DATAERR;
 }

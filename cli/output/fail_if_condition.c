@@ -259,8 +259,8 @@ static void hint_metrics(const char *name)
 		list_add(&list, metric);
 	for (size_t i = 0; !metric && fail_metric_at(i); i++)
 		names_closest_offer(&closest, fail_metric_at(i)->name);
-	for (size_t i = 0; i < names_closest_count(&closest); i++)
-		list_add(&list, metric_named(names_closest_get(&closest, i)));
+	for (size_t i = 0; i < closest.n; i++)
+		list_add(&list, metric_named(closest.best[i].name));
 	if (list.length) {
 		log_hint("%s%s", metric ? "there are " : "similar names: ", list.text);
 	} else {

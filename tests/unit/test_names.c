@@ -418,7 +418,7 @@ TEST(distance)
 			(strlen(wanted) >= 3 && strstr(name, wanted)));
 		names_closest_init(&closest, wanted);
 		names_closest_offer(&closest, name);
-		wrong += (names_closest_count(&closest) == 1) != want;
+		wrong += (closest.n == 1) != want;
 		close += want;
 		too_short += !*wanted || !*name;
 		names_closest_clear(&closest);
@@ -438,12 +438,12 @@ static void expect(const char *wanted, const char *names, const char *list)
 	for (int i = 0; i < 2; i++)
 		for (const char *at = names; case_next(&at, name);)
 			names_closest_offer(&closest, name);
-	for (size_t i = 0; i < names_closest_count(&closest); i++)
+	for (size_t i = 0; i < closest.n; i++)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? " " : "",
-			 names_closest_get(&closest, i));
+			 closest.best[i].name);
 	is_str(got, list, "close to '%s'", wanted);
 	names_closest_clear(&closest);
-	is_u64(names_closest_count(&closest), 0, "cleared");
+	is_u64(closest.n, 0, "cleared");
 }
 
 TEST(order)
@@ -475,7 +475,7 @@ TEST(long)
 	names_closest_init(&closest, huge);
 	names_closest_offer(&closest, huge);
 	names_closest_offer(&closest, "a");
-	is_u64(names_closest_count(&closest), 0, "nothing is close to a name of 100,000 bytes");
+	is_u64(closest.n, 0, "nothing is close to a name of 100,000 bytes");
 	names_closest_hint(&closest, huge, NULL);
 	huge[4096] = '\0';
 	names_closest_offer(&closest, huge);
@@ -483,7 +483,7 @@ TEST(long)
 	names_closest_init(&closest, huge);
 	huge[4095] = 'b';
 	names_closest_offer(&closest, huge);
-	is_u64(names_closest_count(&closest), 1, "but to one of 4096");
+	is_u64(closest.n, 1, "but to one of 4096");
 	names_closest_hint(&closest, huge, NULL);
 	names_closest_clear(&closest);
 }
