@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -29,10 +30,8 @@ struct triggered {
 	unsigned int hidden;    /* threads that tracing does not show */
 	uint64_t names_at;      /* when to read threads and names again */
 	uint64_t serve_at;      /* when to serve statistics again */
-	uint64_t close_at;      /* when the sample that a trigger started ends; NEVER: no such
-				 * sample */
-	uint64_t open_at;       /* when a sample that only a trigger stops begins; NEVER: one has
-				 * begun */
+	uint64_t close_at;      /* end of the sample that a trigger started; NEVER: none */
+	uint64_t open_at;       /* start of one that only a trigger stops; NEVER: it has begun */
 	uint64_t requested_end; /* when the sample for SIGUSR1 ends; NEVER: no such sample */
 	bool wanted;            /* for a sample that is not possible yet */
 	bool start_printed;     /* "# Start sampling" of the next sample has been printed */
@@ -137,10 +136,11 @@ static int nested_keep(struct triggered *state, const struct kd_event *event, ui
 		.end = event->end - KD_LEAD_NS + epoch,
 	};
 
-	if (state->stats.n_nested == NESTED_MAX)
-		return 0;
 	memcpy(pair.name, event->comm, sizeof(pair.name));
-	return trigger_stats_add_nested(&state->stats, &pair) ? run_capture_failed(-ENOMEM) : 0;
+	if (state->stats.n_nested == NESTED_MAX ||
+	    ARRAY_APPEND(state->stats.nested, state->stats.n_nested, &pair))
+		return 0;
+	return run_capture_failed(-ENOMEM);
 }
 
 static void exec_found(struct triggered *state, const struct kd_event *event, uint64_t epoch)

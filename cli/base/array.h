@@ -50,6 +50,22 @@ static inline int array_reserve(void *array, size_t n, size_t *capacity, size_t 
 #define ARRAY_GROW(array, n, capacity)                                                             \
 	array_reserve(&(array), (n) + 1, &(capacity), sizeof(*(array)))
 
+/* Appends an element to an array without spare memory, which grows by one. Returns the copy, NULL
+ * without memory. */
+static inline void *array_append(void *array, size_t *n, const void *element, size_t size)
+{
+	char *all;
+
+	memcpy(&all, array, sizeof(all));
+	all = reallocarray(all, *n + 1, size);
+	if (!all)
+		return NULL;
+	memcpy(array, &all, sizeof(all));
+	return memcpy(all + (*n)++ * size, element, size);
+}
+
+#define ARRAY_APPEND(array, n, element) array_append(&(array), &(n), element, sizeof(*(array)))
+
 /* qsort() of an array that may have no memory if it is empty. */
 #define ARRAY_SORT(array, n, compare)                                                              \
 	({                                                                                         \

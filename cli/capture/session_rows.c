@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
@@ -22,22 +21,14 @@ static int overflow_found(const struct session_hash *hash, const void *key_, con
 {
 	const struct kd_overflow_key *key = key_;
 	const struct kd_count *count = value;
-	struct call_row *calls;
-	size_t i = 0;
+	struct call_row *call = thread_call_row(row, key->number);
 
 	(void)hash;
-	while (i < row->n_calls && row->calls[i].number != key->number)
-		i++;
-	if (i == row->n_calls) {
-		calls = reallocarray(row->calls, row->n_calls + 1, sizeof(*calls));
-		if (!calls)
-			return -ENOMEM;
-		row->calls = calls;
-		calls[row->n_calls++] = (struct call_row){ .number = key->number };
-	}
-	row->calls[i].count = count->count;
-	row->calls[i].total = count->total;
-	row->calls[i].max = count->max;
+	if (!call)
+		return -ENOMEM;
+	call->count = count->count;
+	call->total = count->total;
+	call->max = count->max;
 	return 0;
 }
 

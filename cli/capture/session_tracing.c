@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -238,7 +239,7 @@ static int upcalls_add(const struct kd_upcalls *counts, uint32_t cpu, struct sam
 	for (uint32_t i = 0; i < KD_ERRNOS; i++) {
 		struct upcall_row row = { cpu, i, counts->count[i] };
 
-		if (counts->count[i] && sample_add_upcalls(sample, &row))
+		if (counts->count[i] && !ARRAY_APPEND(sample->upcalls, sample->n_upcalls, &row))
 			return -ENOMEM;
 	}
 	return 0;

@@ -123,18 +123,11 @@ static size_t rows_fold(struct culprit *rows, size_t n)
 
 int culprits_add(struct culprit **rows, size_t *n, const struct culprit *culprit)
 {
-	struct culprit *row;
-
 	if (row_add(*rows, *n, culprit))
 		return 0;
 	if (*n >= CULPRITS_MOST)
 		*n = rows_fold(*rows, *n);
-	row = reallocarray(*rows, *n + 1, sizeof(*row));
-	if (!row)
-		return -ENOMEM;
-	*rows = row;
-	row[(*n)++] = *culprit;
-	return 0;
+	return ARRAY_APPEND(*rows, *n, culprit) ? 0 : -ENOMEM;
 }
 
 uint64_t culprits_sum(const struct culprit *rows, size_t n, size_t from)

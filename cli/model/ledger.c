@@ -458,9 +458,10 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 
 /* Returns the waits that are in the states, but in no row. A lower bound, as rows also count time
  * before the window. */
-static struct kd_count unlisted(struct kd_count all, uint64_t count, uint64_t ns)
+static struct kd_count unlisted(struct kd_count all, const struct kd_count *listed)
 {
-	struct kd_count left = { u64_sub(all.count, count), u64_sub(all.total, ns), 0 };
+	struct kd_count left = { u64_sub(all.count, listed->count),
+				 u64_sub(all.total, listed->total), 0 };
 
 	left.max = u64_min(all.max, left.total);
 	if (left.max)
@@ -468,18 +469,10 @@ static struct kd_count unlisted(struct kd_count all, uint64_t count, uint64_t ns
 	return left;
 }
 
-static void count_join(struct kd_count *into, const struct kd_count *from)
-{
-	into->count = u64_add(into->count, from->count);
-	into->total = u64_add(into->total, from->total);
-	into->max = u64_max(into->max, from->max);
-}
-
 static int unlisted_locks_add(struct thread_row *thread)
 {
 	struct lock_row row = *(const struct lock_row *)lock_list.others;
-	struct kd_count all = thread->ledger.awaited[KD_AWAITED_LOCK];
-	uint64_t count = 0, ns = 0;
+	struct kd_count all = thread->ledger.awaited[KD_AWAITED_LOCK], listed = { 0 };
 
 	/* Waits in semop have no list. */
 	for (size_t i = 0; i < thread->n_calls; i++)
@@ -487,19 +480,12 @@ static int unlisted_locks_add(struct thread_row *thread)
 		    (int)thread->calls[i].number == syscall_number("semtimedop"))
 			return 0;
 	count_join(&all, &thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK]);
-	for (size_t i = 0; i < thread->n_locks; i++) {
-		count = u64_add(count, thread->locks[i].waits.count);
-		ns = u64_add(ns, thread->locks[i].waits.total);
-	}
-	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const struct descriptor_row *at = &thread->descriptors[i];
-
-		if (at->awaited != KD_AWAITED_LOCK)
-			continue;
-		count = u64_add(count, at->waits.count);
-		ns = u64_add(ns, at->waits.total);
-	}
-	row.waits = unlisted(all, count, ns);
+	for (size_t i = 0; i < thread->n_locks; i++)
+		count_join(&listed, &thread->locks[i].waits);
+	for (size_t i = 0; i < thread->n_descriptors; i++)
+		if (thread->descriptors[i].awaited == KD_AWAITED_LOCK)
+			count_join(&listed, &thread->descriptors[i].waits);
+	row.waits = unlisted(all, &listed);
 	return row.waits.max ? row_list_add(&lock_list, &thread->locks, &thread->n_locks, &row) : 0;
 }
 
@@ -512,25 +498,22 @@ static int unlisted_descriptors_add(struct thread_row *thread)
 {
 	struct descriptor_row row = *(const struct descriptor_row *)descriptor_list.others;
 	struct kd_count left[KD_AWAITED_KINDS], all = { 0 };
-	uint64_t count = 0, ns = 0; /* of waits without a descriptor, which may be of any kind */
+	struct kd_count nowhere = { 0 }; /* waits without a descriptor, which may be of any kind */
 
 	/* By kind: what a row has from before the window hides nothing of another kind. */
 	memcpy(left, thread->ledger.awaited, sizeof(left));
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *at = &thread->descriptors[i];
 
-		if (at->is.fd < 0) {
-			count = u64_add(count, at->waits.count);
-			ns = u64_add(ns, at->waits.total);
-		} else if (is_at_descriptor(at->awaited)) {
-			left[at->awaited] = unlisted(left[at->awaited], at->waits.count,
-						     at->waits.total);
-		}
+		if (at->is.fd < 0)
+			count_join(&nowhere, &at->waits);
+		else if (is_at_descriptor(at->awaited))
+			left[at->awaited] = unlisted(left[at->awaited], &at->waits);
 	}
 	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++)
 		if (is_at_descriptor(i))
 			count_join(&all, &left[i]);
-	row.waits = unlisted(all, count, ns);
+	row.waits = unlisted(all, &nowhere);
 	return row.waits.max ? row_list_add(&descriptor_list, &thread->descriptors,
 					    &thread->n_descriptors, &row)
 			     : 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "distribution.h"
 
 uint64_t row_figure(const void *row, size_t at)
@@ -94,23 +95,10 @@ static char *row_find(const struct row_list *list, char *rows, size_t n, const v
 	return NULL;
 }
 
-/* Returns NULL without memory. */
-static void *row_append(const struct row_list *list, void *rows, size_t *n, const void *row)
-{
-	char *all;
-
-	memcpy(&all, rows, sizeof(all));
-	all = reallocarray(all, *n + 1, list->size);
-	if (!all)
-		return NULL;
-	memcpy(rows, &all, sizeof(all));
-	return memcpy(all + (*n)++ * list->size, row, list->size);
-}
-
-/* Appends the row of others for this row. */
+/* Appends the row of others for this row. Returns NULL without memory. */
 static void *row_append_others(const struct row_list *list, void *rows, size_t *n, const void *row)
 {
-	char *others = row_append(list, rows, n, list->others);
+	char *others = array_append(rows, n, list->others, list->size);
 
 	for (const struct field *field = list->fields; field->key && others; field++)
 		if (field->flags & FIELD_EACH)
@@ -130,7 +118,7 @@ int row_list_add(const struct row_list *list, void *rows, size_t *n, const void 
 			return -ENOMEM;
 	}
 	if (!into) {
-		into = row_append(list, rows, n, row);
+		into = array_append(rows, n, row, list->size);
 		return into ? fields_detach(list->fields, into) : -ENOMEM;
 	}
 	if (list->meet)

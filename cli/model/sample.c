@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sample.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,17 +70,6 @@ uint64_t processes_count(const struct sample *sample)
 }
 
 /* --- Memory --- */
-
-int sample_add_upcalls(struct sample *sample, const struct upcall_row *row)
-{
-	void *rows = reallocarray(sample->upcalls, sample->n_upcalls + 1, sizeof(*row));
-
-	if (!rows)
-		return -ENOMEM;
-	sample->upcalls = rows;
-	sample->upcalls[sample->n_upcalls++] = *row;
-	return 0;
-}
 
 void sample_clear(struct sample *sample)
 {

@@ -200,9 +200,6 @@ int process_row_compare(const void *a, const void *b);
 
 void processes_sort_rows(struct sample *sample);
 
-/* Appends a row. Returns 0 or -ENOMEM. */
-int sample_add_upcalls(struct sample *sample, const struct upcall_row *row);
-
 /* Frees and clears everything; safe on a zeroed sample. */
 void sample_clear(struct sample *sample);
 

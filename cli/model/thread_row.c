@@ -265,6 +265,13 @@ const struct interruption_sum *thread_interrupted(const struct thread_row *threa
 	return thread->interrupted ?: none;
 }
 
+void count_join(struct kd_count *into, const struct kd_count *from)
+{
+	into->count = u64_add(into->count, from->count);
+	into->total = u64_add(into->total, from->total);
+	into->max = u64_max(into->max, from->max);
+}
+
 uint64_t ledger_sum(const struct ledger *ledger)
 {
 	uint64_t sum = 0;
@@ -343,65 +350,29 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 
 /* --- Merging --- */
 
-static int call_by_number(const void *a, const void *b)
-{
-	const struct call_row *x = a, *y = b;
-
-	return ORDER(x->number, y->number);
-}
-
 static int call_by_total(const void *a, const void *b)
 {
 	const struct call_row *x = a, *y = b;
 
-	return ORDER(y->total, x->total) ?: call_by_number(a, b);
+	return ORDER(y->total, x->total) ?: ORDER(x->number, y->number);
 }
 
-static void calls_order_by_number(struct thread_row *thread)
+struct call_row *thread_call_row(struct thread_row *thread, uint32_t number)
 {
-	for (size_t i = 1; i < thread->n_calls; i++) {
-		if (thread->calls[i - 1].number <= thread->calls[i].number)
-			continue;
-		ARRAY_SORT(thread->calls, thread->n_calls, call_by_number);
-		return;
-	}
+	const struct call_row call = { .number = number };
+
+	for (size_t i = 0; i < thread->n_calls; i++)
+		if (thread->calls[i].number == number)
+			return &thread->calls[i];
+	return ARRAY_APPEND(thread->calls, thread->n_calls, &call);
 }
 
-/* First call whose number is not below this one. */
-static size_t calls_find(const struct thread_row *thread, uint32_t number)
-{
-	return ARRAY_SPLIT(thread->n_calls, i, thread->calls[i].number < number);
-}
-
-/* Inserts an empty row. */
-static int calls_insert(struct thread_row *thread, size_t at, uint32_t number)
-{
-	size_t rows = thread->n_calls - at;
-	struct call_row *calls = reallocarray(thread->calls, thread->n_calls + 1, sizeof(*calls));
-
-	if (!calls)
-		return -ENOMEM;
-	thread->calls = calls;
-	memmove(&calls[at + 1], &calls[at], rows * sizeof(*calls));
-	calls[at] = (struct call_row){ .number = number };
-	thread->n_calls++;
-	return 0;
-}
-
-/* Keeps the calls of into sorted by number, so that the next merge needs no sort. */
 static int calls_merge(struct thread_row *into, const struct thread_row *from)
 {
-	calls_order_by_number(into);
 	for (size_t i = 0; i < from->n_calls; i++) {
-		const struct call_row *call = &from->calls[i];
-		size_t at = calls_find(into, call->number);
-		struct call_row *sum;
+		struct call_row *sum = thread_call_row(into, from->calls[i].number);
 
-		if ((at == into->n_calls || into->calls[at].number != call->number) &&
-		    calls_insert(into, at, call->number))
-			return -ENOMEM;
-		sum = &into->calls[at];
-		if (fields_merge(call_fields, sum, call))
+		if (!sum || fields_merge(call_fields, sum, &from->calls[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -425,21 +396,10 @@ static void open_merge(struct open_item *into, const struct open_item *from)
 		into->count = UINT_MAX;
 }
 
-static bool has_call(const struct thread_row *thread, uint32_t number)
-{
-	for (size_t i = 0; i < thread->n_calls; i++)
-		if (thread->calls[i].number == number)
-			return true;
-	return false;
-}
-
 int thread_add_open(struct thread_row *thread, const struct open_item *item)
 {
-	struct open_item *open;
-
 	if (item->kind == OPEN_CALL && item->number >= 0 &&
-	    !has_call(thread, (uint32_t)item->number) &&
-	    calls_insert(thread, thread->n_calls, (uint32_t)item->number))
+	    !thread_call_row(thread, (uint32_t)item->number))
 		return -ENOMEM;
 	for (size_t i = 0; i < thread->n_open; i++) {
 		if (!open_is_like(&thread->open[i], item))
@@ -447,12 +407,7 @@ int thread_add_open(struct thread_row *thread, const struct open_item *item)
 		open_merge(&thread->open[i], item);
 		return 0;
 	}
-	open = reallocarray(thread->open, thread->n_open + 1, sizeof(*open));
-	if (!open)
-		return -ENOMEM;
-	thread->open = open;
-	open[thread->n_open++] = *item;
-	return 0;
+	return ARRAY_APPEND(thread->open, thread->n_open, item) ? 0 : -ENOMEM;
 }
 
 static int opens_merge(struct thread_row *into, const struct thread_row *from)

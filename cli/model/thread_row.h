@@ -303,6 +303,9 @@ struct thread_row {
 const struct io_row *thread_io(const struct thread_row *thread);
 const struct interruption_sum *thread_interrupted(const struct thread_row *thread);
 
+/* Adds the count and total, and takes the longer maximum. */
+void count_join(struct kd_count *into, const struct kd_count *from);
+
 uint64_t ledger_sum(const struct ledger *ledger);
 
 /* Interruptible and uninterruptible. */
@@ -318,6 +321,9 @@ struct kd_span thread_period(const struct thread_row *thread, enum open_kind kin
 
 /* True if the thread had no event in the window; *state is its only state. */
 bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state);
+
+/* Finds or adds the row of a call. Returns NULL without memory. */
+struct call_row *thread_call_row(struct thread_row *thread, uint32_t number);
 
 /* Adds an open item, merging it with one of the same kind, number and edges. Makes a row for a
  * call without one. Returns 0 or -ENOMEM. */

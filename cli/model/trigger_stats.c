@@ -23,20 +23,6 @@ int trigger_stats_distribute(struct trigger_stats *stats)
 	return error;
 }
 
-int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair)
-{
-	if (!(stats->n_nested & (stats->n_nested - 1))) { /* full: double it */
-		size_t capacity = stats->n_nested ? 2 * stats->n_nested : 1;
-		void *nested = reallocarray(stats->nested, capacity, sizeof(*pair));
-
-		if (!nested)
-			return -ENOMEM;
-		stats->nested = nested;
-	}
-	stats->nested[stats->n_nested++] = *pair;
-	return 0;
-}
-
 static int by_start(const void *a, const void *b)
 {
 	const struct nested_pair *left = a, *right = b;

@@ -61,9 +61,6 @@ struct trigger_stats {
 /* Rebuilds windows from the tally. Returns 0 or -ENOMEM. */
 int trigger_stats_distribute(struct trigger_stats *stats);
 
-/* Appends a pair. Returns 0 or -ENOMEM. */
-int trigger_stats_add_nested(struct trigger_stats *stats, const struct nested_pair *pair);
-
 /* Sorts the pairs. */
 void trigger_stats_finish(struct trigger_stats *stats);
 

@@ -29,36 +29,24 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 				    const struct verdict_who *who)
 {
 	static const struct verdict_who unknown;
-	struct verdict_row *rows;
+	const struct verdict_row row = {
+		.cause = cause,
+		.who = *who,
+		.culprits = !is_same(who, &unknown),
+		.and_others = is_same(who, &unknown),
+	};
 
 	for (size_t i = 0; i < verdict->n_rows; i++)
 		if (verdict->rows[i].cause == cause && is_same(&verdict->rows[i].who, who))
 			return &verdict->rows[i];
 	if (verdict->n_rows >= ROWS_MOST && !is_same(who, &unknown))
 		return row_find(verdict, cause, &unknown);
-	rows = reallocarray(verdict->rows, verdict->n_rows + 1, sizeof(*rows));
-	if (!rows)
-		return NULL;
-	verdict->rows = rows;
-	rows[verdict->n_rows] = (struct verdict_row){
-		.cause = cause,
-		.who = *who,
-		.culprits = !is_same(who, &unknown),
-		.and_others = is_same(who, &unknown),
-	};
-	return &rows[verdict->n_rows++];
+	return ARRAY_APPEND(verdict->rows, verdict->n_rows, &row);
 }
 
 static bool is_same_descriptor(const struct descriptor *x, const struct descriptor *y)
 {
 	return x && y && x->fd == y->fd && x->inode == y->inode;
-}
-
-static void requests_add(struct kd_count *into, const struct kd_count *from)
-{
-	into->count = u64_add(into->count, from->count);
-	into->total = u64_add(into->total, from->total);
-	into->max = u64_max(into->max, from->max);
 }
 
 static void at_add(struct verdict_row *row, const struct descriptor *at, uint64_t ns)
@@ -87,7 +75,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	row->longest = u64_max(row->longest, claim->longest);
 	row->so_far = u64_max(row->so_far, claim->so_far);
 	at_add(row, claim->at, ns);
-	requests_add(&row->requests, &claim->requests);
+	count_join(&row->requests, &claim->requests);
 	if (row->last != thread) {
 		row->last = thread;
 		row->last_ns = 0;
@@ -217,7 +205,7 @@ static void row_add(struct verdict_row *into, const struct verdict_row *from)
 	into->longest = u64_max(into->longest, from->longest);
 	into->so_far = u64_max(into->so_far, from->so_far);
 	at_add(into, from->at, from->at_ns);
-	requests_add(&into->requests, &from->requests);
+	count_join(&into->requests, &from->requests);
 	if (from->threads > into->threads)
 		into->threads = from->threads; /* a lower bound: they may be different threads */
 	if (from->worst == into->worst) {

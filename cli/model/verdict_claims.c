@@ -30,22 +30,18 @@ static struct kd_count calls_of(const struct sample *sample, const struct thread
 
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
+		const struct kd_count calls = { call->count, call->total, call->max };
 
-		if (!is_named(sample, call->number, names))
-			continue;
-		all.count = u64_add(all.count, call->count);
-		all.total = u64_add(all.total, call->total);
-		all.max = u64_max(all.max, call->max);
+		if (is_named(sample, call->number, names))
+			count_join(&all, &calls);
 	}
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *item = &thread->open[i];
+		const struct kd_count calls = { item->count, item->inside, item->longest };
 
-		if (item->kind != OPEN_CALL || item->number < 0 ||
-		    !is_named(sample, (uint32_t)item->number, names))
-			continue;
-		all.count = u64_add(all.count, item->count);
-		all.total = u64_add(all.total, item->inside);
-		all.max = u64_max(all.max, item->longest);
+		if (item->kind == OPEN_CALL && item->number >= 0 &&
+		    is_named(sample, (uint32_t)item->number, names))
+			count_join(&all, &calls);
 	}
 	return all;
 }
@@ -77,10 +73,8 @@ static struct kd_count waits_for_holders(const struct thread_row *thread)
 	struct kd_count waits = { .count = 0 };
 
 	for (size_t i = 0; i < thread->n_locks; i++)
-		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind)) {
-			waits.count = u64_add(waits.count, thread->locks[i].waits.count);
-			waits.total = u64_add(waits.total, thread->locks[i].waits.total);
-		}
+		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
+			count_join(&waits, &thread->locks[i].waits);
 	return waits;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "cli/model/distribution.h"
 #include "cli/model/resource.h"
 #include "cli/model/sample.h"
@@ -264,7 +265,7 @@ __attribute__((unused)) static struct sample random_sample(void)
 	for (uint64_t n = sample.has_upcalls ? chance(4) : 0; n; n--) {
 		upcall = (struct upcall_row){ random_u32(), (uint32_t)chance(140),
 					      random_number() };
-		need(!sample_add_upcalls(&sample, &upcall));
+		need(ARRAY_APPEND(sample.upcalls, sample.n_upcalls, &upcall));
 	}
 	sample.has_resources = chance(2);
 	if (sample.has_resources)
@@ -328,7 +329,7 @@ __attribute__((unused)) static void random_triggers(struct trigger_stats *stats)
 					    random_number() };
 
 		random_name(pair.name, sizeof(pair.name));
-		need(!trigger_stats_add_nested(stats, &pair));
+		need(ARRAY_APPEND(stats->nested, stats->n_nested, &pair));
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "cli/base/array.h"
 #include "cli/base/parse.h"
 #include "cli/model/resource.h"
 #include "everything.h"
@@ -460,7 +461,7 @@ TEST(trigger_pairs)
 	stats.tally.durations[500] = 10;
 	is_i64(trigger_stats_distribute(&stats), 0, "how long windows were");
 	for (size_t i = 0; i < COUNT(pairs); i++)
-		is_i64(trigger_stats_add_nested(&stats, &pairs[i]), 0, "a nested pair");
+		ok(ARRAY_APPEND(stats.nested, stats.n_nested, &pairs[i]), "a nested pair");
 	trigger_stats_finish(&stats);
 	is_golden_triggers(&stats, "triggers", NULL);
 	trigger_stats_clear(&stats);
@@ -512,7 +513,7 @@ TEST(triggered)
 	row.ledger.life = 9337810;
 	is_golden(&sample, &report_plain, "triggered_both", TRIGGERED);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		is_i64(sample_add_upcalls(&sample, &rows[i]), 0, "upcalls of a CPU");
+		ok(ARRAY_APPEND(sample.upcalls, sample.n_upcalls, &rows[i]), "upcalls of a CPU");
 	sample.stopped_on = 1;
 	is_golden(&sample, &report_plain, "triggered_failed", TRIGGERED);
 	sample.n_upcalls = 1;
