@@ -111,18 +111,13 @@ static void processes_write(struct json_writer *writer, const struct field *fiel
 static void processes_read(struct reader *reader, const json_t *object, const struct field *field,
 			   void *structure)
 {
+	static const struct field rows[] = {
+		FIELD_LIST("processes", struct sample, processes, .fields = process_fields),
+		FIELDS_END,
+	};
 	struct sample *sample = structure;
-	size_t n;
-	const json_t *array = reader_array(reader, object, field->key, &n);
 
-	sample->processes = reader_rows(reader, n, sizeof(*sample->processes));
-	for (size_t i = 0; sample->processes && i < n; i++) {
-		const json_t *element = reader_element(reader, array, field->key, i);
-
-		json_fields_read(reader, element, process_fields, &sample->processes[i]);
-		reader_leave(reader);
-	}
-	sample->n_processes = sample->processes ? n : 0;
+	json_fields_read(reader, object, rows, sample);
 	processes_sort_rows(sample);
 	for (size_t i = 1; i < sample->n_processes; i++) {
 		const struct process_row *row = &sample->processes[i];

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,104 +287,87 @@ static void replay_recording_clear(struct replay_recording *pending)
 
 /* --- Files --- */
 
-/* Upper bounds on what jansson 2.14 and we allocate for a value, by the characters that announce
+/* Upper bounds on what jansson 2.14 and we allocate for a value, by the character that announces
  * it, including malloc(3) overhead and growing tables; and for a byte of text. */
-enum cost {
-	COST_OBJECT = 320,
-	COST_ARRAY = 160,
-	COST_MEMBER = 64,
-	COST_ELEMENT = 56,
-	COST_QUOTE = 36, /* half a string */
-	COST_BYTE = 2,
+static const uint16_t costs[UCHAR_MAX + 1] = {
+	['{'] = 320, ['['] = 160, [':'] = 64, /* a member */
+	[','] = 56,                           /* an element */
+	['"'] = 36,                           /* half a string */
 };
+#define COST_BYTE 2
 
-struct source {
+/* A file, and what has been read of it. */
+struct stream {
 	FILE *in;
+	const struct replay_handlers *handlers;
+	struct replay_error *error;
 	unsigned long line;
 	uint64_t cost, cost_max; /* of this document so far */
 	bool too_large;
+	uint64_t samples;
+	struct replay_recording pending; /* for the next sample */
 };
 
-__attribute__((format(printf, 4, 5))) static int fail(struct replay_error *error, int status,
+__attribute__((format(printf, 4, 5))) static int fail(const struct stream *stream, int status,
 						      unsigned long line, const char *fmt, ...)
 {
 	va_list args;
 
-	error->line = line;
+	stream->error->line = line;
 	va_start(args, fmt);
-	vsnprintf(error->text, sizeof(error->text), fmt, args);
+	vsnprintf(stream->error->text, sizeof(stream->error->text), fmt, args);
 	va_end(args);
 	return status;
 }
 
-static enum cost cost_of(int byte)
+/* Gives jansson one byte at a time, so that what follows the document stays in the file. */
+static size_t stream_give(void *buffer, size_t size, void *data)
 {
-	switch (byte) {
-	case '{':
-		return COST_OBJECT;
-	case '[':
-		return COST_ARRAY;
-	case ':':
-		return COST_MEMBER;
-	case ',':
-		return COST_ELEMENT;
-	case '"':
-		return COST_QUOTE;
-	default:
-		return COST_BYTE;
-	}
-}
-
-/* Gives jansson one byte at a time, so that what follows the document stays in the stream. */
-static size_t source_give(void *buffer, size_t size, void *data)
-{
-	struct source *source = data;
-	int byte = size ? getc_unlocked(source->in) : EOF;
+	struct stream *stream = data;
+	int byte = size ? getc_unlocked(stream->in) : EOF;
 
 	if (byte == EOF)
 		return 0;
-	source->line += byte == '\n';
-	source->cost += cost_of(byte);
-	if (source->cost > source->cost_max) {
-		source->too_large = true;
+	stream->line += byte == '\n';
+	stream->cost += costs[byte] ?: COST_BYTE;
+	if (stream->cost > stream->cost_max) {
+		stream->too_large = true;
 		return (size_t)-1;
 	}
 	*(char *)buffer = (char)byte;
 	return 1;
 }
 
-/* Skips to the next document. False at the end of the stream. */
-static bool source_seek(struct source *source)
+/* Skips to the next document. False at the end of the file. */
+static bool stream_seek(struct stream *stream)
 {
 	int byte;
 
-	while ((byte = getc_unlocked(source->in)) != EOF) {
-		source->line += byte == '\n';
+	while ((byte = getc_unlocked(stream->in)) != EOF) {
+		stream->line += byte == '\n';
 		if (byte != ' ' && byte != '\t' && byte != '\r' && byte != '\n')
-			return ungetc(byte, source->in) != EOF;
+			return ungetc(byte, stream->in) != EOF;
 	}
 	return false;
 }
 
 /* Out of memory, jansson may report missing text, invalid text, or nothing: errno tells. */
-static exit_status parse_failed(const struct source *source, unsigned long first,
-				const json_error_t *parse, struct replay_error *error)
+static exit_status parse_failed(const struct stream *stream, unsigned long first,
+				const json_error_t *parse)
 {
 	bool out_of_memory = errno == ENOMEM;
 	unsigned long line = first + (parse->line > 1 ? (unsigned long)parse->line - 1 : 0);
 
 	if (out_of_memory)
-		return fail(error, EX_OSERR, 0, "no memory");
-	if (ferror(source->in))
-		return fail(error, EX_IOERR, 0, "%s", strerror(errno));
-	if (source->too_large)
-		return fail(error, EX_DATAERR, first, "the sample is too large");
-	switch (json_error_code(parse)) {
-	case json_error_premature_end_of_input:
-		return fail(error, EX_DATAERR, line, "the file ends in the middle of a sample");
-	default:
-		return fail(error, EX_DATAERR, line, "%s", parse->text);
-	}
+		return fail(stream, EX_OSERR, 0, "no memory");
+	if (ferror(stream->in))
+		return fail(stream, EX_IOERR, 0, "%s", strerror(errno));
+	if (stream->too_large)
+		return fail(stream, EX_DATAERR, first, "the sample is too large");
+	return fail(stream, EX_DATAERR, line, "%s",
+		    json_error_code(parse) == json_error_premature_end_of_input
+			    ? "the file ends in the middle of a sample"
+			    : parse->text);
 }
 
 /* Fails unless the version is supported: the major one, and any minor one. */
@@ -403,15 +387,15 @@ static void schema_check(struct reader *reader, const json_t *root)
 		reader_fail(reader, "schema", "is %s, this version reads " JSON_SCHEMA, text);
 }
 
-static int sample_read(struct reader *reader, const json_t *root,
-		       const struct replay_handlers *handlers, struct replay_recording *pending)
+static int sample_read(struct stream *stream, struct reader *reader, const json_t *root)
 {
+	const struct replay_handlers *handlers = stream->handlers;
 	struct sample sample = { 0 };
 	struct verdict verdict = { 0 };
 	int status = 0;
 
 	replay_sample(reader, root, &sample);
-	sample.recording = replay_recording_end(pending, reader, sample.number);
+	sample.recording = replay_recording_end(&stream->pending, reader, sample.number);
 	if (!reader->failed && verdict_find(&verdict, &sample))
 		reader_no_memory(reader);
 	if (!reader->failed && handlers->sample)
@@ -421,8 +405,8 @@ static int sample_read(struct reader *reader, const json_t *root,
 	return status;
 }
 
-static int triggers_read(struct reader *reader, const json_t *root,
-			 const struct replay_handlers *handlers)
+static int triggers_read(const struct replay_handlers *handlers, struct reader *reader,
+			 const json_t *root)
 {
 	struct trigger_stats stats = { 0 };
 	int status = 0;
@@ -434,36 +418,28 @@ static int triggers_read(struct reader *reader, const json_t *root,
 	return status;
 }
 
-/* Progress in a stream. */
-struct replay_progress {
-	uint64_t samples;
-	struct replay_recording pending; /* for the next sample */
-};
-
 /* Handles a document by type; unknown ones are skipped. */
-static int typed_read(struct reader *reader, const json_t *root, const char *type,
-		      const struct replay_handlers *handlers, struct replay_progress *progress)
+static int typed_read(struct stream *stream, struct reader *reader, const json_t *root,
+		      const char *type)
 {
 	if (!strcmp(type, JSON_SAMPLE)) {
-		progress->samples++;
-		return sample_read(reader, root, handlers, &progress->pending);
+		stream->samples++;
+		return sample_read(stream, reader, root);
 	}
 	if (!strcmp(type, JSON_TRIGGERS)) {
-		progress->samples++;
-		return triggers_read(reader, root, handlers);
+		stream->samples++;
+		return triggers_read(stream->handlers, reader, root);
 	}
-	if (handlers->recordings && !strcmp(type, JSON_RECORDING))
-		replay_recording_begin(&progress->pending, reader, root);
-	else if (handlers->recordings && !strcmp(type, JSON_RECORDED))
-		replay_recording_add(&progress->pending, reader, root);
+	if (stream->handlers->recordings && !strcmp(type, JSON_RECORDING))
+		replay_recording_begin(&stream->pending, reader, root);
+	else if (stream->handlers->recordings && !strcmp(type, JSON_RECORDED))
+		replay_recording_add(&stream->pending, reader, root);
 	return 0;
 }
 
-static int document_read(const json_t *root, const struct source *source, unsigned long line,
-			 const struct replay_handlers *handlers, struct replay_progress *progress,
-			 struct replay_error *error)
+static int document_read(struct stream *stream, const json_t *root, unsigned long line)
 {
-	struct reader reader = { .memory = source->cost, .memory_max = source->cost_max };
+	struct reader reader = { .memory = stream->cost, .memory_max = stream->cost_max };
 	const char *type = NULL;
 	int status = 0;
 
@@ -475,55 +451,55 @@ static int document_read(const json_t *root, const struct source *source, unsign
 		reader_fail(&reader, NULL, "an object is expected");
 	}
 	if (!reader.failed)
-		status = typed_read(&reader, root, type, handlers, progress);
+		status = typed_read(stream, &reader, root, type);
 	if (reader.failed)
-		status = fail(error, reader.no_memory ? EX_OSERR : EX_DATAERR, line, "%s",
+		status = fail(stream, reader.no_memory ? EX_OSERR : EX_DATAERR, line, "%s",
 			      reader.error);
 	reader_clear(&reader);
 	return status;
 }
 
-static exit_status end_check(const struct source *source, const struct replay_progress *progress,
-			     struct replay_error *error)
+static exit_status end_check(const struct stream *stream)
 {
-	if (ferror(source->in))
-		return fail(error, EX_IOERR, 0, "%s", strerror(errno));
-	if (progress->pending.recording)
-		return fail(error, EX_DATAERR, 0, "the file ends before the sample of a recording");
-	return progress->samples ? 0 : fail(error, EX_DATAERR, 0, "there is no sample in it");
+	if (ferror(stream->in))
+		return fail(stream, EX_IOERR, 0, "%s", strerror(errno));
+	if (stream->pending.recording)
+		return fail(stream, EX_DATAERR, 0,
+			    "the file ends before the sample of a recording");
+	return stream->samples ? 0 : fail(stream, EX_DATAERR, 0, "there is no sample in it");
 }
 
 exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 			  struct replay_error *error)
 {
 	const size_t flags = JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES;
-	struct source source = {
+	uint64_t most = handlers->memory_max ?: REPLAY_MEMORY_MAX;
+	struct stream stream = {
 		.in = in,
+		.handlers = handlers,
+		.error = error,
 		.line = 1,
-		.cost_max = handlers->memory_max ? handlers->memory_max : REPLAY_MEMORY_MAX,
+		.cost_max = most,
+		.pending.memory_max = most,
 	};
-	struct replay_progress progress = { .pending.memory_max = source.cost_max };
 	int status = 0;
 
 	memset(error, 0, sizeof(*error));
-	while (!status && source_seek(&source)) {
-		unsigned long first = source.line;
+	while (!status && stream_seek(&stream)) {
+		unsigned long first = stream.line;
 		json_error_t parse;
 		json_t *root;
 
-		source.cost = 0;
+		stream.cost = 0;
 		errno = 0;
-		root = json_load_callback(source_give, &source, flags, &parse);
-		if (!root) {
-			status = parse_failed(&source, first, &parse, error);
-			break;
-		}
-		status = document_read(root, &source, first, handlers, &progress, error);
+		root = json_load_callback(stream_give, &stream, flags, &parse);
+		status = root ? document_read(&stream, root, first)
+			      : parse_failed(&stream, first, &parse);
 		json_decref(root);
 	}
 	if (!status)
-		status = end_check(&source, &progress, error);
-	replay_recording_clear(&progress.pending);
+		status = end_check(&stream);
+	replay_recording_clear(&stream.pending);
 	return status;
 }
 
