@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "machine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/array.h"
 #include "cli/base/escape.h"
-#include "cli/json/json_writer.h"
+#include "cli/json/json_fields.h"
 
 static const char *const levels[] = { "OK", "note", "WARNING" };
 static const char *const level_keys[] = { "ok", "note", "warning" };
@@ -37,30 +34,24 @@ void finding_add(struct machine *machine, enum finding_level level, const char *
 long machine_read(const struct machine *machine, char *text, size_t size, const char *format, ...)
 {
 	char path[PATH_MAX];
-	size_t length = 0;
-	ssize_t got = -1;
+	size_t length;
 	va_list args;
-	int fd;
+	FILE *file;
+	long got;
 
 	length = (size_t)snprintf(path, sizeof(path), "%s", machine->root);
 	va_start(args, format);
 	vsnprintf(path + length, sizeof(path) - length, format, args);
 	va_end(args);
 	*text = '\0';
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	file = fopen(path, "re");
+	if (!file)
 		return -1;
-	/* Files in /proc may return partial data. */
-	for (length = 0; length < size - 1; length += (size_t)got) {
-		got = read(fd, text + length, size - 1 - length);
-		if (got <= 0)
-			break;
-	}
-	close(fd);
-	if (!length && got < 0)
-		return -1;
+	length = fread(text, 1, size - 1, file);
 	text[length] = '\0';
-	return (long)length;
+	got = length || !ferror(file) ? (long)length : -1;
+	fclose(file);
+	return got;
 }
 
 void machine_clear(struct machine *machine)
@@ -92,10 +83,7 @@ int machine_json(const struct machine *machine, FILE *out)
 {
 	struct json_writer writer;
 
-	writer_begin(&writer, out);
-	writer_object(&writer, NULL);
-	writer_word(&writer, "schema", "kernel_delay/1");
-	writer_word(&writer, "type", "machine");
+	json_document(&writer, "machine", out);
 	if (machine->pid)
 		writer_i64(&writer, "pid", machine->pid);
 	writer_array(&writer, "findings");
