@@ -286,22 +286,22 @@ static void left_out_write(struct json_writer *writer, const struct html_part *p
 	writer_object_end(writer);
 }
 
+static void stack_write(struct json_writer *writer, int64_t row, uint64_t total, uint64_t count)
+{
+	writer_array(writer, NULL);
+	writer_i64(writer, NULL, row);
+	writer_u64(writer, NULL, total);
+	writer_u64(writer, NULL, count);
+	writer_array_end(writer);
+}
+
 static void stacks_write(struct json_writer *writer, const struct html_list *list)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		writer_array(writer, NULL);
-		writer_u64(writer, NULL, list->stacks[i].row);
-		writer_u64(writer, NULL, list->stacks[i].total);
-		writer_u64(writer, NULL, list->stacks[i].count);
-		writer_array_end(writer);
-	}
-	if (!list->others.count)
-		return;
-	writer_array(writer, NULL);
-	writer_i64(writer, NULL, -1);
-	writer_u64(writer, NULL, list->others.total);
-	writer_u64(writer, NULL, list->others.count);
-	writer_array_end(writer);
+	for (size_t i = 0; i < list->n; i++)
+		stack_write(writer, (int64_t)list->stacks[i].row, list->stacks[i].total,
+			    list->stacks[i].count);
+	if (list->others.count)
+		stack_write(writer, -1, list->others.total, list->others.count);
 }
 
 static void lists_write(struct json_writer *writer, const struct html_part *part)

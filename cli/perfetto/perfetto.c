@@ -337,18 +337,14 @@ static void hit_write(struct pftrace *trace, const struct timeline *timeline, en
 		      pid_t tid, uint64_t at)
 {
 	const struct capture *capture = trace->sample->capture;
+	bool is_start = role == KD_START;
 
 	instant_begin(trace, CATEGORY_HIT, hit_track(timeline, tid), at);
-	event_name(trace, role == KD_START ? "start trigger" : "stop trigger", SIZE_MAX);
-	if (role == KD_START) {
-		note_i64(trace, NOTE_START_TID, tid);
-		note_text(trace, NOTE_START_TRIGGER, capture ? capture->start_trigger : NULL,
-			  SIZE_MAX);
-	} else {
-		note_i64(trace, NOTE_STOP_TID, tid);
-		note_text(trace, NOTE_STOP_TRIGGER, capture ? capture->stop_trigger : NULL,
-			  SIZE_MAX);
-	}
+	event_name_word(trace, is_start ? "start trigger" : "stop trigger");
+	note_i64(trace, is_start ? NOTE_START_TID : NOTE_STOP_TID, tid);
+	if (capture)
+		note_text(trace, is_start ? NOTE_START_TRIGGER : NOTE_STOP_TRIGGER,
+			  is_start ? capture->start_trigger : capture->stop_trigger, SIZE_MAX);
 	event_end(trace);
 }
 
