@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a run has besides its samples: triggers, statistics over samples, and differences from an
  * earlier capture. Keys are a promise: they are added to, never changed. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "cli/model/comparison.h"
 #include "cli/model/summary.h"
 #include "cli/model/words.h"
@@ -134,31 +131,13 @@ const struct field json_trigger_fields[] = {
 	FIELDS_END,
 };
 
-/* A start still without its stop when the run ends is unmatched. */
-static void unmatched_count(struct kd_tally *tally, enum kd_role role)
-{
-	uint64_t decided = 0;
-
-	for (unsigned int i = 0; i < KD_OUTCOMES; i++)
-		decided += tally->outcome[role][i];
-	if (tally->hits[role] > decided)
-		tally->outcome[role][KD_HIT_UNMATCHED] += tally->hits[role] - decided;
-}
-
 int report_json_triggers(const struct trigger_stats *stats, FILE *out)
 {
-	struct trigger_stats *shown = malloc(sizeof(*shown)); /* too large for the stack */
 	struct json_writer writer;
 
-	if (!shown)
-		return -ENOMEM;
-	*shown = *stats;
-	unmatched_count(&shown->tally, KD_START);
-	unmatched_count(&shown->tally, KD_STOP);
 	json_document(&writer, JSON_TRIGGERS, out);
-	json_fields_write(&writer, json_trigger_fields, shown);
+	json_fields_write(&writer, json_trigger_fields, stats);
 	writer_object_end(&writer);
-	free(shown);
 	return writer_end(&writer);
 }
 

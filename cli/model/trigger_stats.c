@@ -33,6 +33,13 @@ static int by_start(const void *a, const void *b)
 void trigger_stats_finish(struct trigger_stats *stats)
 {
 	ARRAY_SORT(stats->nested, stats->n_nested, by_start);
+	for (int role = 0; role < KD_ROLES; role++) {
+		__u64 *outcome = stats->tally.outcome[role], undecided = stats->tally.hits[role];
+
+		for (int i = 0; i < KD_OUTCOMES; i++)
+			undecided = u64_sub(undecided, outcome[i]);
+		outcome[KD_HIT_UNMATCHED] += undecided;
+	}
 }
 
 unsigned int trigger_stats_coverage(const struct trigger_stats *stats)

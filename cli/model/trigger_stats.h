@@ -61,7 +61,7 @@ struct trigger_stats {
 /* Rebuilds windows from the tally. Returns 0 or -ENOMEM. */
 int trigger_stats_distribute(struct trigger_stats *stats);
 
-/* Sorts the pairs. */
+/* Sorts the pairs, and counts starts still without their stop as unmatched. */
 void trigger_stats_finish(struct trigger_stats *stats);
 
 /* Estimated share of calls that the probes saw, in permille; 1000: all. */

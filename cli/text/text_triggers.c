@@ -32,21 +32,13 @@ static void foreign(struct columns *columns, const char *text, size_t length, si
 static void role_line(struct columns *columns, const struct trigger_stats *stats, enum kd_role role)
 {
 	const struct kd_tally *tally = &stats->tally;
-	uint64_t decided = 0;
 
 	columns_left(columns, role_keys[role], 6);
 	foreign(columns, stats->names[role], strlen(stats->names[role]), NAME_WIDTH);
 	columns_left(columns, stats->target_only[role] ? " target" : " any", SCOPE_WIDTH);
 	columns_ns(columns, tally->hits[role], COUNT_WIDTH);
-	for (int i = 0; i < KD_OUTCOMES; i++) {
-		uint64_t count = tally->outcome[role][i];
-
-		decided += count;
-		/* A start still without its stop when the run ends. */
-		if (i == KD_HIT_UNMATCHED && tally->hits[role] > decided)
-			count += tally->hits[role] - decided;
-		columns_ns(columns, count, COUNT_WIDTH);
-	}
+	for (int i = 0; i < KD_OUTCOMES; i++)
+		columns_ns(columns, tally->outcome[role][i], COUNT_WIDTH);
 	columns_add(columns, "\n");
 }
 

@@ -463,6 +463,8 @@ TEST(trigger_pairs)
 	for (size_t i = 0; i < COUNT(pairs); i++)
 		ok(ARRAY_APPEND(stats.nested, stats.n_nested, &pairs[i]), "a nested pair");
 	trigger_stats_finish(&stats);
+	is_u64(stats.tally.outcome[KD_START][KD_HIT_UNMATCHED], 1, "a start without its stop");
+	is_u64(stats.tally.outcome[KD_STOP][KD_HIT_UNMATCHED], 0, "no stop without its start");
 	is_golden_triggers(&stats, "triggers", NULL);
 	trigger_stats_clear(&stats);
 	ok(!stats.nested && !stats.n_nested && !stats.windows.n, "nothing is left");
