@@ -10,45 +10,33 @@
 #include "cli/base/arith.h"
 
 /* Names of perf-list(1), except cache events. */
-static const struct {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-} events[] = {
-#define HARDWARE(name, event)                                                                      \
-	{                                                                                          \
-		name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event                                    \
-	}
-#define SOFTWARE(name, event)                                                                      \
-	{                                                                                          \
-		name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event                                    \
-	}
-	HARDWARE("cycles", CPU_CYCLES),
-	HARDWARE("cpu-cycles", CPU_CYCLES),
-	HARDWARE("instructions", INSTRUCTIONS),
-	HARDWARE("cache-references", CACHE_REFERENCES),
-	HARDWARE("cache-misses", CACHE_MISSES),
-	HARDWARE("branches", BRANCH_INSTRUCTIONS),
-	HARDWARE("branch-instructions", BRANCH_INSTRUCTIONS),
-	HARDWARE("branch-misses", BRANCH_MISSES),
-	HARDWARE("bus-cycles", BUS_CYCLES),
-	HARDWARE("ref-cycles", REF_CPU_CYCLES),
-	HARDWARE("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
-	HARDWARE("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
-	SOFTWARE("cpu-clock", CPU_CLOCK),
-	SOFTWARE("task-clock", TASK_CLOCK),
-	SOFTWARE("context-switches", CONTEXT_SWITCHES),
-	SOFTWARE("cs", CONTEXT_SWITCHES),
-	SOFTWARE("cpu-migrations", CPU_MIGRATIONS),
-	SOFTWARE("migrations", CPU_MIGRATIONS),
-	SOFTWARE("page-faults", PAGE_FAULTS),
-	SOFTWARE("faults", PAGE_FAULTS),
-	SOFTWARE("minor-faults", PAGE_FAULTS_MIN),
-	SOFTWARE("major-faults", PAGE_FAULTS_MAJ),
-	SOFTWARE("alignment-faults", ALIGNMENT_FAULTS),
-	SOFTWARE("emulation-faults", EMULATION_FAULTS),
-#undef HARDWARE
-#undef SOFTWARE
+#define HARDWARE(event) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event
+#define SOFTWARE(event) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event
+static const struct counter_event events[] = {
+	{ "cycles", HARDWARE(CPU_CYCLES) },
+	{ "cpu-cycles", HARDWARE(CPU_CYCLES) },
+	{ "instructions", HARDWARE(INSTRUCTIONS) },
+	{ "cache-references", HARDWARE(CACHE_REFERENCES) },
+	{ "cache-misses", HARDWARE(CACHE_MISSES) },
+	{ "branches", HARDWARE(BRANCH_INSTRUCTIONS) },
+	{ "branch-instructions", HARDWARE(BRANCH_INSTRUCTIONS) },
+	{ "branch-misses", HARDWARE(BRANCH_MISSES) },
+	{ "bus-cycles", HARDWARE(BUS_CYCLES) },
+	{ "ref-cycles", HARDWARE(REF_CPU_CYCLES) },
+	{ "stalled-cycles-frontend", HARDWARE(STALLED_CYCLES_FRONTEND) },
+	{ "stalled-cycles-backend", HARDWARE(STALLED_CYCLES_BACKEND) },
+	{ "cpu-clock", SOFTWARE(CPU_CLOCK) },
+	{ "task-clock", SOFTWARE(TASK_CLOCK) },
+	{ "context-switches", SOFTWARE(CONTEXT_SWITCHES) },
+	{ "cs", SOFTWARE(CONTEXT_SWITCHES) },
+	{ "cpu-migrations", SOFTWARE(CPU_MIGRATIONS) },
+	{ "migrations", SOFTWARE(CPU_MIGRATIONS) },
+	{ "page-faults", SOFTWARE(PAGE_FAULTS) },
+	{ "faults", SOFTWARE(PAGE_FAULTS) },
+	{ "minor-faults", SOFTWARE(PAGE_FAULTS_MIN) },
+	{ "major-faults", SOFTWARE(PAGE_FAULTS_MAJ) },
+	{ "alignment-faults", SOFTWARE(ALIGNMENT_FAULTS) },
+	{ "emulation-faults", SOFTWARE(EMULATION_FAULTS) },
 };
 #define EVENTS (sizeof(events) / sizeof(*events))
 
@@ -59,23 +47,23 @@ static const char *const caches[] = {
 	[PERF_COUNT_HW_CACHE_NODE] = "node",
 };
 
+#define ACCESS(of, is) PERF_COUNT_HW_CACHE_OP_##of, PERF_COUNT_HW_CACHE_RESULT_##is
 static const struct {
 	const char *suffix;
 	uint64_t operation, result;
 } accesses[] = {
-#define ACCESS(suffix, of, is)                                                                     \
-	{                                                                                          \
-		suffix, PERF_COUNT_HW_CACHE_OP_##of, PERF_COUNT_HW_CACHE_RESULT_##is               \
-	}
-	ACCESS("-loads", READ, ACCESS),          ACCESS("-load-misses", READ, MISS),
-	ACCESS("-stores", WRITE, ACCESS),        ACCESS("-store-misses", WRITE, MISS),
-	ACCESS("-prefetches", PREFETCH, ACCESS), ACCESS("-prefetch-misses", PREFETCH, MISS),
-#undef ACCESS
+	{ "-loads", ACCESS(READ, ACCESS) },          { "-load-misses", ACCESS(READ, MISS) },
+	{ "-stores", ACCESS(WRITE, ACCESS) },        { "-store-misses", ACCESS(WRITE, MISS) },
+	{ "-prefetches", ACCESS(PREFETCH, ACCESS) }, { "-prefetch-misses", ACCESS(PREFETCH, MISS) },
 };
 
 const struct counter_ratio counter_ratios[] = {
-#define RATIO(title, part, base, scale) { title, part, base, scale },
-	COUNTER_RATIOS(RATIO)
+	{ "instructions per cycle", "instructions", "cycles", 1 },
+	{ "cache misses per 1000 instructions", "cache-misses", "instructions", 1000 },
+	{ "branch misses per 1000 instructions", "branch-misses", "instructions", 1000 },
+	{ "L1-dcache misses per 1000 instructions", "L1-dcache-load-misses", "instructions", 1000 },
+	{ "LLC misses per 1000 instructions", "LLC-load-misses", "instructions", 1000 },
+	{ "dTLB misses per 1000 instructions", "dTLB-load-misses", "instructions", 1000 },
 };
 const size_t counter_n_ratios = sizeof(counter_ratios) / sizeof(*counter_ratios);
 
@@ -125,8 +113,7 @@ static int event_find(const char *name, struct counter_event *event)
 	for (size_t i = 0; i < EVENTS; i++) {
 		if (strcmp(name, events[i].name) != 0)
 			continue;
-		event->type = events[i].type;
-		event->config = events[i].config;
+		*event = events[i];
 		return 0;
 	}
 	return cache_event_find(name, event) || raw_event_find(name, event) ? 0 : -EINVAL;

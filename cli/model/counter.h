@@ -53,15 +53,7 @@ uint64_t counter_scale(const struct kd_counted *counted);
 /* Sums an event over all CPUs; false if it was not counted. */
 bool counters_find(const struct counter_row *rows, size_t n, const char *name, uint64_t *value);
 
-/* Ratios of two events: ROW(title, part, base, scale), part per scale of base. */
-#define COUNTER_RATIOS(ROW)                                                                        \
-	ROW("instructions per cycle", "instructions", "cycles", 1)                                 \
-	ROW("cache misses per 1000 instructions", "cache-misses", "instructions", 1000)            \
-	ROW("branch misses per 1000 instructions", "branch-misses", "instructions", 1000)          \
-	ROW("L1-dcache misses per 1000 instructions", "L1-dcache-load-misses", "instructions",     \
-	    1000)                                                                                  \
-	ROW("LLC misses per 1000 instructions", "LLC-load-misses", "instructions", 1000)           \
-	ROW("dTLB misses per 1000 instructions", "dTLB-load-misses", "instructions", 1000)
+/* Ratios of two events: part per scale of base. */
 struct counter_ratio {
 	const char *title, *part, *base;
 	unsigned int scale;
