@@ -3,6 +3,7 @@
 #include "distribution.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,29 @@ uint64_t distribution_limit(unsigned int bucket, unsigned int bits)
 	return ((uint64_t)(bucket % sub + sub + 1) << shift) - 1;
 }
 
+/* Adds to the last bucket, or appends one. */
+static int bucket_add(struct distribution *distribution, const struct bucket *bucket)
+{
+	size_t n = distribution->n;
+
+	if (n && bucket->le == distribution->buckets[n - 1].le) {
+		uint64_t *count = &distribution->buckets[n - 1].count;
+
+		*count = u64_add(*count, bucket->count);
+		return 0;
+	}
+	if (!(n & (n - 1))) { /* full: double it */
+		size_t capacity = n ? 2 * n : 1;
+		void *more = reallocarray(distribution->buckets, capacity, sizeof(*bucket));
+
+		if (!more)
+			return -ENOMEM;
+		distribution->buckets = more;
+	}
+	distribution->buckets[distribution->n++] = *bucket;
+	return 0;
+}
+
 int distribution_append(struct distribution *distribution, uint64_t le, uint64_t count)
 {
 	size_t n = distribution->n;
@@ -33,49 +57,21 @@ int distribution_append(struct distribution *distribution, uint64_t le, uint64_t
 		return 0;
 	if (n && le <= distribution->buckets[n - 1].le)
 		return -EINVAL;
-	if (!(n & (n - 1))) { /* full: double it */
-		size_t capacity = n ? 2 * n : 1;
-		void *more = reallocarray(distribution->buckets, capacity, sizeof(struct bucket));
-
-		if (!more)
-			return -ENOMEM;
-		distribution->buckets = more;
-	}
-	distribution->buckets[distribution->n++] = (struct bucket){ le, count };
-	return 0;
-}
-
-/* Takes the next bucket of two lists, merging both if equal. */
-static struct bucket next_of_both(const struct distribution *a, size_t *at_a,
-				  const struct distribution *b, size_t *at_b)
-{
-	const struct bucket *of_a = *at_a < a->n ? &a->buckets[*at_a] : NULL;
-	const struct bucket *of_b = *at_b < b->n ? &b->buckets[*at_b] : NULL;
-	struct bucket next = { 0 };
-
-	next.le = !of_b || (of_a && of_a->le < of_b->le) ? of_a->le : of_b->le;
-	if (of_a && of_a->le == next.le) {
-		next.count = of_a->count;
-		++*at_a;
-	}
-	if (of_b && of_b->le == next.le) {
-		next.count = u64_add(next.count, of_b->count);
-		++*at_b;
-	}
-	return next;
+	return bucket_add(distribution, &(struct bucket){ le, count });
 }
 
 int distribution_merge(struct distribution *into, const struct distribution *from)
 {
 	struct distribution sum = { 0 };
-	size_t at_into = 0, at_from = 0;
+	size_t i = 0, j = 0;
 
 	if (!from->n)
 		return 0;
-	while (at_into < into->n || at_from < from->n) {
-		struct bucket next = next_of_both(into, &at_into, from, &at_from);
+	while (i < into->n || j < from->n) {
+		bool is_own = j == from->n ||
+			      (i < into->n && into->buckets[i].le <= from->buckets[j].le);
 
-		if (distribution_append(&sum, next.le, next.count)) {
+		if (bucket_add(&sum, is_own ? &into->buckets[i++] : &from->buckets[j++])) {
 			distribution_clear(&sum);
 			return -ENOMEM;
 		}
