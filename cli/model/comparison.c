@@ -62,52 +62,45 @@ static size_t width_of(const struct series *series, const struct series_subject 
 	return subject->is_cause ? 1 : series->measures.n;
 }
 
-/* Values of the current sample, zero if new. NULL: no memory. */
-static double *subject_row(const struct series *series, struct series_subject *subject)
-{
-	size_t width = width_of(series, subject), had = subject->rows * width;
-	size_t needed = series->samples * width;
-
-	if (array_reserve(&subject->values, needed, &subject->capacity, sizeof(*subject->values)))
-		return NULL;
-	memset(subject->values + had, 0, (needed - had) * sizeof(*subject->values));
-	subject->rows = series->samples;
-	return subject->values + needed - width;
-}
-
-/* Finds or adds a subject. NULL: limit reached (counted), or no memory. */
-static struct series_subject *subject_take(struct series *series, const struct series_subject *like,
-					   int *error)
+/* Finds or adds a subject. Returns its values of the current sample, zero if new; NULL: limit
+ * reached (counted), or no memory. */
+static double *row_take(struct series *series, const struct series_subject *like, int *error)
 {
 	const struct series_subject *found = series_find(series, like);
+	size_t width = width_of(series, like), needed = series->samples * width, had;
+	size_t i = found ? (size_t)(found - series->subjects) : series->n;
+	struct series_subject *subject;
 
-	if (found)
-		return &series->subjects[found - series->subjects];
-	if (series->n == SERIES_SUBJECTS) {
+	if (i == SERIES_SUBJECTS) {
 		series->left_out++;
 		return NULL;
 	}
-	*error = ARRAY_GROW(series->subjects, series->n, series->capacity);
+	if (!found) {
+		*error = ARRAY_GROW(series->subjects, series->n, series->capacity);
+		if (*error)
+			return NULL;
+		series->subjects[series->n++] = *like;
+	}
+	subject = &series->subjects[i];
+	had = subject->rows * width;
+	*error = array_reserve(&subject->values, needed, &subject->capacity, sizeof(double));
 	if (*error)
 		return NULL;
-	series->subjects[series->n] = *like;
-	return &series->subjects[series->n++];
+	memset(subject->values + had, 0, (needed - had) * sizeof(double));
+	subject->rows = series->samples;
+	return subject->values + needed - width;
 }
 
 static int thread_add(struct series *series, const struct verdict_thread *thread)
 {
 	struct series_subject like = { .is_cause = false };
-	struct series_subject *subject;
 	int error = 0;
 	double *row;
 
 	memcpy(like.name, thread->row->name, sizeof(thread->row->name));
-	subject = subject_take(series, &like, &error);
-	if (!subject)
-		return error;
-	row = subject_row(series, subject);
+	row = row_take(series, &like, &error);
 	if (!row)
-		return -ENOMEM;
+		return error;
 	measures_read(&series->measures, thread, series->row);
 	measures_merge(&series->measures, row, series->row);
 	return 0;
@@ -116,17 +109,13 @@ static int thread_add(struct series *series, const struct verdict_thread *thread
 static int cause_add(struct series *series, const struct verdict_row *cause, double seconds)
 {
 	struct series_subject like = { .is_cause = true, .cause = cause->cause };
-	struct series_subject *subject;
 	int error = 0;
 	double *row;
 
 	memcpy(like.name, cause->who.comm, sizeof(like.name));
-	subject = subject_take(series, &like, &error);
-	if (!subject)
-		return error;
-	row = subject_row(series, subject);
+	row = row_take(series, &like, &error);
 	if (!row)
-		return -ENOMEM;
+		return error;
 	*row += (double)cause->ns / seconds;
 	return 0;
 }

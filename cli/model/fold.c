@@ -123,8 +123,7 @@ static int process_by_members(const void *a, const void *b)
 	const struct process_row *x = *(const struct process_row *const *)a;
 	const struct process_row *y = *(const struct process_row *const *)b;
 
-	return x->members == y->members ? process_row_compare(x, y)
-					: (x->members < y->members) - (x->members > y->members);
+	return ORDER(y->members, x->members) ?: process_row_compare(x, y);
 }
 
 static bool is_other(const struct process_row *row)

@@ -447,13 +447,9 @@ static int measure_compare(const void *a, const void *b, void *context)
 {
 	const size_t *x = a, *y = b;
 
-	for (int size = 0; size < 2; size++) {
-		double left = weight(context, *x, size), right = weight(context, *y, size);
-
-		if (left != right)
-			return left < right ? 1 : -1;
-	}
-	return ORDER(*x, *y);
+	return ORDER(weight(context, *y, false), weight(context, *x, false))
+		       ?: ORDER(weight(context, *y, true), weight(context, *x, true))
+		       ?: ORDER(*x, *y);
 }
 
 size_t summary_rank_measures(const struct summary *summary, const struct summary_thread *thread,
@@ -491,14 +487,9 @@ static int thread_compare(const void *a, const void *b)
 {
 	const struct summary_thread *const *x = a, *const *y = b;
 
-	for (size_t index = MEASURE_DELAY;; index = MEASURE_BUSY) {
-		double left = mean_of(*x, index), right = mean_of(*y, index);
-
-		if (left != right)
-			return left < right ? 1 : -1;
-		if (index == MEASURE_BUSY)
-			return ORDER(*x, *y); /* in order of appearance */
-	}
+	return ORDER(mean_of(*y, MEASURE_DELAY), mean_of(*x, MEASURE_DELAY))
+		       ?: ORDER(mean_of(*y, MEASURE_BUSY), mean_of(*x, MEASURE_BUSY))
+		       ?: ORDER(*x, *y); /* in order of appearance */
 }
 
 void summary_rank_threads(const struct summary *summary, const struct summary_thread **order)
