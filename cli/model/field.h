@@ -115,6 +115,9 @@ struct field {
 #define FIELD_MAX(type, prefix) FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max)
 #define FIELDS_COUNTED(type, prefix)                                                               \
 	FIELD_COUNT(type, prefix), FIELD_TOTAL(type, prefix), FIELD_MAX(type, prefix)
+#define FIELDS_SPAN(type, prefix)                                                                  \
+	FIELD_COUNT(type, prefix), FIELD_TOTAL(type, prefix), FIELD_MIN(type, prefix),             \
+		FIELD_MAX(type, prefix)
 
 /* Rows, and the member with their number: n_<member> by default. */
 #define FIELD_LIST_OF(text, type, member, number, ...)                                             \

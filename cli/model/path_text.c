@@ -68,33 +68,22 @@ static void call_add(struct phrase *phrase, int32_t call, bool foreign)
 
 static void cpu_add(struct phrase *phrase, const struct path_who *by)
 {
-	switch (by->kind) {
-	case CULPRIT_TASK:
-		if (!by->tid && !by->pid && !*by->name)
-			return;
-		phrase_add(phrase, ", the CPU had ");
+	static const char *const had[CULPRIT_KINDS] = {
+		[CULPRIT_TASK] = ", the CPU had ",
+		[CULPRIT_HARDIRQ] = ", hard irq ",
+		[CULPRIT_SOFTIRQ] = ", soft irq ",
+		[CULPRIT_IDLE] = ", the CPU was idle",
+		[CULPRIT_STOLEN] = ", the hypervisor had the CPU",
+		[CULPRIT_OWN] = ", own threads had the CPU",
+		[CULPRIT_REST] = ", others had the CPU",
+	};
+
+	if (by->kind >= CULPRIT_KINDS || !had[by->kind] ||
+	    (by->kind == CULPRIT_TASK && !by->tid && !by->pid && !*by->name))
+		return;
+	phrase_add(phrase, "%s", had[by->kind]);
+	if (by->kind <= CULPRIT_SOFTIRQ)
 		who_add(phrase, by);
-		return;
-	case CULPRIT_HARDIRQ:
-	case CULPRIT_SOFTIRQ:
-		phrase_add(phrase, by->kind == CULPRIT_HARDIRQ ? ", hard irq " : ", soft irq ");
-		who_add(phrase, by);
-		return;
-	case CULPRIT_IDLE:
-		phrase_add(phrase, ", the CPU was idle");
-		return;
-	case CULPRIT_STOLEN:
-		phrase_add(phrase, ", the hypervisor had the CPU");
-		return;
-	case CULPRIT_OWN:
-		phrase_add(phrase, ", own threads had the CPU");
-		return;
-	case CULPRIT_REST:
-		phrase_add(phrase, ", others had the CPU");
-		return;
-	default:
-		return;
-	}
 }
 
 static void blocked_add(struct phrase *phrase, const struct path_row *row, bool foreign)

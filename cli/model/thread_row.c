@@ -47,10 +47,7 @@ static const struct field call_fields[] = {
 
 #define THREAD(key, kind, member, ...) FIELD(key, kind, struct thread_row, member, __VA_ARGS__)
 static const struct field run_fields[] = {
-	FIELD_COUNT(struct thread_row, run.),
-	FIELD_TOTAL(struct thread_row, run.),
-	FIELD_MIN(struct thread_row, run.),
-	FIELD_MAX(struct thread_row, run.),
+	FIELDS_SPAN(struct thread_row, run.),
 	THREAD("buckets", FIELD_COMPLETE, run_times, .of = OPEN_RUN),
 	FIELDS_END,
 };
@@ -80,10 +77,7 @@ static const struct field overslept_fields[] = {
 };
 
 static const struct field long_poll_fields[] = {
-	FIELD_COUNT(struct thread_row, long_poll.),
-	FIELD_TOTAL(struct thread_row, long_poll.),
-	FIELD_MIN(struct thread_row, long_poll.),
-	FIELD_MAX(struct thread_row, long_poll.),
+	FIELDS_SPAN(struct thread_row, long_poll.),
 	{ .key = "buckets", .kind = FIELD_COMPLETE, .of = OPEN_ROUND },
 	FIELDS_END,
 };

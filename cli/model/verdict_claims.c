@@ -211,32 +211,21 @@ static struct claim period_claim(const struct thread_row *thread, enum open_kind
 /* Cause of a wait for a CPU; CAUSES: unknown. */
 static enum cause culprit_cause(const struct culprit *culprit)
 {
+	static const enum cause causes[CULPRIT_KINDS] = {
+		[CULPRIT_TASK] = CAUSE_TASK,           [CULPRIT_HARDIRQ] = CAUSE_HARDIRQ,
+		[CULPRIT_SOFTIRQ] = CAUSE_SOFTIRQ,     [CULPRIT_IDLE] = CAUSE_IDLE,
+		[CULPRIT_THROTTLED] = CAUSE_THROTTLED, [CULPRIT_DEADLINE] = CAUSE_DEADLINE,
+		[CULPRIT_STOLEN] = CAUSE_STOLEN,       [CULPRIT_OWN] = CAUSE_OWN_THREADS,
+		[CULPRIT_REST] = CAUSE_TASK,           [CULPRIT_UNKNOWN] = CAUSES,
+	};
+
 	if (culprit->rt_limit)
 		return CAUSE_RT_LIMIT;
-	switch (culprit->kind) {
-	case CULPRIT_TASK:
-		return culprit->own         ? CAUSE_OWN_THREADS
-		       : culprit->ksoftirqd ? CAUSE_SOFTIRQ
-					    : CAUSE_TASK;
-	case CULPRIT_OWN:
+	if (culprit->kind == CULPRIT_TASK && culprit->own)
 		return CAUSE_OWN_THREADS;
-	case CULPRIT_REST:
-		return CAUSE_TASK;
-	case CULPRIT_HARDIRQ:
-		return CAUSE_HARDIRQ;
-	case CULPRIT_SOFTIRQ:
+	if (culprit->kind == CULPRIT_TASK && culprit->ksoftirqd)
 		return CAUSE_SOFTIRQ;
-	case CULPRIT_THROTTLED:
-		return CAUSE_THROTTLED;
-	case CULPRIT_DEADLINE:
-		return CAUSE_DEADLINE;
-	case CULPRIT_IDLE:
-		return CAUSE_IDLE;
-	case CULPRIT_STOLEN:
-		return CAUSE_STOLEN;
-	default:
-		return CAUSES;
-	}
+	return causes[culprit->kind];
 }
 
 static struct verdict_who culprit_who(const struct culprit *culprit)
@@ -547,14 +536,10 @@ static void irq_claims(struct claimant *claimant, enum cause cause, const struct
 	claim_give(claimant, cause, &claim);
 }
 
-static void hardirq_claims(struct claimant *claimant, const struct thread_row *thread)
+static void interrupt_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	irq_claims(claimant, CAUSE_HARDIRQ, thread->hardirqs, thread->n_hardirqs,
 		   thread->ledger.ns[LEDGER_HARDIRQ]);
-}
-
-static void softirq_claims(struct claimant *claimant, const struct thread_row *thread)
-{
 	irq_claims(claimant, CAUSE_SOFTIRQ, thread->softirqs, thread->n_softirqs,
 		   thread->ledger.ns[LEDGER_SOFTIRQ]);
 }
@@ -588,9 +573,8 @@ void claims_find(struct claimant *claimant, const struct thread_row *thread)
 {
 	/* A finder may claim for several causes that share a ledger state. */
 	static void (*const finders[])(struct claimant *, const struct thread_row *) = {
-		ready_claims,   hardirq_claims,     softirq_claims, memory_claims,
-		lock_claims,    kernel_lock_claims, blocked_claims, timer_claims,
-		stopped_claims, stolen_claims,      frozen_claims,
+		ready_claims,   interrupt_claims, memory_claims,  lock_claims,   kernel_lock_claims,
+		blocked_claims, timer_claims,     stopped_claims, stolen_claims, frozen_claims,
 	};
 
 	for (size_t i = 0; i < sizeof(finders) / sizeof(*finders); i++)
