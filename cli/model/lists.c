@@ -370,10 +370,9 @@ const struct row_list descriptor_list = {
 
 /* --- Interrupts that arrived while it ran --- */
 
-#define IRQ_UNHANDLED " [unhandled]"
 static const char *irq_mark(const void *row)
 {
-	return ((const struct irq_row *)row)->unhandled ? IRQ_UNHANDLED : "";
+	return ((const struct irq_row *)row)->unhandled ? " [unhandled]" : "";
 }
 
 /* The mark takes space from the name. */

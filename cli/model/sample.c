@@ -20,7 +20,6 @@ bool sample_is_triggered(const struct sample *sample)
 
 static int by_identity(pid_t pid, uint64_t start, pid_t other, uint64_t other_start)
 {
-
 	return ORDER(pid, other) ?: ORDER(start, other_start);
 }
 

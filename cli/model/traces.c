@@ -41,7 +41,6 @@ static int row_by_end(const void *a, const void *b)
 
 static int by_thread(const struct trace_row *x, const struct trace_row *y)
 {
-
 	return strncmp(x->name, y->name, sizeof(x->name)) ?: ORDER(x->tid, y->tid);
 }
 

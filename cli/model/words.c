@@ -25,9 +25,7 @@ const char *const awaited_keys[KD_AWAITED_KINDS] = { AWAITED_WORDS(WORD_KEY) };
 const char *const awaited_titles[KD_AWAITED_KINDS] = { AWAITED_WORDS(WORD_TITLE) };
 const char *const lock_keys[KD_LOCK_KINDS] = { LOCK_WORDS(WORD_KEY) };
 const char *const from_keys[KD_FROM_CONTEXTS] = { FROM_WORDS(WORD_KEY) };
-
-#define OUTCOME_ROW(outcome, key, title) [outcome] = { key, title },
-const struct outcome_words outcome_words[KD_OUTCOMES] = { OUTCOME_WORDS(OUTCOME_ROW) };
+const char *const outcome_titles[KD_OUTCOMES] = { OUTCOME_WORDS(WORD_TITLE) };
 
 const char *const role_keys[KD_ROLES] = {
 	[KD_START] = "start",

@@ -148,11 +148,7 @@ extern const char *const from_keys[KD_FROM_CONTEXTS];
 	ROW(KD_HIT_IDLE, "idle", "IDLE")                                                           \
 	ROW(KD_HIT_ENDED, "ended", "ENDED")                                                        \
 	ROW(KD_HIT_UNMATCHED, "unmatched", "UNMATCHED")
-
-struct outcome_words {
-	const char *key, *title;
-};
-extern const struct outcome_words outcome_words[KD_OUTCOMES];
+extern const char *const outcome_titles[KD_OUTCOMES];
 
 extern const char *const role_keys[KD_ROLES];
 

@@ -49,7 +49,7 @@ static void hits(struct columns *columns, const struct trigger_stats *stats)
 	columns_left(columns, " OF", SCOPE_WIDTH);
 	columns_right(columns, "HITS", COUNT_WIDTH);
 	for (int i = 0; i < KD_OUTCOMES; i++)
-		columns_right(columns, outcome_words[i].title, COUNT_WIDTH);
+		columns_right(columns, outcome_titles[i], COUNT_WIDTH);
 	columns_add(columns, "\n");
 	for (int role = 0; role < KD_ROLES; role++)
 		if (stats->names[role])
