@@ -4,6 +4,7 @@
  * case in ms, and how often; then sums. */
 #include <stdlib.h>
 
+#include "cli/json/json.h"
 #include "cli/model/verdict.h"
 #include "say.h"
 #include "tap.h"
@@ -142,6 +143,32 @@ TEST(culprits)
 		   "idle_cpu 50/0.5 x10, "
 		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 40",
 		   "who had the CPU");
+}
+
+/* Who had the CPU is of the same policy in the verdict and in the list of culprits. */
+TEST(policy)
+{
+	struct culprit culprit = by(CULPRIT_TASK, "hog", 812, 200 * MILLI);
+	struct thread_row row = runner(1, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+	const char *found;
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	culprit.policy = CULPRIT_POLICIES - 1;
+	spend(&row, LEDGER_READY_WOKEN, 200 * MILLI);
+	row.ready = times(10, 200 * MILLI, 100 * MILLI);
+	row.culprits = &culprit;
+	row.n_culprits = 1;
+	need(out && !verdict_find(&verdict, &sample));
+	is_i64(report_json(&sample, NULL, out), 0, "it is written");
+	need(!fclose(out));
+	found = strstr(text, "\"policy\":\"SCHED_EXT\"");
+	ok(found && strstr(found + 1, "\"policy\":\"SCHED_EXT\""), "in both");
+	verdict_clear(&verdict);
+	free(text);
 }
 
 /* What of the waits for an idle CPU is too long for a wake-up is unexplained. */
