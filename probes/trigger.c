@@ -78,13 +78,17 @@ static int piece_copy(char **string, const struct piece *piece)
  * if it does not fit. */
 static int piece_number(const struct piece *piece, uint64_t *number)
 {
+	uint64_t value;
 	char *end;
 
 	if (!piece->length || !isxdigit((unsigned char)*piece->at))
 		return -EINVAL;
 	errno = 0;
-	*number = strtoull(piece->at, &end, piece_starts(piece, "0x") ? 16 : 10);
-	return end != piece->at + piece->length ? -EINVAL : -errno;
+	value = strtoull(piece->at, &end, piece_starts(piece, "0x") ? 16 : 10);
+	if (end != piece->at + piece->length)
+		return -EINVAL;
+	*number = value;
+	return -errno;
 }
 
 const char *trigger_function(const char *text)

@@ -66,6 +66,7 @@ static const char valid[] =
 	"|up:o:ns::operator+ = uprobe in 'o' ns::operator+"
 	"|up:ns::operator++(int) = uprobe ns::operator++(int)"
 	"|up:ns::operator+= = uprobe ns::operator+=|up:ns::operator++4 = uprobe ns::operator+ +4"
+	"|up:operator+2x = uprobe operator+2x|upr:operator+2x = uretprobe operator+2x"
 	"|k:f++1 = kprobe f+ +1|up:a+b+1 = uprobe a+b +1"
 	/* Names as linkers know them. */
 	"|up:_ZNSt6vectorIiE9push_backEOi = uprobe _ZNSt6vectorIiE9push_backEOi"
