@@ -459,7 +459,9 @@ TEST(whole)
 		      { "run.p99_9>100ms", "190,000,000 ns so far of thread 1 't'" },
 		      { "run.p50>8ns", "9 ns of thread 1 't'" },
 		      { "syscall.futex.max>1s", "2,000,000,000 ns so far of thread 1 't'" },
-		      { "long_poll.max>0", NULL }, /* it may never end */
+		      { "blocked_for.lock.max>100ms", "400,000,000 ns so far of thread 1 't'" },
+		      { "blocked_for.lock.count>1", NULL }, /* one goes on */
+		      { "long_poll.max>0", NULL },          /* it may never end */
 		      { "stopped.max>0", NULL } };
 	struct bucket ready[] = { { 1000, 9 }, { 187 * MS, 1 } };
 	struct bucket run[] = { { 9, 2 } };
@@ -483,6 +485,8 @@ TEST(whole)
 				     .n_open = COUNT(open) };
 	struct sample one = { .threads = &thread, .n_threads = 1 };
 
+	thread.ledger.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 401 * MS, 400 * MS };
+	thread.ledger.asleep[KD_AWAITED_LOCK] = (struct sleeping){ .count = 1, .max = 400 * MS };
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct fail_if *fail_if;
 		const char *said;
