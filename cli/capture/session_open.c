@@ -192,6 +192,7 @@ static const struct session_part *const all_parts[] = {
 	&triggers_part,
 	NULL,
 };
+_Static_assert(sizeof(all_parts) / sizeof(*all_parts) <= SESSION_PARTS, "all can begin");
 
 static exit_status btf_failed(int error)
 {
