@@ -125,19 +125,13 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 #define CLASS_LEN 32
 static const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
 {
-	static const char *const names[] = {
-		[SCHED_FIFO] = "SCHED_FIFO",         [SCHED_RR] = "SCHED_RR",
-		[SCHED_BATCH] = "SCHED_BATCH",       [SCHED_IDLE] = "SCHED_IDLE",
-		[SCHED_DEADLINE] = "SCHED_DEADLINE",
-	};
+	const char *policy = culprit_policies[is->policy];
 
 	*class = '\0';
-	if (!is->scheduled)
-		return class;
 	if (is->policy == SCHED_FIFO || is->policy == SCHED_RR)
-		snprintf(class, CLASS_LEN, "%s %d", names[is->policy], (int)is->priority);
-	else if (is->policy < sizeof(names) / sizeof(*names) && names[is->policy])
-		snprintf(class, CLASS_LEN, "%s", names[is->policy]);
+		snprintf(class, CLASS_LEN, "%s %d", policy, (int)is->priority);
+	else if (is->policy != SCHED_OTHER && is->policy != CULPRIT_POLICY_UNKNOWN)
+		snprintf(class, CLASS_LEN, "%s", policy);
 	else if (is->priority)
 		snprintf(class, CLASS_LEN, "nice %d", (int)is->priority);
 	return class;

@@ -6,6 +6,7 @@
 
 #include "cli/json/json.h"
 #include "cli/model/verdict.h"
+#include "cli/text/text.h"
 #include "say.h"
 #include "tap.h"
 #include "verdict_sample.h"
@@ -145,7 +146,7 @@ TEST(culprits)
 		   "who had the CPU");
 }
 
-/* Who had the CPU is of the same policy in the verdict and in the list of culprits. */
+/* Who had the CPU is of the same policy in the verdict, its sentence and the list of culprits. */
 TEST(policy)
 {
 	struct culprit culprit = by(CULPRIT_TASK, "hog", 812, 200 * MILLI);
@@ -163,10 +164,13 @@ TEST(policy)
 	row.culprits = &culprit;
 	row.n_culprits = 1;
 	need(out && !verdict_find(&verdict, &sample));
+	sample.verdict = &verdict;
 	is_i64(report_json(&sample, NULL, out), 0, "it is written");
+	is_i64(report_text_verdict(&sample, out), 0, "its sentence, too");
 	need(!fclose(out));
 	found = strstr(text, "\"policy\":\"SCHED_EXT\"");
 	ok(found && strstr(found + 1, "\"policy\":\"SCHED_EXT\""), "in both");
+	ok(strstr(text, "hog[812] (SCHED_EXT)"), "in the sentence");
 	verdict_clear(&verdict);
 	free(text);
 }
