@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/log.h"
-#include "cli/process/preflight.h"
+#include "cli/base/texts.h"
 
 /* --- Perf events of each CPU --- */
 

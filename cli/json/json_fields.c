@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/syscall_set.h"
+#include "cli/base/texts.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
@@ -383,34 +384,14 @@ static const struct json_form times_form = { times_write, times_read };
 
 /* --- CPUs --- */
 
-static bool cpu_used(const uint64_t cpus[static KD_CPU_WORDS], unsigned int cpu)
-{
-	return cpu < CPUS && cpus[cpu / 64] >> cpu % 64 & 1;
-}
-
 /* List of CPUs as the kernel writes it: "0-1,3". */
 static void thread_cpus_write(struct json_writer *writer, const struct field *field,
 			      const void *structure)
 {
 	const uint64_t *cpus = (const uint64_t *)((const char *)structure + field->at);
-	char list[4 * CPUS + 1] = "";
-	size_t used = 0;
+	char list[4 * CPUS + 1];
 
-	for (unsigned int cpu = 0, last; cpu < CPUS; cpu = last + 1) {
-		last = cpu;
-		if (!(cpu & 63) && !cpus[cpu / 64]) {
-			last = cpu + 63;
-			continue;
-		}
-		if (!cpu_used(cpus, cpu))
-			continue;
-		while (cpu_used(cpus, last + 1))
-			last++;
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u", used ? "," : "",
-					 cpu);
-		if (last > cpu)
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "-%u", last);
-	}
+	cpu_list_text(list, sizeof(list), cpus, CPUS, false);
 	writer_word(writer, field->key, list);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "machine.h"
 
 /* --- CPUs of interest, and what else runs there --- */
@@ -27,42 +28,19 @@ struct cpus {
 	char watched_text[128];
 };
 
-/* Parses "0-3,8"; ignores the rest after an error, and CPUs beyond a cpu_set_t. */
+/* CPUs of a list up to its first error, without those beyond a cpu_set_t. */
 static cpu_set_t cpus_parse(const char *text)
 {
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
-	while (isdigit((unsigned char)*text)) {
-		char *end;
-		unsigned long first = strtoul(text, &end, 10), last = first;
-
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		for (; first <= last && first < CPU_SETSIZE; first++)
-			CPU_SET(first, &cpus);
-		text = *end == ',' ? end + 1 : "";
-	}
+	cpu_list_parse(text, (uint64_t *)&cpus, CPU_SETSIZE);
 	return cpus;
 }
 
 static void cpus_text(char *text, size_t size, const cpu_set_t *cpus)
 {
-	size_t length = 0;
-
-	*text = '\0';
-	for (int cpu = 0; cpu < CPU_SETSIZE && length < size; cpu++) {
-		int last = cpu;
-
-		if (!CPU_ISSET(cpu, cpus))
-			continue;
-		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
-			last++;
-		length += (size_t)snprintf(text + length, size - length,
-					   last > cpu ? "%s%d-%d" : "%s%d", length ? "," : "", cpu,
-					   last);
-		cpu = last;
-	}
+	cpu_list_text(text, size, (const uint64_t *)cpus, CPU_SETSIZE, false);
 }
 
 static cpu_set_t cpus_read(const struct machine *machine, const char *name)

@@ -15,6 +15,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/texts.h"
 #include "cli/sandbox/confine.h"
 
 /* --- CPUs of this process --- */
@@ -42,22 +43,6 @@ __attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *ro
 	vsnprintf(path + length, sizeof(path) - length, format, args);
 	va_end(args);
 	return fopen(path, "re");
-}
-
-bool cpu_list_parse(const char *text, uint64_t *words, unsigned long most)
-{
-	for (char *end;; text = end + 1) {
-		unsigned long first = strtoul(text, &end, 10), last = first;
-
-		if (end == text)
-			return false;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		for (; first <= last && first < most; first++)
-			words[first / 64] |= 1ULL << first % 64;
-		if (*end != ',')
-			return true;
-	}
 }
 
 static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)

@@ -5,7 +5,6 @@
 
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
@@ -20,10 +19,6 @@ exit_status preflight_check(void);
  * CPUs, if any others remain. Otherwise to those whose bound threads are idle; prints a note if
  * there are none. */
 void placement_choose(pid_t pid);
-
-/* Adds the CPUs below `most` of a list such as "0-3,8" to a bitmap. Returns false on failure: then
- * some may be missing. */
-bool cpu_list_parse(const char *text, uint64_t *words, unsigned long most);
 
 /* Makes the same choice among the CPUs in all, with the machine's files below root, for tests.
  * Fills *cpus; false: bound threads use them all. */

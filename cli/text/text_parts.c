@@ -9,6 +9,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/base/texts.h"
 #include "cli/model/rows.h"
 #include "cli/model/words.h"
 #include "text_parts.h"
@@ -78,48 +79,11 @@ void text_thread_name(struct columns *columns, const struct sample *sample,
 	columns_left(columns, unknown, 16);
 }
 
-static bool cpu_used(const uint64_t *cpus, unsigned int cpu)
-{
-	return cpu < KD_CPU_WORDS * 64 && cpus[cpu / 64] >> cpu % 64 & 1;
-}
-
-/* Reserves space for "..." in place of what does not fit. */
-static bool range_add(char *text, size_t size, const char *range)
-{
-	size_t used = strlen(text);
-	bool fits = used + strlen(range) + sizeof("...") <= size;
-
-	snprintf(text + used, size - used, "%s", fits ? range : "...");
-	return fits;
-}
-
 void text_cpus(char *text, size_t size, const uint64_t cpus[static KD_CPU_WORDS], bool beyond)
 {
-	const char *comma = "";
-	char range[32];
-
-	*text = '\0';
-	for (unsigned int cpu = 0, last; cpu < KD_CPU_WORDS * 64; cpu = last + 1) {
-		last = cpu;
-		if (!cpus[cpu / 64])
-			last |= 63; /* skips a word without CPUs */
-		if (!cpu_used(cpus, cpu))
-			continue;
-		while (cpu_used(cpus, last + 1))
-			last++;
-		if (last > cpu)
-			snprintf(range, sizeof(range), "%s%u-%u", comma, cpu, last);
-		else
-			snprintf(range, sizeof(range), "%s%u", comma, cpu);
-		if (!range_add(text, size, range))
-			return;
-		comma = ",";
-	}
-	snprintf(range, sizeof(range), "%s%u+", comma, KD_CPU_WORDS * 64U);
-	if (beyond)
-		range_add(text, size, range);
-	else if (!*comma)
-		range_add(text, size, "-");
+	cpu_list_text(text, size, cpus, KD_CPU_WORDS * 64, beyond);
+	if (!*text)
+		snprintf(text, size, "-");
 }
 
 void text_bold(struct text *text, const char *bold)
