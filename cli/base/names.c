@@ -12,6 +12,7 @@
 #include "arith.h"
 #include "array.h"
 #include "log.h"
+#include "texts.h"
 
 /* --- Choices for the hint to an error --- */
 
@@ -323,16 +324,14 @@ void names_closest_hint(const struct names_closest *closest, const char *prefix,
 			const char *otherwise)
 {
 	char list[NAMES_CLOSEST * (2 * SHOWN + 8)] = "";
-	size_t length = 0;
 
 	for (size_t i = 0; i < closest->n; i++) {
 		const char *name = closest->best[i].name;
 
-		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%.*s%.*s%s",
-					   i ? ", " : "", SHOWN, prefix, SHOWN, name,
-					   strlen(name) > SHOWN ? "..." : "");
+		text_append(list, sizeof(list), "%s%.*s%.*s%s", i ? ", " : "", SHOWN, prefix, SHOWN,
+			    name, strlen(name) > SHOWN ? "..." : "");
 	}
-	if (length)
+	if (*list)
 		log_hint("similar names: %s", list);
 	else if (otherwise)
 		log_hint("%s", otherwise);

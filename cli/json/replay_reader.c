@@ -7,30 +7,17 @@
 #include <string.h>
 
 #include "cli/base/array.h"
+#include "cli/base/texts.h"
 
 #define DECIMAL "0123456789"
 #define HEXADECIMAL "0123456789abcdef"
 
-/* Appends formatted text at used, truncated to fit. Returns the new end. */
-__attribute__((format(printf, 3, 4))) static size_t append(struct reader *reader, size_t used,
-							   const char *fmt, ...)
-{
-	size_t left = sizeof(reader->error) - used;
-	va_list args;
-	int length;
-
-	va_start(args, fmt);
-	length = vsnprintf(reader->error + used, left, fmt, args);
-	va_end(args);
-	if (length < 0)
-		return used;
-	return (size_t)length < left ? used + (size_t)length : sizeof(reader->error) - 1;
-}
-
 void reader_fail(struct reader *reader, const char *key, const char *fmt, ...)
 {
-	size_t used = 0;
+	char *error = reader->error;
+	const size_t size = sizeof(reader->error);
 	va_list args;
+	size_t used;
 
 	if (reader->failed)
 		return;
@@ -38,15 +25,16 @@ void reader_fail(struct reader *reader, const char *key, const char *fmt, ...)
 	for (unsigned int i = 0; i < reader->depth; i++) {
 		const struct reader_step *step = &reader->path[i];
 
-		used = append(reader, used, "%s%s", i ? "." : "", step->key);
+		text_append(error, size, "%s%s", i ? "." : "", step->key);
 		if (step->index != READER_MEMBER)
-			used = append(reader, used, "[%zu]", step->index);
+			text_append(error, size, "[%zu]", step->index);
 	}
 	if (key)
-		used = append(reader, used, "%s%s", used ? "." : "", key);
-	used = append(reader, used, "%s", used ? ": " : "");
+		text_append(error, size, "%s%s", *error ? "." : "", key);
+	text_append(error, size, "%s", *error ? ": " : "");
+	used = strlen(error);
 	va_start(args, fmt);
-	vsnprintf(reader->error + used, sizeof(reader->error) - used, fmt, args);
+	vsnprintf(error + used, size - used, fmt, args);
 	va_end(args);
 }
 

@@ -633,8 +633,7 @@ static void capabilities_look(struct machine *machine)
 	set = strtoull(found + 8, NULL, 16);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		if (!(set >> wanted[i].number & 1))
-			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing),
-				 " %s", wanted[i].name);
+			text_append(missing, sizeof(missing), " %s", wanted[i].name);
 	finding_add(machine, *missing ? FINDING_NOTE : FINDING_OK, "capabilities",
 		    "see REQUIREMENTS in the manual page for what needs which",
 		    *missing ? "this program lacks%s" : "all that are of use%s", missing);

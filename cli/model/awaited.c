@@ -9,6 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
+#include "cli/base/texts.h"
 
 /* --- Descriptors --- */
 
@@ -17,21 +18,20 @@ const char *descriptor_text(const struct descriptor *is, char text[static DESCRI
 	const char *protocol = is->protocol;
 	int length = sizeof(is->protocol), path = sizeof(is->path), address = sizeof(is->local);
 	int device = sizeof(is->device);
-	int n = snprintf(text, DESCRIPTOR_TEXT_LEN, "%.*s%s%.*s", length, protocol,
-			 protocol[0] && is->path[0] ? " " : "", path, is->path);
 
+	snprintf(text, DESCRIPTOR_TEXT_LEN, "%.*s%s%.*s", length, protocol,
+		 protocol[0] && is->path[0] ? " " : "", path, is->path);
 	if (is->local[0])
-		n += snprintf(text + n, DESCRIPTOR_TEXT_LEN - (size_t)n, "%s%.*s", n ? " " : "",
-			      address, is->local);
+		text_append(text, DESCRIPTOR_TEXT_LEN, "%s%.*s", *text ? " " : "", address,
+			    is->local);
 	if (is->peer[0])
-		n += snprintf(text + n, DESCRIPTOR_TEXT_LEN - (size_t)n, "%s%.*s", n ? " to " : "",
-			      address, is->peer);
+		text_append(text, DESCRIPTOR_TEXT_LEN, "%s%.*s", *text ? " to " : "", address,
+			    is->peer);
 	if (is->device[0])
-		n += snprintf(text + n, DESCRIPTOR_TEXT_LEN - (size_t)n, "%son %.*s", n ? " " : "",
-			      device, is->device);
+		text_append(text, DESCRIPTOR_TEXT_LEN, "%son %.*s", *text ? " " : "", device,
+			    is->device);
 	if (is->other_net)
-		snprintf(text + n, DESCRIPTOR_TEXT_LEN - (size_t)n, " in net:[%" PRIu32 "]",
-			 is->other_net);
+		text_append(text, DESCRIPTOR_TEXT_LEN, " in net:[%" PRIu32 "]", is->other_net);
 	return text;
 }
 

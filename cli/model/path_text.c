@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Describes rows of a critical path. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/base/texts.h"
 #include "critical_path.h"
 #include "culprit.h"
 #include "words.h"
@@ -23,50 +22,31 @@ static const char *const path_state_titles[PATH_STATES] = {
 };
 _Static_assert((int)PATH_RUNNING == (int)LEDGER_STATES, "numbers of their own");
 
-struct phrase {
-	char *text;
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void phrase_add(struct phrase *phrase, const char *fmt,
-							     ...)
-{
-	size_t left = PATH_TEXT_LEN - phrase->used;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(phrase->text + phrase->used, left, fmt, args);
-	va_end(args);
-	if (n > 0)
-		phrase->used += (size_t)n < left ? (size_t)n : left - 1;
-}
-
 /* "backup[812]", "nvme0q1". */
-static void who_add(struct phrase *phrase, const struct path_who *who)
+static void who_add(char *text, const struct path_who *who)
 {
 	int length = (int)strnlen(who->name, sizeof(who->name));
 
 	if (who->tid || who->pid)
-		phrase_add(phrase, "%.*s[%d]", length, who->name,
-			   (int)(who->tid ? who->tid : who->pid));
+		text_append(text, PATH_TEXT_LEN, "%.*s[%d]", length, who->name,
+			    (int)(who->tid ? who->tid : who->pid));
 	else
-		phrase_add(phrase, "%.*s", length, who->name);
+		text_append(text, PATH_TEXT_LEN, "%.*s", length, who->name);
 }
 
-static void call_add(struct phrase *phrase, int32_t call, bool foreign)
+static void call_add(char *text, int32_t call, bool foreign)
 {
 	const char *name = foreign ? NULL : syscall_name((uint32_t)call);
 
 	if (call < 0)
 		return;
 	if (name)
-		phrase_add(phrase, " in %s", name);
+		text_append(text, PATH_TEXT_LEN, " in %s", name);
 	else
-		phrase_add(phrase, " in call %u", syscall_plain((uint32_t)call));
+		text_append(text, PATH_TEXT_LEN, " in call %u", syscall_plain((uint32_t)call));
 }
 
-static void cpu_add(struct phrase *phrase, const struct path_who *by)
+static void cpu_add(char *text, const struct path_who *by)
 {
 	static const char *const had[CULPRIT_KINDS] = {
 		[CULPRIT_TASK] = ", the CPU had ",
@@ -81,12 +61,12 @@ static void cpu_add(struct phrase *phrase, const struct path_who *by)
 	if (by->kind >= CULPRIT_KINDS || !had[by->kind] ||
 	    (by->kind == CULPRIT_TASK && !by->tid && !by->pid && !*by->name))
 		return;
-	phrase_add(phrase, "%s", had[by->kind]);
+	text_append(text, PATH_TEXT_LEN, "%s", had[by->kind]);
 	if (by->kind <= CULPRIT_SOFTIRQ)
-		who_add(phrase, by);
+		who_add(text, by);
 }
 
-static void blocked_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+static void blocked_add(char *text, const struct path_row *row, bool foreign)
 {
 	static const char *const by[KD_FROM_CONTEXTS] = {
 		[KD_FROM_UNKNOWN] = "",
@@ -98,54 +78,54 @@ static void blocked_add(struct phrase *phrase, const struct path_row *row, bool 
 	};
 
 	if (row->awaited != KD_AWAITED_OTHER && row->awaited < KD_AWAITED_KINDS)
-		phrase_add(phrase, " for %s", awaited_titles[row->awaited]);
-	call_add(phrase, row->call, foreign);
+		text_append(text, PATH_TEXT_LEN, " for %s", awaited_titles[row->awaited]);
+	call_add(text, row->call, foreign);
 	if (row->by.tid) {
-		phrase_add(phrase, ", ended by ");
-		who_add(phrase, &row->by);
+		text_append(text, PATH_TEXT_LEN, ", ended by ");
+		who_add(text, &row->by);
 	} else if (row->ended_by < KD_FROM_CONTEXTS) {
-		phrase_add(phrase, "%s", by[row->ended_by]);
+		text_append(text, PATH_TEXT_LEN, "%s", by[row->ended_by]);
 	}
 }
 
-static void leg_add(struct phrase *phrase, const struct path_row *row, bool foreign)
+static void leg_add(char *text, const struct path_row *row, bool foreign)
 {
 	uint32_t state = row->state < PATH_STATES ? row->state : PATH_UNKNOWN;
 
-	phrase_add(phrase, "%s", path_state_titles[state]);
+	text_append(text, PATH_TEXT_LEN, "%s", path_state_titles[state]);
 	switch (state) {
 	case LEDGER_KERNEL:
 	case LEDGER_FAULT:
 	case LEDGER_RECLAIM:
-		call_add(phrase, row->call, foreign);
+		call_add(text, row->call, foreign);
 		break;
 	case LEDGER_HARDIRQ:
 	case LEDGER_SOFTIRQ:
-		phrase_add(phrase, *row->by.name ? " " : "");
-		who_add(phrase, &row->by);
+		text_append(text, PATH_TEXT_LEN, *row->by.name ? " " : "");
+		who_add(text, &row->by);
 		break;
 	case LEDGER_READY_WOKEN:
 	case LEDGER_READY_PREEMPTED:
-		cpu_add(phrase, &row->by);
+		cpu_add(text, &row->by);
 		break;
 	case LEDGER_BLOCKED:
 	case LEDGER_BLOCKED_UNINT:
-		blocked_add(phrase, row, foreign);
+		blocked_add(text, row, foreign);
 		break;
 	default:
 		break;
 	}
 	if (row->reason && row->reason < PATH_REASONS)
-		phrase_add(phrase, ": %s", path_reason_texts[row->reason]);
+		text_append(text, PATH_TEXT_LEN, ": %s", path_reason_texts[row->reason]);
 }
 
 /* Adds one state of a row; with details if most of it is alike. */
-static void state_put(struct phrase *phrase, const struct path_row *row, size_t state, bool foreign)
+static void state_put(char *text, const struct path_row *row, size_t state, bool foreign)
 {
 	if (state == row->state && row->mostly > row->states[state] / 2)
-		leg_add(phrase, row, foreign);
+		leg_add(text, row, foreign);
 	else
-		phrase_add(phrase, "%s", path_state_titles[state]);
+		text_append(text, PATH_TEXT_LEN, "%s", path_state_titles[state]);
 }
 
 /* Largest state not yet written; PATH_STATES: none. */
@@ -163,7 +143,7 @@ static size_t state_largest(const struct path_row *row, const bool written[stati
 /* Most states of a row that are written, and the smallest. */
 #define PARTS_MOST 3
 #define SHARE_LEAST 2 /* percent */
-static void states_put(struct phrase *phrase, const struct path_row *row, bool foreign)
+static void states_put(char *text, const struct path_row *row, bool foreign)
 {
 	bool written[PATH_STATES] = { false };
 	uint64_t total = 0, least;
@@ -178,20 +158,18 @@ static void states_put(struct phrase *phrase, const struct path_row *row, bool f
 			return;
 		written[state] = true;
 		if (n || row->states[state] < total - least)
-			phrase_add(phrase, "%s%s ", n ? "; " : "",
-				   AS_SHARE(row->states[state], total));
-		state_put(phrase, row, state, foreign);
+			text_append(text, PATH_TEXT_LEN, "%s%s ", n ? "; " : "",
+				    AS_SHARE(row->states[state], total));
+		state_put(text, row, state, foreign);
 	}
 }
 
 const char *path_row_text(const struct path_row *row, bool foreign, char buffer[PATH_TEXT_LEN])
 {
-	struct phrase phrase = { .text = buffer };
-
 	*buffer = '\0';
 	if (row->legs > 1)
-		states_put(&phrase, row, foreign);
+		states_put(buffer, row, foreign);
 	else
-		leg_add(&phrase, row, foreign);
+		leg_add(buffer, row, foreign);
 	return buffer;
 }

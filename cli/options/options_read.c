@@ -15,6 +15,7 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
+#include "cli/base/texts.h"
 
 #define MILLIONTHS 1000000
 
@@ -214,13 +215,11 @@ exit_status read_glob(const struct option_row *row, const char *text, struct opt
 
 exit_status read_choice(const struct option_row *row, const char *text, struct options *options)
 {
-	char list[128];
-	size_t length = 0;
+	char list[128] = "";
 	uint32_t i;
 
 	for (i = 0; row->choices[i] && strcmp(row->choices[i], text); i++)
-		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
-					   i ? ", " : "", row->choices[i]);
+		text_append(list, sizeof(list), "%s%s", i ? ", " : "", row->choices[i]);
 	if (row->choices[i])
 		return option_store(row, i, options);
 	return options_refuse_value(row, text, "is none of the choices", "give one of %s", list);

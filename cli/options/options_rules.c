@@ -7,6 +7,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "cli/base/texts.h"
 #include "cli/output/output_file.h"
 #include "options_read.h"
 
@@ -79,13 +80,12 @@ static const struct option_row *first_given(const char *list, const bool given[O
 /* "--a, --b or --c". Returns text. */
 static const char *alternatives(const char *list, char text[static 128])
 {
-	size_t used = 0;
-
+	*text = '\0';
 	for (size_t n; *list; list += n + (list[n] == ' ')) {
-		const char *before = !used ? "" : strchr(list, ' ') ? ", " : " or ";
+		const char *before = !*text ? "" : strchr(list, ' ') ? ", " : " or ";
 
 		n = strcspn(list, " ");
-		used += (size_t)snprintf(text + used, 128 - used, "%s--%.*s", before, (int)n, list);
+		text_append(text, 128, "%s--%.*s", before, (int)n, list);
 	}
 	return text;
 }

@@ -13,6 +13,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/base/texts.h"
 
 #define WORST_MAX 1000      /* samples kept in memory */
 #define PAGES_MAX (1 << 18) /* 1 GB */
@@ -84,8 +85,8 @@ static exit_status refuse_event(const struct option_row *row, const char *name)
 	for (size_t i = 0; (choice = counter_event_name(i)); i++)
 		names_closest_offer(&closest, choice);
 	for (size_t i = 0; i < closest.n; i++)
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-			 i ? ", " : "; similar names: ", closest.best[i].name);
+		text_append(list, sizeof(list), "%s%s",
+			    i ? ", " : "; similar names: ", closest.best[i].name);
 	names_closest_clear(&closest);
 	return options_refuse_value(row, name, "is no event",
 				    "give names as in perf-list(1): cycles,L1-dcache-load-misses, "
@@ -191,8 +192,7 @@ static exit_status refuse_waits(const struct option_row *row, const char *text)
 	const char *choice;
 
 	for (size_t i = 0; (choice = wait_filter_word(i)); i++)
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-			 choice);
+		text_append(list, sizeof(list), "%s%s", i ? ", " : "", choice);
 	return options_refuse_value(row, text,
 				    "has a word that is neither a state nor a kind of waits",
 				    "there are %s; '*' is all", list);

@@ -13,6 +13,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "cli/base/names.h"
+#include "cli/base/texts.h"
 
 #ifndef KERNEL_DELAY_VERSION
 #define KERNEL_DELAY_VERSION "(unversioned build)"
@@ -132,8 +133,8 @@ const char *attribute_spelled(const struct option_row *row, attribute_text text)
 		length = (int)strcspn(value, " ");
 	}
 	snprintf(text, sizeof(attribute_text), "--%s=%.*s", option->name, length, value);
-	snprintf(text + strlen(text), sizeof(attribute_text) - strlen(text), ",%s%s%s",
-		 attribute_name(row), row->value ? "=" : "", row->value ?: "");
+	text_append(text, sizeof(attribute_text), ",%s%s%s", attribute_name(row),
+		    row->value ? "=" : "", row->value ?: "");
 	return text;
 }
 
@@ -408,12 +409,10 @@ static void help_option(const struct option_row *row, const char *text)
 		help_text(text, HELP_COLUMN, HELP_COLUMN);
 		return;
 	}
-	at = snprintf(right, sizeof(right), "%.*s (default: %s", (int)strlen(text) - 1, text,
-		      without);
+	snprintf(right, sizeof(right), "%.*s (default: %s", (int)strlen(text) - 1, text, without);
 	if (row->preset && row->implied)
-		at += snprintf(right + at, sizeof(right) - (size_t)at, "; without %s: %s",
-			       row->value, row->implied);
-	snprintf(right + at, sizeof(right) - (size_t)at, ").");
+		text_append(right, sizeof(right), "; without %s: %s", row->value, row->implied);
+	text_append(right, sizeof(right), ").");
 	help_text(right, HELP_COLUMN, HELP_COLUMN);
 }
 

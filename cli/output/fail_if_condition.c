@@ -12,6 +12,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/base/texts.h"
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
 #include "cli/model/resource.h"
@@ -218,31 +219,19 @@ static const struct fail_metric *metric_named(const char *name)
 	return NULL;
 }
 
-/* Metrics as users type them, with all fields: METRIC[.NAME].FIELD|FIELD. */
-struct metric_list {
-	char text[1800]; /* fits all of them */
-	size_t length;
-};
+#define METRICS_LEN 1800 /* fits the list of all */
 
-static void list_append(struct metric_list *list, const char *before, const char *text)
-{
-	size_t left = sizeof(list->text) - list->length;
-	int used = snprintf(list->text + list->length, left, "%s%s", before, text);
-
-	list->length += (size_t)used < left ? (size_t)used : left - 1;
-}
-
-static void list_add(struct metric_list *list, const struct fail_metric *metric)
+/* Adds a metric as users type it, with all fields: METRIC[.NAME].FIELD|FIELD. */
+static void list_add(char list[static METRICS_LEN], const struct fail_metric *metric)
 {
 	const char *separator = ".";
 
-	list_append(list, list->length ? ", " : "", metric->name);
-	if (metric->fields & FAIL_NAMES)
-		list_append(list, "", "[.NAME]");
+	text_append(list, METRICS_LEN, "%s%s%s", *list ? ", " : "", metric->name,
+		    metric->fields & FAIL_NAMES ? "[.NAME]" : "");
 	for (enum fail_field field = FAIL_COUNT; field < FAIL_FIELDS; field++) {
 		if (!(metric->fields & FAIL_HAS(field)))
 			continue;
-		list_append(list, separator, fail_field_name(field));
+		text_append(list, METRICS_LEN, "%s%s", separator, fail_field_name(field));
 		separator = "|";
 	}
 }
@@ -251,22 +240,22 @@ static void list_add(struct metric_list *list, const struct fail_metric *metric)
 static void hint_metrics(const char *name)
 {
 	const struct fail_metric *metric = metric_named(name);
-	struct metric_list list = { .length = 0 };
+	char list[METRICS_LEN] = "";
 	struct names_closest closest;
 
 	names_closest_init(&closest, name);
 	if (metric)
-		list_add(&list, metric);
+		list_add(list, metric);
 	for (size_t i = 0; !metric && fail_metric_at(i); i++)
 		names_closest_offer(&closest, fail_metric_at(i)->name);
 	for (size_t i = 0; i < closest.n; i++)
-		list_add(&list, metric_named(closest.best[i].name));
-	if (list.length) {
-		log_hint("%s%s", metric ? "there are " : "similar names: ", list.text);
+		list_add(list, metric_named(closest.best[i].name));
+	if (*list) {
+		log_hint("%s%s", metric ? "there are " : "similar names: ", list);
 	} else {
 		for (size_t i = 0; fail_metric_at(i); i++)
-			list_add(&list, fail_metric_at(i));
-		log_hint("there are %s", list.text);
+			list_add(list, fail_metric_at(i));
+		log_hint("there are %s", list);
 	}
 	names_closest_clear(&closest);
 }
@@ -293,15 +282,15 @@ static exit_status refuse_call(const struct condition *condition, const char *na
 static exit_status name_check(const struct condition *condition, const char *name)
 {
 	const struct fail_metric *metric = condition->metric;
-	struct metric_list list = { .length = 0 };
+	char list[METRICS_LEN] = "";
 	const char *choice;
 
 	for (size_t i = 0; (choice = fail_metric_name(metric, i)); i++) {
 		if (!strcmp(name, choice))
 			return 0;
-		list_append(&list, i ? ", " : "there are ", choice);
+		text_append(list, sizeof(list), "%s%s", i ? ", " : "there are ", choice);
 	}
-	return metric->unknown ? refuse(condition, metric->unknown, list.text) : 0;
+	return metric->unknown ? refuse(condition, metric->unknown, list) : 0;
 }
 
 /* Checks that the name is a measure or a cause. */

@@ -18,6 +18,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "container.h"
 #include "target.h"
 
@@ -279,7 +280,7 @@ static bool means(const struct running *running, const char *word, enum meaning 
 static void running_hint(const struct running_list *list, const char *word, enum meaning meaning)
 {
 	char text[LISTED * (ID_SHOWN + 2 * PROCESS_LABEL + 16)] = "";
-	size_t length = 0, n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < list->n && n < LISTED; i++) {
 		const struct running *running = &list->all[i];
@@ -287,10 +288,9 @@ static void running_hint(const struct running_list *list, const char *word, enum
 
 		if (meaning < MEANINGS && !means(running, word, meaning))
 			continue;
-		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.*s (%s%s%s)",
-					   n++ ? ", " : "", ID_SHOWN, running->is.id, names->pod,
-					   *names->pod ? "/" : "",
-					   *names->name ? names->name : "name not known");
+		text_append(text, sizeof(text), "%s%.*s (%s%s%s)", n++ ? ", " : "", ID_SHOWN,
+			    running->is.id, names->pod, *names->pod ? "/" : "",
+			    *names->name ? names->name : "name not known");
 	}
 	if (n)
 		log_hint("%s: %s", meaning < MEANINGS ? "give the ID of one" : "containers are",

@@ -20,6 +20,7 @@
 #include "cli/base/log.h"
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "pids.h"
 
 /* --- Processes by name --- */
@@ -179,11 +180,9 @@ static void hint_names(const char *comm)
 static exit_status matches_multiple(const struct matches *matches, const char *comm)
 {
 	char list[MAX_LISTED * 12] = "";
-	size_t length = 0;
 
 	for (size_t i = 0; i < matches->n && i < MAX_LISTED; i++)
-		length += (size_t)snprintf(list + length, sizeof(list) - length, " %d",
-					   (int)matches->pids[i]);
+		text_append(list, sizeof(list), " %d", (int)matches->pids[i]);
 	log_error("%zu processes named %s are running:%s%s", matches->n, comm, list,
 		  matches->n > MAX_LISTED ? " ..." : "");
 	log_hint("choose one with --pid PID, or watch all as one target with --comm %s --all",

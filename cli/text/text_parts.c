@@ -213,13 +213,11 @@ static void column_begin(struct columns *columns, const struct column *all,
 
 static void rows_header(char *header, size_t size, const struct column *all)
 {
-	size_t used = 0;
-
 	*header = '\0';
-	for (const struct column *column = all; column->title && used < size; column++)
-		used += (size_t)snprintf(header + used, size - used, "%s%*s",
-					 column > all && !is_at_left(column - 1) ? "  " : "",
-					 column->width, column->title);
+	for (const struct column *column = all; column->title; column++)
+		text_append(header, size, "%s%*s",
+			    column > all && !is_at_left(column - 1) ? "  " : "", column->width,
+			    column->title);
 }
 
 static void row_cell(struct columns *columns, const struct column *column, const void *row)

@@ -9,6 +9,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/base/texts.h"
 #include "text_parts.h"
 
 #define PREFIX "VERDICT "
@@ -203,9 +204,8 @@ static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct
 	tail = tail_of(escaped);
 	snprintf(who, WHO_LEN + CLASS_LEN, "%s%.120s", tail > escaped ? "..." : "", tail);
 	if (row->who.period_ns && (*escaped || !of_group))
-		snprintf(who + strlen(who), WHO_LEN + CLASS_LEN - strlen(who),
-			 of_group ? " (%s per %s)" : " of %s per %s", AS_LIMIT(row->who.quota_ns),
-			 AS_LIMIT(row->who.period_ns));
+		text_append(who, WHO_LEN + CLASS_LEN, of_group ? " (%s per %s)" : " of %s per %s",
+			    AS_LIMIT(row->who.quota_ns), AS_LIMIT(row->who.period_ns));
 	return who;
 }
 
@@ -222,7 +222,7 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 	else
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
-		snprintf(who + strlen(who), sizeof(who) - strlen(who), " (%s)", class);
+		text_append(who, sizeof(who), " (%s)", class);
 	format = format_of(row, named, multiple);
 	cpu_of(cpu, row->worst);
 	/* All formats are in the tables above; they need not use all arguments. */
