@@ -22,10 +22,8 @@ static const uint64_t looks_after[] = { 10 * NSEC_PER_MSEC, 100 * NSEC_PER_MSEC,
 static void add(struct newcomers *newcomers, struct newcomer newcomer)
 {
 	if (newcomers->n == NEWCOMERS_MAX ||
-	    ARRAY_GROW(newcomers->all, newcomers->n, newcomers->capacity))
+	    ARRAY_ADD(newcomers->all, newcomers->n, newcomers->capacity, newcomer))
 		newcomers->missed++;
-	else
-		newcomers->all[newcomers->n++] = newcomer;
 }
 
 void newcomers_begin(struct newcomers *newcomers, const struct run *run)

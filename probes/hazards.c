@@ -146,9 +146,9 @@ static int mapping_add(void *context, const struct map *map)
 			last = site;
 			if (!map_is_of(map, site))
 				continue;
-			if (ARRAY_GROW(mappings->all, mappings->n, mappings->capacity))
+			if (ARRAY_ADD(mappings->all, mappings->n, mappings->capacity,
+				      (struct file_mapping){ site, *map }))
 				return -ENOMEM;
-			mappings->all[mappings->n++] = (struct file_mapping){ site, *map };
 		}
 	return 0;
 }

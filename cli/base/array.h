@@ -50,6 +50,16 @@ static inline int array_reserve(void *array, size_t n, size_t *capacity, size_t 
 #define ARRAY_GROW(array, n, capacity)                                                             \
 	array_reserve(&(array), (n) + 1, &(capacity), sizeof(*(array)))
 
+/* Adds an element to an array with spare memory. 0, or -ENOMEM with nothing changed. */
+#define ARRAY_ADD(array, n, capacity, ...)                                                         \
+	({                                                                                         \
+		int error_of_add = ARRAY_GROW(array, n, capacity);                                 \
+                                                                                                   \
+		if (!error_of_add)                                                                 \
+			(array)[(n)++] = __VA_ARGS__;                                              \
+		error_of_add;                                                                      \
+	})
+
 /* Appends an element to an array without spare memory, which grows by one. Returns the copy, NULL
  * without memory. */
 static inline void *array_append(void *array, size_t *n, const void *element, size_t size)

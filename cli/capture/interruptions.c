@@ -133,13 +133,11 @@ static int ended_add(struct interruptions *interruptions, struct interruption *i
 		interruptions->lost++;
 		return 0;
 	}
-	if (ARRAY_GROW(interruptions->ended, interruptions->n, interruptions->capacity))
-		return -ENOMEM;
 	interruption->since += epoch;
 	interruption->until += epoch;
 	thread_name(&session_window_now(interruptions->session).threads[slot], interruption);
-	interruptions->ended[interruptions->n++] = *interruption;
-	return 0;
+	return ARRAY_ADD(interruptions->ended, interruptions->n, interruptions->capacity,
+			 *interruption);
 }
 
 static int gap_finish(struct interruptions *interruptions, struct gap *gap)
@@ -450,10 +448,8 @@ static int sample_add(const struct interruptions *interruptions, struct filling 
 
 	if (error || interruption->ns < interruptions->threshold)
 		return error;
-	if (ARRAY_GROW(sample->interruptions, sample->n_interruptions, filling->capacity))
-		return -ENOMEM;
-	sample->interruptions[sample->n_interruptions++] = *interruption;
-	return 0;
+	return ARRAY_ADD(sample->interruptions, sample->n_interruptions, filling->capacity,
+			 *interruption);
 }
 
 static int by_start(const void *a, const void *b)

@@ -30,10 +30,8 @@ struct taking {
 
 static int thread_add(struct recording *recording, const struct recorded_thread *thread)
 {
-	if (ARRAY_GROW(recording->threads, recording->n_threads, recording->capacity_threads))
-		return -ENOMEM;
-	recording->threads[recording->n_threads++] = *thread;
-	return 0;
+	return ARRAY_ADD(recording->threads, recording->n_threads, recording->capacity_threads,
+			 *thread);
 }
 
 /* Orders by TID, with the target's threads first: only the first entry of a TID stays. */

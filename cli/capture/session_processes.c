@@ -53,14 +53,9 @@ struct process_set {
 
 static int newcomer_add(struct process_set *set, pid_t pid)
 {
-	int error;
-
 	if (!set->lists_newcomers)
 		return 0;
-	error = ARRAY_GROW(set->newcomers, set->n_newcomers, set->capacity_newcomers);
-	if (!error)
-		set->newcomers[set->n_newcomers++] = pid;
-	return error;
+	return ARRAY_ADD(set->newcomers, set->n_newcomers, set->capacity_newcomers, pid);
 }
 
 size_t process_set_newcomers(struct process_set *set, pid_t *pids, size_t capacity)
@@ -382,26 +377,20 @@ struct collecting {
 
 static void over_add(struct collecting *collecting, struct member *member)
 {
-	collecting->error = ARRAY_GROW(collecting->over, collecting->n_over,
-				       collecting->capacity_over);
-	if (!collecting->error)
-		collecting->over[collecting->n_over++] = member;
+	collecting->error = ARRAY_ADD(collecting->over, collecting->n_over,
+				      collecting->capacity_over, member);
 }
 
 static void row_add(struct collecting *collecting, const struct member *member)
 {
 	const struct session_view *view = collecting->view;
 	struct sample *sample = collecting->sample;
-	struct process_row *row;
+	struct process_row row = member->row;
 
-	collecting->error = ARRAY_GROW(sample->processes, sample->n_processes,
-				       collecting->capacity);
-	if (collecting->error)
-		return;
-	row = &sample->processes[sample->n_processes++];
-	*row = member->row;
-	row->began = member->began >= view->start && member->began <= view->end;
-	row->ended = member->ended >= view->start && member->ended <= view->end;
+	row.began = member->began >= view->start && member->began <= view->end;
+	row.ended = member->ended >= view->start && member->ended <= view->end;
+	collecting->error = ARRAY_ADD(sample->processes, sample->n_processes, collecting->capacity,
+				      row);
 }
 
 /* Calls visit() for each process, and forgets those marked. */

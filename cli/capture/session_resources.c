@@ -65,9 +65,7 @@ static int process_read(struct socket_owners *owners, pid_t pid)
 		target[length] = '\0';
 		if (sscanf(target, "socket:[%" SCNu64 "]", &owner.inode) != 1)
 			continue;
-		error = ARRAY_GROW(owners->all, owners->n, owners->capacity);
-		if (!error)
-			owners->all[owners->n++] = owner;
+		error = ARRAY_ADD(owners->all, owners->n, owners->capacity, owner);
 	}
 	if (folder)
 		closedir(folder);

@@ -252,11 +252,8 @@ static int piece_end(struct pieces *pieces, struct html_piece *piece)
 	pieces->cost++;
 	for (size_t i = 0; i < HTML_CLASSES && piece->rows > 1; i++)
 		pieces->cost += piece->ns[i] > 0;
-	if (pieces->wanted) {
-		if (ARRAY_GROW(pieces->all, pieces->n, pieces->capacity))
-			return -ENOMEM;
-		pieces->all[pieces->n++] = *piece;
-	}
+	if (pieces->wanted && ARRAY_ADD(pieces->all, pieces->n, pieces->capacity, *piece))
+		return -ENOMEM;
 	memset(piece, 0, sizeof(*piece));
 	return 0;
 }
@@ -390,9 +387,8 @@ static int threads_find(struct html_lanes *lanes, const struct sample *sample)
 		if (!recording_thread(lanes->recording, lane.tid) || !cost_of(lanes, &lane))
 			continue;
 		thread_weigh(&lane, sample);
-		if (ARRAY_GROW(lanes->threads, lanes->n_threads, lanes->capacity_threads))
+		if (ARRAY_ADD(lanes->threads, lanes->n_threads, lanes->capacity_threads, lane))
 			return -ENOMEM;
-		lanes->threads[lanes->n_threads++] = lane;
 	}
 	ARRAY_SORT(lanes->threads, lanes->n_threads, thread_compare);
 	lanes->threads_left_out = u64_sub(lanes->n_threads, HTML_THREADS);
@@ -429,9 +425,8 @@ static int cpus_find(struct html_lanes *lanes)
 			if (runs[end].of_target)
 				lane.weight += runs[end].end - runs[end].start;
 		lane.n = end - i;
-		if (ARRAY_GROW(lanes->cpus, lanes->n_cpus, lanes->capacity_cpus))
+		if (ARRAY_ADD(lanes->cpus, lanes->n_cpus, lanes->capacity_cpus, lane))
 			return -ENOMEM;
-		lanes->cpus[lanes->n_cpus++] = lane;
 	}
 	if (!lanes->n_cpus)
 		return error;

@@ -46,10 +46,7 @@ void reader_no_memory(struct reader *reader)
 
 static bool own(struct reader *reader, void *memory)
 {
-	if (ARRAY_GROW(reader->owned, reader->n_owned, reader->capacity))
-		return false;
-	reader->owned[reader->n_owned++] = memory;
-	return true;
+	return !ARRAY_ADD(reader->owned, reader->n_owned, reader->capacity, memory);
 }
 
 bool reader_may_keep(struct reader *reader, size_t n, size_t size)

@@ -76,10 +76,9 @@ static double *row_take(struct series *series, const struct series_subject *like
 		return NULL;
 	}
 	if (!found) {
-		*error = ARRAY_GROW(series->subjects, series->n, series->capacity);
+		*error = ARRAY_ADD(series->subjects, series->n, series->capacity, *like);
 		if (*error)
 			return NULL;
-		series->subjects[series->n++] = *like;
 	}
 	subject = &series->subjects[i];
 	had = subject->rows * width;
@@ -263,10 +262,9 @@ static int series_compare(const struct comparing *comparing, const struct series
 	if (!is_large(comparing, &difference) || !is_apart(&difference, 1))
 		return 0;
 	difference.p = rank_test(comparing->before, from->samples, comparing->now, to->samples);
-	if (difference.p < 0 || ARRAY_GROW(comparison->all, comparison->n, comparison->capacity))
+	if (difference.p < 0)
 		return -ENOMEM;
-	comparison->all[comparison->n++] = difference;
-	return 0;
+	return ARRAY_ADD(comparison->all, comparison->n, comparison->capacity, difference);
 }
 
 static int subject_compare(const struct comparing *comparing, const struct series_subject *before,

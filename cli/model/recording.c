@@ -13,10 +13,7 @@
 
 int spans_add(struct spans *spans, const struct span *span)
 {
-	if (ARRAY_GROW(spans->all, spans->n, spans->capacity))
-		return -ENOMEM;
-	spans->all[spans->n++] = *span;
-	return 0;
+	return ARRAY_ADD(spans->all, spans->n, spans->capacity, *span);
 }
 
 const struct span *spans_of_thread(const struct spans *spans, pid_t tid, size_t *n)

@@ -65,11 +65,11 @@ static char *word_new(const char *line)
 /* Has it freed with the others. Returns it; NULL without memory. */
 static char *text_keep(struct option_texts *texts, char *text)
 {
-	if (!text || ARRAY_GROW(texts->all, texts->n, texts->capacity)) {
+	if (!text || ARRAY_ADD(texts->all, texts->n, texts->capacity, text)) {
 		free(text);
 		return NULL;
 	}
-	return texts->all[texts->n++] = text;
+	return text;
 }
 
 static exit_status word_walk(struct reading *reading, char *word)

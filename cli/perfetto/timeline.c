@@ -237,10 +237,8 @@ static int thread_add(struct timeline *timeline, const struct timeline_thread *t
 		last->foreign &= thread->foreign;
 		return 0;
 	}
-	if (ARRAY_GROW(timeline->threads, timeline->n_threads, timeline->capacity_threads))
-		return -ENOMEM;
-	timeline->threads[timeline->n_threads++] = *thread;
-	return 0;
+	return ARRAY_ADD(timeline->threads, timeline->n_threads, timeline->capacity_threads,
+			 *thread);
 }
 
 static int threads_add(struct timeline *timeline, const struct sample *sample)
@@ -380,21 +378,16 @@ static void recorded_join(struct timeline *timeline, const struct recording *rec
 
 static int wakeup_add(struct timeline *timeline, const struct wakeup *wakeup)
 {
-	if (ARRAY_GROW(timeline->wakeups, timeline->n_wakeups, timeline->capacity_wakeups))
-		return -ENOMEM;
-	timeline->wakeups[timeline->n_wakeups++] = *wakeup;
-	return 0;
+	return ARRAY_ADD(timeline->wakeups, timeline->n_wakeups, timeline->capacity_wakeups,
+			 *wakeup);
 }
 
 static int other_add(struct timeline *timeline, pid_t tid, const char *name)
 {
 	if (timeline_thread(timeline, tid))
 		return 0;
-	if (ARRAY_GROW(timeline->others, timeline->n_others, timeline->capacity_others))
-		return -ENOMEM;
-	timeline->others[timeline->n_others++] = (struct timeline_other){ .tid = tid,
-									  .name = name };
-	return 0;
+	return ARRAY_ADD(timeline->others, timeline->n_others, timeline->capacity_others,
+			 (struct timeline_other){ .tid = tid, .name = name });
 }
 
 /* Adds a row's wakers; each was woken by the next one. */

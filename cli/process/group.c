@@ -399,9 +399,7 @@ static int members_read(struct member_list *members, FILE *file)
 		/* 0: a process in a PID namespace outside ours. */
 		if (parse_u64(line, 1, INT32_MAX, &pid))
 			continue;
-		error = ARRAY_GROW(members->pids, members->n, members->capacity);
-		if (!error)
-			members->pids[members->n++] = (pid_t)pid;
+		error = ARRAY_ADD(members->pids, members->n, members->capacity, (pid_t)pid);
 	}
 	/* Reading fails for threaded groups: cgroup_procs_start(), kernel/cgroup/cgroup.c. */
 	if (!error && ferror(file))

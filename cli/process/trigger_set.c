@@ -147,9 +147,7 @@ static int program_is_new(struct trigger_set *set, pid_t pid)
 	for (size_t i = 0; i < set->n_looked; i++)
 		if (set->looked[i] == key)
 			return false;
-	error = ARRAY_GROW(set->looked, set->n_looked, set->capacity_looked);
-	if (!error)
-		set->looked[set->n_looked++] = key;
+	error = ARRAY_ADD(set->looked, set->n_looked, set->capacity_looked, key);
 	return error ? error : true;
 }
 

@@ -98,10 +98,7 @@ static int symbol_add(struct kernel_symbols *symbols, const struct kernel_symbol
 {
 	if (symbols->n == MAX_SYMBOLS)
 		return -E2BIG;
-	if (ARRAY_GROW(symbols->symbols, symbols->n, symbols->symbols_capacity))
-		return -ENOMEM;
-	symbols->symbols[symbols->n++] = *symbol;
-	return 0;
+	return ARRAY_ADD(symbols->symbols, symbols->n, symbols->symbols_capacity, *symbol);
 }
 
 /* Parses the leading digits; strtoull() takes three times as long. */

@@ -210,10 +210,8 @@ static int index_add(struct cfi *cfi, uint64_t start, uint64_t fde)
 {
 	if (cfi->n_index == MAX_INDEX)
 		return -E2BIG;
-	if (ARRAY_GROW(cfi->index, cfi->n_index, cfi->index_capacity))
-		return -ENOMEM;
-	cfi->index[cfi->n_index++] = (struct index_entry){ .start = start, .fde = fde };
-	return 0;
+	return ARRAY_ADD(cfi->index, cfi->n_index, cfi->index_capacity,
+			 (struct index_entry){ .start = start, .fde = fde });
 }
 
 static int index_compare(const void *left, const void *right)
