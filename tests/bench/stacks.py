@@ -26,7 +26,7 @@ UNWIND_ROUNDS = 3 if QUICK else 9
 BATCH = 250
 UNWIND_GOAL = 20  # us
 ATTACH_ROUNDS = 4 if QUICK else 11
-OBJECTS, ATTACH_GOAL = 20, 25  # ms
+OBJECTS, ATTACH_GOAL = 20, 100  # ms
 FULL = 127 * KB  # what of 128 KB a stack can fill, which begins within a page
 
 
