@@ -4,7 +4,10 @@
  * them. */
 #include "report.h"
 
+#include <dlfcn.h>
 #include <jansson.h>
+#include <limits.h>
+#include <search.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -559,5 +562,36 @@ TEST(full_disk)
 	fclose(full);
 	recording_clear(sample.recording);
 	free(sample.recording);
+	everything_clear(&sample);
+}
+
+/* --- Memory --- */
+
+static unsigned int inserts_left = UINT_MAX;
+
+/* In place of the C library's, which fails only without memory. */
+void *tsearch(const void *key, void **root, int (*compare)(const void *, const void *))
+{
+	__typeof__(tsearch) *real;
+
+	*(void **)&real = dlsym(RTLD_NEXT, "tsearch");
+	return inserts_left && inserts_left-- ? real(key, root, compare) : NULL;
+}
+
+/* Stacks are numbered in a tree: a document without some of them is none. */
+TEST(stacks_without_memory)
+{
+	struct thread_row rows[2];
+	struct sample sample = everything(rows);
+	FILE *null = fopen("/dev/null", "w");
+	unsigned int fit = 0;
+
+	for (inserts_left = fit; report_json(judged(&sample), NULL, null); inserts_left = ++fit)
+		;
+	ok(fit >= 2, "%u stacks fit, or the sample is refused", fit);
+	inserts_left = fit - 1;
+	is_i64(report_json(judged(&sample), NULL, null), -ENOMEM, "without memory for the last");
+	inserts_left = UINT_MAX;
+	fclose(null);
 	everything_clear(&sample);
 }
