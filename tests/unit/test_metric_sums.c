@@ -76,6 +76,25 @@ TEST(sums)
 	everything_clear(&samples[1]);
 }
 
+/* A start may still get its stop while the run goes on. At the end it is unmatched, once. */
+TEST(unmatched)
+{
+	struct trigger_stats stats = { .names = { "u:x:start", "u:x:stop" } };
+	struct metrics *metrics = metrics_of((struct report_options){ 0 });
+	static const char *const wanted[] = { "1", "3", "3" };
+
+	stats.tally.hits[KD_START] = 10;
+	stats.tally.outcome[KD_START][KD_HIT_USED] = 7;
+	stats.tally.outcome[KD_START][KD_HIT_UNMATCHED] = 1;
+	for (size_t i = 0; i < COUNT(wanted); i++) {
+		is_i64(metrics_add_triggers(metrics, &stats), 0, "what triggers did so far");
+		IS("trigger_hits_total{trigger=\"start\",result=\"unmatched\"}", wanted[i]);
+		IS("trigger_hits_total{trigger=\"start\",result=\"used\"}", "7");
+		trigger_stats_finish(&stats);
+	}
+	metrics_free(metrics);
+}
+
 /* All that sample_lost() counts has a reason. */
 TEST(losses)
 {
