@@ -172,7 +172,15 @@ def schema(old):
         made.make(of[name], all_tables[name], name)
     kinds = [{**each, "always": False, "needed": False} for each in all_tables["kinds"]]
     made.make(of["recorded_kind"], kinds, "recorded_kind")
-    of["sample"]["properties"]["verdict"]["items"]["properties"]["cause"]["enum"] = all_tables["causes"]
+    verdict = of["sample"]["properties"]["verdict"]["items"]["properties"]
+    culprit = of["thread"]["properties"]["ready_by"]["items"]["properties"]
+    for node, words in ((verdict["cause"], all_tables["causes"]),
+                        (verdict["who"]["properties"]["policy"], culprit["policy"]["enum"]),
+                        (of["difference"]["properties"]["cause"], all_tables["causes"]),
+                        (of["recorded"]["properties"]["list"],
+                         [each["key"] for each in all_tables["lists"]])):
+        node.pop("type", None)
+        node["enum"] = words
     traces = of["sample"]["properties"]["traces"]["properties"]
     made.make(traces["stacks"]["items"], all_tables["stack"], "stack")
     lists = [traces[name]["items"] for name in ("syscalls", "waits", "samples")]
