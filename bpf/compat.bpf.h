@@ -254,50 +254,44 @@ static __always_inline u64 quota_since(struct cfs_rq *group)
 }
 
 /* Registers that a system call or interrupt in user mode left at the top of the kernel stack, as
- * returned by bpf_task_pt_regs() since 5.15 (dd6e10fbd9fb). */
-#if defined(__TARGET_ARCH_x86)
+ * returned by bpf_task_pt_regs() since 5.15 (dd6e10fbd9fb). On aarch64 all are read as 0. */
 static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct *task)
 {
+#if defined(__TARGET_ARCH_x86)
 	u64 top = (u64)BPF_CORE_READ(task, stack) + kd_stack_size;
 
 	return (void *)(top - sizeof(struct pt_regs));
-}
+#else
+	return NULL;
 #endif
+}
 
 static __always_inline s32 task_call_before_5_15(struct task_struct *task)
 {
-#if defined(__TARGET_ARCH_x86)
 	struct pt_regs *regs = task_regs_before_5_15(task);
 	s32 call;
 
-	if (!BPF_PROBE_READ(regs, ip))
+	if (!REGS_READ(regs, REG_IP))
 		return KD_CALL_UNKNOWN;
-	call = (s32)BPF_PROBE_READ(regs, orig_ax);
+	call = (s32)REGS_READ(regs, REG_CALL);
 	if (call < 0)
 		return KD_CALL_NONE;
 	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;
-#else
-	return KD_CALL_UNKNOWN;
-#endif
 }
 
 /* User registers of a thread; NULL: unknown. */
 static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
 {
-#if defined(__TARGET_ARCH_x86)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return task_regs_before_5_15(task);
-#endif
 	return (struct pt_regs *)bpf_task_pt_regs(task);
 }
 
 /* User registers of the current thread. */
 static __always_inline struct pt_regs *current_user_regs(void)
 {
-#if defined(__TARGET_ARCH_x86)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return task_regs_before_5_15((void *)bpf_get_current_task());
-#endif
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
@@ -338,20 +332,12 @@ static __always_inline struct return_instance *task_returns(struct task_struct *
 /* System call with these registers; negative: not a system call. */
 static __always_inline s32 regs_call(struct pt_regs *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return (s32)BPF_PROBE_READ(regs, orig_ax);
-#else
-	return (s32)BPF_CORE_READ(regs, syscallno);
-#endif
+	return (s32)REGS_READ(regs, REG_CALL);
 }
 
 static __always_inline u64 regs_ip(struct pt_regs *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return BPF_PROBE_READ(regs, ip);
-#else
-	return BPF_CORE_READ(regs, pc);
-#endif
+	return REGS_READ(regs, REG_IP);
 }
 
 /* One of the first three arguments, from 0, of the system call with these registers. */
@@ -362,33 +348,23 @@ static __always_inline u64 call_argument(struct pt_regs *regs, s32 call, u32 whi
 		return which == 0   ? BPF_PROBE_READ(regs, bx)
 		       : which == 1 ? BPF_PROBE_READ(regs, cx)
 				    : BPF_PROBE_READ(regs, dx);
-	return which == 0   ? BPF_PROBE_READ(regs, di)
-	       : which == 1 ? BPF_PROBE_READ(regs, si)
-			    : BPF_PROBE_READ(regs, dx);
-#else
-	return which == 0   ? BPF_CORE_READ(regs, orig_x0)
-	       : which == 1 ? BPF_CORE_READ(regs, regs[1])
-			    : BPF_CORE_READ(regs, regs[2]);
 #endif
+	return which == 0   ? REGS_READ(regs, REG_1)
+	       : which == 1 ? REGS_READ(regs, REG_2)
+			    : REGS_READ(regs, REG_3);
 }
 
 /* First argument of the system call that a thread sleeps in. */
 static __always_inline u64 task_first_argument(struct task_struct *task, bool compat)
 {
-#if defined(__TARGET_ARCH_x86)
 	struct pt_regs *regs;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = task_regs_before_5_15(task);
-		return compat ? BPF_PROBE_READ(regs, bx) : BPF_PROBE_READ(regs, di);
+		return compat ? REGS_READ(regs, REG_COMPAT_1) : REGS_READ(regs, REG_1);
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return compat ? regs->bx : regs->di;
-#else
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return regs->regs[0];
-#endif
+	return compat ? regs->REG_COMPAT_1 : regs->REG_1;
 }
 
 /* Arguments of the native futex call that a thread sleeps in. */
@@ -399,22 +375,16 @@ struct futex_arguments {
 
 static __always_inline struct futex_arguments task_futex_arguments(struct task_struct *task)
 {
-#if defined(__TARGET_ARCH_x86)
 	struct pt_regs *regs;
 
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = task_regs_before_5_15(task);
-		return (struct futex_arguments){ BPF_PROBE_READ(regs, di),
-						 (u32)BPF_PROBE_READ(regs, si),
-						 (u32)BPF_PROBE_READ(regs, dx) };
+		return (struct futex_arguments){ REGS_READ(regs, REG_1),
+						 (u32)REGS_READ(regs, REG_2),
+						 (u32)REGS_READ(regs, REG_3) };
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return (struct futex_arguments){ regs->di, (u32)regs->si, (u32)regs->dx };
-#else
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return (struct futex_arguments){ regs->regs[0], (u32)regs->regs[1], (u32)regs->regs[2] };
-#endif
+	return (struct futex_arguments){ regs->REG_1, (u32)regs->REG_2, (u32)regs->REG_3 };
 }
 
 /* Arguments of the native call that a thread sleeps in: the first two, and another one: the
@@ -438,25 +408,18 @@ static __always_inline struct call_arguments task_call_arguments(struct task_str
 	struct pt_regs *regs;
 	struct call_arguments is;
 
-#if defined(__TARGET_ARCH_x86)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = task_regs_before_5_15(task);
-		is.first = BPF_PROBE_READ(regs, di);
-		is.second = BPF_PROBE_READ(regs, si);
-		is.other = argument_of(which, is.first, BPF_PROBE_READ(regs, dx),
-				       BPF_PROBE_READ(regs, r10), BPF_PROBE_READ(regs, r8));
+		is.first = REGS_READ(regs, REG_1);
+		is.second = REGS_READ(regs, REG_2);
+		is.other = argument_of(which, is.first, REGS_READ(regs, REG_3),
+				       REGS_READ(regs, REG_4), REGS_READ(regs, REG_5));
 		return is;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	is.first = regs->di;
-	is.second = regs->si;
-	is.other = argument_of(which, is.first, regs->dx, regs->r10, regs->r8);
-#else
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	is.first = regs->regs[0];
-	is.second = regs->regs[1];
-	is.other = argument_of(which, is.first, regs->regs[2], regs->regs[3], regs->regs[4]);
-#endif
+	is.first = regs->REG_1;
+	is.second = regs->REG_2;
+	is.other = argument_of(which, is.first, regs->REG_3, regs->REG_4, regs->REG_5);
 	return is;
 }
 
@@ -496,11 +459,7 @@ static __always_inline bool in_interrupt(void *ctx)
 	if (task->flags & PF_KTHREAD)
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-#if defined(__TARGET_ARCH_x86)
-	return (s32)regs->orig_ax < 0;
-#else
-	return (s32)regs->syscallno < 0;
-#endif
+	return (s32)regs->REG_CALL < 0;
 }
 
 /* Request from the arguments of the tracepoints that begin and merge requests. Before 5.11
@@ -526,10 +485,13 @@ static __always_inline struct request *traced_request(u64 *ctx)
 /* Stack pointer of a thread at switch-out. And a test for words that look like addresses of
  * kernel code or data: 1 in the second to last GB (see arch/x86/include/asm/page_64_types.h).
  * Not supported on aarch64. */
-#if defined(__TARGET_ARCH_x86)
 static __always_inline u64 task_stack_pointer(struct task_struct *task)
 {
+#if defined(__TARGET_ARCH_x86)
 	return BPF_CORE_READ(task, thread.sp);
+#else
+	return 0;
+#endif
 }
 
 static __always_inline u64 is_image_address(u64 word)
@@ -538,17 +500,6 @@ static __always_inline u64 is_image_address(u64 word)
 
 	return (other - 1) >> 63; /* branchless */
 }
-#else
-static __always_inline u64 task_stack_pointer(struct task_struct *task)
-{
-	return 0;
-}
-
-static __always_inline u64 is_image_address(u64 word)
-{
-	return 0;
-}
-#endif
 
 /* Cookie of a probe site; 0 before 5.15 (7adfc6c9b315). */
 static __always_inline u64 site_cookie(void *ctx)
@@ -561,11 +512,7 @@ static __always_inline u64 site_cookie(void *ctx)
 /* Return value of the function at a kretprobe. */
 static __always_inline s32 function_result(struct pt_regs *regs)
 {
-#if defined(__TARGET_ARCH_x86)
-	return (s32)regs->ax;
-#else
-	return (s32)regs->regs[0];
-#endif
+	return (s32)regs->REG_RESULT;
 }
 
 /* True if a thread is never in user mode, or no longer. */
@@ -595,16 +542,10 @@ static __always_inline s32 task_call(struct task_struct *task)
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return task_call_before_5_15(task);
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-#if defined(__TARGET_ARCH_x86)
-	if (!regs->ip)
+	if (!regs->REG_IP)
 		return KD_CALL_UNKNOWN;
 	/* Interrupts and exceptions leave a negative number here. */
-	call = (s32)regs->orig_ax;
-#else
-	if (!regs->pc)
-		return KD_CALL_UNKNOWN;
-	call = (s32)regs->syscallno;
-#endif
+	call = (s32)regs->REG_CALL;
 	if (call < 0)
 		return KD_CALL_NONE;
 	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;

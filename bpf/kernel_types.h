@@ -36,15 +36,15 @@ typedef _Bool bool;
  * they are the same. */
 #if defined(__TARGET_ARCH_x86)
 #define user_regs pt_regs
-#endif
 struct user_regs {
-#if defined(__TARGET_ARCH_x86)
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	u64 orig_ax, ip, cs, flags, sp, ss;
-#else
-	u64 regs[31], sp, pc, pstate;
-#endif
 };
+#else
+struct user_regs {
+	u64 regs[31], sp, pc, pstate;
+};
+#endif
 
 /* kernel/bpf/task_iter.c: like all iterator programs, it gets pointers to the iteration's
  * metadata and to the current element. */
@@ -209,7 +209,6 @@ struct sched_dl_entity {
 	u64 dl_period;
 	u64 deadline;
 	u32 dl_throttled : 1;
-	u32 dl_yielded : 1;
 };
 
 struct thread_info {
@@ -218,11 +217,6 @@ struct thread_info {
 	u32 status;
 #else
 	unsigned long flags;
-#endif
-#if defined(__TARGET_ARCH_arm64)
-	struct {
-		u32 count;
-	} preempt;
 #endif
 };
 
@@ -515,16 +509,38 @@ struct irqaction {
 	const char *name;
 };
 
-struct linux_binprm;
-
-#if defined(__TARGET_ARCH_arm64)
+/* Registers of a system call in pt_regs: its number, arguments and result. */
+#if defined(__TARGET_ARCH_x86)
+#define REGS_READ BPF_PROBE_READ
+#define REG_CALL orig_ax
+#define REG_IP ip
+#define REG_RESULT ax
+#define REG_1 di
+#define REG_2 si
+#define REG_3 dx
+#define REG_4 r10
+#define REG_5 r8
+#define REG_6 r9
+#define REG_COMPAT_1 bx
+#elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	u64 regs[31];
 	u64 pc;
 	u64 orig_x0;
 	u32 syscallno;
 };
-#elif !defined(__TARGET_ARCH_x86)
+#define REGS_READ BPF_CORE_READ
+#define REG_CALL syscallno
+#define REG_IP pc
+#define REG_RESULT regs[0]
+#define REG_1 orig_x0
+#define REG_2 regs[1]
+#define REG_3 regs[2]
+#define REG_4 regs[3]
+#define REG_5 regs[4]
+#define REG_6 regs[5]
+#define REG_COMPAT_1 orig_x0
+#else
 #error "this architecture's pt_regs is not known yet"
 #endif
 

@@ -86,25 +86,17 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 	mapped->kind = KD_MAPPED_CHANGED;
 #if defined(__TARGET_ARCH_x86)
 	mapped->start = regs.di;
-	mapped->length = regs.si;
-	if (regs_call(from) != NR_MMAP)
-		return true;
-	mapped->start = regs.ax;
-	mapped->offset = regs.r9;
-	mapped->kind = KD_MAPPED_NO_FILE;
-	if (!(regs.r10 & MAP_ANONYMOUS))
-		mapped_file(mapped, key, (u32)regs.r8);
 #else
 	mapped->start = BPF_CORE_READ(from, orig_x0);
-	mapped->length = regs.regs[1];
+#endif
+	mapped->length = regs.REG_2;
 	if (regs_call(from) != NR_MMAP)
 		return true;
-	mapped->start = regs.regs[0];
-	mapped->offset = regs.regs[5];
+	mapped->start = regs.REG_RESULT;
+	mapped->offset = regs.REG_6;
 	mapped->kind = KD_MAPPED_NO_FILE;
-	if (!(regs.regs[3] & MAP_ANONYMOUS))
-		mapped_file(mapped, key, (u32)regs.regs[4]);
-#endif
+	if (!(regs.REG_4 & MAP_ANONYMOUS))
+		mapped_file(mapped, key, (u32)regs.REG_5);
 	return true;
 }
 
