@@ -143,9 +143,7 @@ static int call_by_total(const void *a, const void *b)
 {
 	const struct call_row *const *x = a, *const *y = b;
 
-	if ((*x)->total != (*y)->total)
-		return (*x)->total < (*y)->total ? 1 : -1;
-	return ((*x)->number > (*y)->number) - ((*x)->number < (*y)->number);
+	return ORDER((*y)->total, (*x)->total) ?: ORDER((*x)->number, (*y)->number);
 }
 
 static void calls_take(struct taking *taking, const struct thread_row *thread)
@@ -486,16 +484,15 @@ static void run_take(struct taking *taking, const struct labelled *run, size_t l
 static int labelled_by_labels(const void *a, const void *b)
 {
 	const struct labelled *x = a, *y = b;
-	int order = strverscmp(x->labels, y->labels);
 
-	return order ? order : (x->row > y->row) - (x->row < y->row);
+	return strverscmp(x->labels, y->labels) ?: ORDER(x->row, y->row);
 }
 
 static int labelled_by_tid(const void *a, const void *b)
 {
 	const struct labelled *const *x = a, *const *y = b;
 
-	return ((*x)->row->tid > (*y)->row->tid) - ((*x)->row->tid < (*y)->row->tid);
+	return ORDER((*x)->row->tid, (*y)->row->tid);
 }
 
 static void labelled_fill(struct taking *taking, struct labelled *labelled)

@@ -200,14 +200,14 @@ static int by_length(const void *a, const void *b)
 {
 	const struct interruption *const *x = a, *const *y = b;
 
-	return ((*x)->ns < (*y)->ns) - ((*x)->ns > (*y)->ns);
+	return ORDER((*y)->ns, (*x)->ns);
 }
 
 static int by_start(const void *a, const void *b)
 {
 	const struct interruption *const *x = a, *const *y = b;
 
-	return (*x > *y) - (*x < *y); /* in order of the sample */
+	return ORDER(*x, *y); /* in order of the sample */
 }
 
 /* Adds the main cause, its name, and the number of others; then further causes; "moved": to

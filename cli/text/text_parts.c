@@ -369,14 +369,12 @@ static int threads_compare(const void *a, const void *b, void *context)
 	const struct verdict_thread *x = *(const struct verdict_thread *const *)a;
 	const struct verdict_thread *y = *(const struct verdict_thread *const *)b;
 	const struct order *order = context;
-	int by = text_is_trigger(order->sample, y->row) - text_is_trigger(order->sample, x->row);
 	uint64_t key_x = sort_key(x, order->sort), key_y = sort_key(y, order->sort);
 
-	if (!by)
-		by = (key_x < key_y) - (key_x > key_y);
-	if (!by && order->sort == SORT_TID)
-		by = (x->row->tid > y->row->tid) - (x->row->tid < y->row->tid);
-	return by ? by : (x->row > y->row) - (x->row < y->row); /* by name, then TID */
+	return (text_is_trigger(order->sample, y->row) - text_is_trigger(order->sample, x->row))
+		       ?: ORDER(key_y, key_x)
+		       ?: (order->sort == SORT_TID ? ORDER(x->row->tid, y->row->tid) : 0)
+		       ?: ORDER(x->row, y->row); /* by name, then TID */
 }
 
 const struct verdict_thread **text_threads_order(const struct sample *sample,

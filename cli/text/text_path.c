@@ -64,9 +64,8 @@ static int by_length(const void *a, const void *b)
 {
 	const struct path_row *x = *(const struct path_row *const *)a;
 	const struct path_row *y = *(const struct path_row *const *)b;
-	uint64_t x_ns = length(x), y_ns = length(y);
 
-	return x_ns != y_ns ? (x_ns < y_ns ? 1 : -1) : (x > y) - (x < y);
+	return ORDER(length(y), length(x)) ?: ORDER(x, y);
 }
 
 static int by_time(const void *a, const void *b)
@@ -74,7 +73,7 @@ static int by_time(const void *a, const void *b)
 	const struct path_row *x = *(const struct path_row *const *)a;
 	const struct path_row *y = *(const struct path_row *const *)b;
 
-	return (x > y) - (x < y);
+	return ORDER(x, y);
 }
 
 /* --- Lines --- */
