@@ -282,16 +282,13 @@ bool lock_callers_wait(const struct lock_callers *callers)
 static int lock_callers_add(struct lock_callers *callers, pid_t pid, uint64_t address,
 			    const struct kd_caller *caller, struct thread_row *row)
 {
-	struct caller_copy *copy;
-
 	if (callers->n == MOST_COPIES) {
 		callers->lost++;
 		return 0;
 	}
-	if (ARRAY_GROW(callers->copies, callers->n, callers->capacity))
+	if (ARRAY_ADD(callers->copies, callers->n, callers->capacity,
+		      (struct caller_copy){ .caller = *caller, .pid = pid }))
 		return -ENOMEM;
-	copy = &callers->copies[callers->n++];
-	*copy = (struct caller_copy){ .caller = *caller, .pid = pid };
 	for (size_t i = 0; i < row->n_locks; i++)
 		if (row->locks[i].address == address)
 			row->locks[i].caller = callers->before + callers->n;

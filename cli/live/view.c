@@ -116,14 +116,10 @@ static void others_fill(struct history *history)
 
 static int row_add(struct history *history, const struct thread_key *key)
 {
-	struct history_row *row;
+	struct history_row row = { .key = *key };
 
-	if (ARRAY_GROW(history->rows, history->n, history->capacity))
-		return -ENOMEM;
-	row = &history->rows[history->n++];
-	*row = (struct history_row){ .key = *key };
-	memset(row->levels, UNKNOWN, sizeof(row->levels));
-	return 0;
+	memset(row.levels, UNKNOWN, sizeof(row.levels));
+	return ARRAY_ADD(history->rows, history->n, history->capacity, row);
 }
 
 int history_add(struct history *history, const struct verdict *verdict)

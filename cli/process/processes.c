@@ -379,15 +379,10 @@ static void list_add(struct list *list, pid_t pid)
 
 	if (!proc_stat_read(&stat, pid) || stat.kernel || !stat.threads)
 		return;
-	if (ARRAY_GROW(processes->all, processes->n, list->capacity)) {
+	if (ARRAY_ADD(processes->all, processes->n, list->capacity,
+		      (struct process){
+			      .pid = pid, .started = stat.started, .threads = stat.threads }))
 		list->no_memory = true;
-		return;
-	}
-	processes->all[processes->n++] = (struct process){
-		.pid = pid,
-		.started = stat.started,
-		.threads = stat.threads,
-	};
 }
 
 /* Finishes a list; pid: a process just found running. */
