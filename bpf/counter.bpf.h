@@ -14,12 +14,7 @@ const volatile __u8 kd_per_cpu = 0;   /* of --counters */
 /* The kernel also reports how long an event was counted (bpf_perf_event_read_value). */
 const volatile __u8 kd_counters_timed = 0;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1); /* KD_COUNTERS per CPU */
-	__uint(key_size, sizeof(u32));
-	__uint(value_size, sizeof(u32));
-} kd_events SEC(".maps");
+MAP(kd_events, PERF_EVENT_ARRAY, 1, TYPES(u32, u32)); /* KD_COUNTERS per CPU */
 
 PERCPU_MAP(kd_counter_cpus, struct kd_counter_cpu);
 

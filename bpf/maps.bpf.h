@@ -162,24 +162,27 @@ __u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bp
 
 /* --- Maps; entries is 1 where user space sets the number --- */
 
-#define MAP(name, kind, entries, key_type, value_type, ...)                                        \
+#define MAP(name, kind, entries, ...)                                                              \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_##kind);                                                 \
-		__VA_ARGS__                                                                        \
 		__uint(max_entries, entries);                                                      \
-		__type(key, key_type);                                                             \
-		__type(value, value_type);                                                         \
+		__VA_ARGS__                                                                        \
 	} name SEC(".maps")
-#define HASH_MAP(name, entries, key, value) MAP(name, HASH, entries, key, value, )
+#define TYPES(key_type, value_type)                                                                \
+	__type(key, key_type);                                                                     \
+	__type(value, value_type);
+#define HASH_MAP(name, entries, key, value) MAP(name, HASH, entries, TYPES(key, value))
 /* A hash of rows, and whether it has been used: else user space does not read it. */
 #define TABLE(name, entries, key, value)                                                           \
 	__u32 name##_used = 0;                                                                     \
 	HASH_MAP(name, entries, key, value)
-#define ARRAY_MAP(name, entries, value) MAP(name, ARRAY, entries, u32, value, )
-#define PERCPU_MAP(name, value) MAP(name, PERCPU_ARRAY, 1, u32, value, )
+#define ARRAY_MAP(name, entries, value) MAP(name, ARRAY, entries, TYPES(u32, value))
+#define PERCPU_MAP(name, value) MAP(name, PERCPU_ARRAY, 1, TYPES(u32, value))
+#define QUEUE_MAP(name, value) MAP(name, QUEUE, 1, __uint(value_size, sizeof(value));)
+#define RING_MAP(name, bytes) MAP(name, RINGBUF, bytes, )
 /* Mapped by user space. */
 #define SHARED_ARRAY(name, entries, value)                                                         \
-	MAP(name, ARRAY, entries, u32, value, __uint(map_flags, BPF_F_MMAPABLE);)
+	MAP(name, ARRAY, entries, TYPES(u32, value) __uint(map_flags, BPF_F_MMAPABLE);)
 
 /* See target.bpf.h. */
 HASH_MAP(kd_tids, 1, u32, u32);                   /* 2 * kd_slots + KD_TID_MARKS */
@@ -189,12 +192,7 @@ ARRAY_MAP(kd_tid_fronts, 1, struct kd_tid_front); /* kd_tid_fronts_size */
 HASH_MAP(kd_processes, 1, u32, struct kd_process); /* KD_PROCESSES */
 
 /* Entries of kd_processes whose TGID was reused. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* KD_REPLACED, for several processes */
-	__uint(key_size, 0);
-	__uint(value_size, sizeof(struct kd_process));
-} kd_replaced SEC(".maps");
+QUEUE_MAP(kd_replaced, struct kd_process); /* KD_REPLACED, for several processes */
 
 SHARED_ARRAY(kd_threads, 1, struct kd_thread); /* kd_slots */
 SHARED_ARRAY(kd_records, 1, struct kd_record); /* kd_banks * kd_slots */
@@ -204,11 +202,7 @@ SHARED_ARRAY(kd_histogram_sets, 1, struct kd_histogram_set); /* kd_slots */
 SHARED_ARRAY(kd_histograms, 1, struct kd_histogram);         /* kd_banks * kd_histograms_max */
 
 /* Free histograms, from 1 on; filled by user space. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* kd_histograms_max */
-	__uint(value_size, sizeof(u32));
-} kd_free_histograms SEC(".maps");
+QUEUE_MAP(kd_free_histograms, u32); /* kd_histograms_max */
 
 /* What had the CPU: by CPU, by slot and bank like kd_records, and the culprits. */
 SHARED_ARRAY(kd_runqueues, 1, struct kd_runqueue); /* kd_cpus */
@@ -227,15 +221,10 @@ ARRAY_MAP(kd_waits, 1, struct kd_wait);
 ARRAY_MAP(kd_wakers, 1, struct kd_wakers);
 
 /* Only kd_sched_waking. */
-MAP(kd_wakeups, PROG_ARRAY, 1, u32, u32, );
+MAP(kd_wakeups, PROG_ARRAY, 1, TYPES(u32, u32));
 
 /* Free slots; filled by user space. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* kd_slots */
-	__uint(key_size, 0);
-	__uint(value_size, sizeof(u32));
-} kd_free_slots SEC(".maps");
+QUEUE_MAP(kd_free_slots, u32); /* kd_slots */
 
 /* System calls without an entry in their thread's own table. */
 TABLE(kd_overflow, 8192, struct kd_overflow_key, struct kd_count);
@@ -251,27 +240,16 @@ HASH_MAP(kd_irq_names, 1024, u64, struct kd_irq_name);
 /* Triggers only; the first one and the ring only exist with triggers. */
 PERCPU_MAP(kd_tallies, struct kd_tally);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 * 1024);
-} kd_ring SEC(".maps");
+RING_MAP(kd_ring, 256 * 1024);
 
 /* --interruptions; otherwise minimal. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} kd_interruptions SEC(".maps");
+RING_MAP(kd_interruptions, 4096);
 
 /* Starts on threads of other processes, by TID (and CPU, for idle threads). */
 HASH_MAP(kd_pairs, 8192, u64, u64);
 
 /* One token: its holder may set edges, on kernels without compare-and-swap. */
-struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1);
-	__uint(key_size, 0);
-	__uint(value_size, sizeof(u32));
-} kd_edge_token SEC(".maps");
+QUEUE_MAP(kd_edge_token, u32);
 
 SHARED_ARRAY(kd_fault_cpus, 1, struct kd_fault_cpu); /* kd_cpus */
 ARRAY_MAP(kd_steals, 1, struct kd_steal_cpu);        /* kd_cpus */

@@ -42,10 +42,7 @@ struct kd_scratch {
 
 ARRAY_MAP(kd_scratches, 1, struct kd_scratch); /* CPUs * SCRATCHES, plus the iterator's */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096); /* set by user space */
-} kd_traces SEC(".maps");
+RING_MAP(kd_traces, 4096); /* set by user space */
 
 static __always_inline u32 scratch_key(enum scratch scratch)
 {
