@@ -32,13 +32,6 @@ static __always_inline bool comm_is_softirqd(const char *comm)
 	return *(const u64 *)comm == 0x71726974666f736bULL && comm[8] == 'd';
 }
 
-static __always_inline u32 culprit_next_key(u32 key, u32 index, u32 flags)
-{
-	u32 serial = (key >> KD_WHO_SERIAL_SHIFT) + 1;
-
-	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
-}
-
 /* True if this CPU owns the entry until it releases it: of two CPUs that claim it at once, at
  * most one gets it. No retry is needed, and there is no atomic exchange before 5.12. */
 static __always_inline bool culprit_claim(struct kd_culprit *culprit)
@@ -57,11 +50,11 @@ static __always_inline void culprit_release(struct kd_culprit *culprit)
  * the new key. */
 static __always_inline u32 culprit_clear(struct kd_culprit *culprit, u32 index, u32 flags)
 {
-	u32 key = culprit_next_key(culprit->key, index, flags);
+	u32 serial = (culprit->key >> KD_WHO_SERIAL_SHIFT) + 1;
 
 	WRITE_ONCE(culprit->key, 0);
 	barrier();
-	return key;
+	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
 }
 
 /* Stores the rest of a task's identity in a claimed entry. */

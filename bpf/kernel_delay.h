@@ -6,9 +6,7 @@
 #ifndef KERNEL_DELAY_H
 #define KERNEL_DELAY_H
 
-#ifndef __VMLINUX_H__
 #include <linux/types.h>
-#endif
 
 #include "others.h"
 #include "records.h"
@@ -39,12 +37,12 @@ enum kd_state {
 #define KD_STATES_PADDED 16 /* a power of two, so that a mask bounds the index */
 #define KD_RUNNING 4        /* states from KD_USER on: a power of two */
 
-static inline __attribute__((always_inline, unused)) int kd_is_running(__u32 state)
+static __always_inline int kd_is_running(__u32 state)
 {
 	return state - KD_USER < KD_RUNNING;
 }
 
-static inline __attribute__((always_inline, unused)) int kd_is_ready(__u32 state)
+static __always_inline int kd_is_ready(__u32 state)
 {
 	return state == KD_READY_WOKEN || state == KD_READY_PREEMPTED;
 }

@@ -7,17 +7,15 @@
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 
-#define __VMLINUX_H__ /* libbpf's headers and ours need no others */
+#include <asm-generic/errno-base.h>
+#include <asm-generic/mman-common.h>
+#include <linux/magic.h>
+#include <linux/major.h>
+#include <linux/stat.h>
+#include <linux/types.h>
 
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
+#define __VMLINUX_H__ /* for libbpf's headers: registers are named as in the kernel */
+
 typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
@@ -74,8 +72,6 @@ enum { BPF_ANY, BPF_NOEXIST, BPF_EXIST };
 enum { BPF_F_MMAPABLE = 1U << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
-#define PROT_EXEC 4 /* include/uapi/asm-generic/mman-common.h */
-#define MAP_ANONYMOUS 0x20
 #if defined(__TARGET_ARCH_x86)
 #define NR_MMAP 9 /* arch/x86/entry/syscalls/syscall_64.tbl */
 #else
@@ -107,17 +103,7 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define JOBCTL_STOP_SIGMASK 0xffffUL
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
-/* include/uapi/linux/stat.h, major.h */
-#define S_IFMT 0170000
-#define S_IFSOCK 0140000
-#define S_IFREG 0100000
-#define S_IFBLK 0060000
-#define S_IFCHR 0020000
-#define S_IFIFO 0010000
-#define TTY_MAJOR 4
-#define TTYAUX_MAJOR 5
-#define UNIX98_PTY_MASTER_MAJOR 128
-#define UNIX98_PTY_LAST_MAJOR 143 /* of their slaves */
+#define UNIX98_PTY_LAST_MAJOR 143 /* include/uapi/linux/major.h, of their slaves */
 /* include/trace/events/lock.h, since 5.19 */
 #define LCB_F_SPIN 1
 #define LCB_F_READ 2
@@ -127,7 +113,6 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define LCB_F_MUTEX 32
 #define MINORBITS 20                        /* include/linux/kdev_t.h */
 #define TUN_DEVICE (10U << MINORBITS | 200) /* include/linux/miscdevice.h */
-#define ANON_INODE_FS_MAGIC 0x09041934      /* include/uapi/linux/magic.h */
 #define FMODE_WRITE 0x2                     /* include/linux/fs.h */
 #define UIO_MAXIOV 1024                     /* include/uapi/linux/uio.h */
 /* include/linux/blk_types.h */
@@ -153,16 +138,10 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIG_DFL 0
 #define SIG_IGN 1
 
-#define IRQ_NONE 0 /* include/linux/irqreturn.h */
-#define ENOENT 2
-#define EINTR 4
-#define EBUSY 16
-#define EEXIST 17
+#define IRQ_NONE 0                /* include/linux/irqreturn.h */
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct task_struct;
 
 struct rq {
 	u64 clock;
@@ -177,8 +156,6 @@ struct cfs_bandwidth {
 	u64 period;
 	u64 quota;
 };
-
-struct task_group;
 
 /* Throttling, depending on the kernel; see quota_clock(). */
 struct cfs_rq {
@@ -261,8 +238,6 @@ struct return_instance {
 	struct return_instance *next;
 };
 
-struct uprobe;
-
 struct uprobe_task {
 	struct return_instance *return_instances;
 	struct uprobe *active_uprobe;
@@ -341,8 +316,6 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
-struct socket;
-
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
@@ -408,7 +381,6 @@ struct cgroup_root {
 	u32 hierarchy_id;
 };
 
-struct cgroup;
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
@@ -492,9 +464,8 @@ struct request_queue {
 	struct gendisk *disk;
 };
 
-struct hd_struct { /* before 5.11 */
-	u64 start_sect;
-};
+struct hd_struct {
+}; /* before 5.11 */
 
 struct request {
 	u32 cmd_flags;

@@ -170,8 +170,7 @@ struct kd_takers {
 };
 
 /* Returns the time this key has taken so far. */
-static inline __attribute__((always_inline, unused)) __u64 kd_taker_add(struct kd_takers *takers,
-									__u32 key, __u64 ns)
+static __always_inline __u64 kd_taker_add(struct kd_takers *takers, __u32 key, __u64 ns)
 {
 	struct kd_taker *least;
 	__u64 order = ~0ULL >> 1, less;
@@ -237,7 +236,7 @@ enum kd_interrupted_by {
 };
 
 /* Excludes interrupts, which are pieces of their own, and limits, which are in taken. */
-static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 key)
+static __always_inline int kd_taker_counts(__u32 key)
 {
 	return key >= KD_WHO_TASK ? !(key & KD_WHO_LIMIT)
 				  : key != KD_WHO_HARDIRQ && key != KD_WHO_SOFTIRQ &&
@@ -245,8 +244,7 @@ static inline __attribute__((always_inline, unused)) int kd_taker_counts(__u32 k
 }
 
 /* Key of the culprit with the most CPU time; *others: number of other tasks. */
-static inline __attribute__((always_inline, unused)) __u32
-kd_taker_longest(const struct kd_takers *takers, __u32 *others)
+static __always_inline __u32 kd_taker_longest(const struct kd_takers *takers, __u32 *others)
 {
 	__u32 key = KD_WHO_UNKNOWN, tasks = takers->gone;
 	__u64 ns = 0;

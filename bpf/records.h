@@ -9,21 +9,17 @@
 /* Length of no call or wait: none are wanted. */
 #define KD_UNWANTED (~0ULL)
 
-/* User registers, by DWARF number. */
+/* User registers, by DWARF number. Red zone: leaf functions may use this much below the stack
+ * pointer; copies begin there. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #define KD_REGS 17
 #define KD_REG_SP 7
 #define KD_REG_IP 16
+#define KD_RED_ZONE 128
 #else
 #define KD_REGS 33
 #define KD_REG_SP 31
 #define KD_REG_IP 32
-#endif
-
-/* Red zone: leaf functions may use this much below the stack pointer; copies begin there. */
-#if KD_REGS == 17
-#define KD_RED_ZONE 128
-#else
 #define KD_RED_ZONE 0
 #endif
 
@@ -87,39 +83,37 @@ struct kd_cached_stack {
 #define KD_HASH_SEED 0x6b6e6f776eULL
 
 /* One step of the hash; injective. */
-static inline __attribute__((always_inline, unused)) __u64 kd_hash_mix(__u64 hash, __u64 value)
+static __always_inline __u64 kd_hash_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
 	return hash ^ hash >> 32;
 }
 
 /* The same words mean something else in another process. */
-static inline __attribute__((always_inline, unused)) __u64 kd_hash_seed(__u32 tgid)
+static __always_inline __u64 kd_hash_seed(__u32 tgid)
 {
 	return kd_hash_mix(KD_HASH_SEED, tgid);
 }
 
 /* A word with its number. */
-static inline __attribute__((always_inline, unused)) __u64 kd_hash_word(__u64 number, __u64 word)
+static __always_inline __u64 kd_hash_word(__u64 number, __u64 word)
 {
 	return word ^ number << 48;
 }
 
 /* 0 if the register does not matter. */
-static inline __attribute__((always_inline, unused)) __u64
-kd_hash_register(__u64 regs, __u32 number, __u64 value)
+static __always_inline __u64 kd_hash_register(__u64 regs, __u32 number, __u64 value)
 {
 	return value & -(regs >> number & 1);
 }
 
-static inline __attribute__((always_inline, unused)) __u64 kd_hash_check(__u64 hash, __u64 stack,
-									 __u64 mapped_at)
+static __always_inline __u64 kd_hash_check(__u64 hash, __u64 stack, __u64 mapped_at)
 {
 	return kd_hash_mix(kd_hash_mix(hash, stack), mapped_at);
 }
 
 /* First of its ways. */
-static inline __attribute__((always_inline, unused)) __u32 kd_shape_index(__u64 ip, __u64 sp)
+static __always_inline __u32 kd_shape_index(__u64 ip, __u64 sp)
 {
 	return kd_hash_mix(kd_hash_mix(KD_HASH_SEED, ip), sp) % (KD_SHAPES / KD_SHAPE_WAYS) *
 	       KD_SHAPE_WAYS;

@@ -82,13 +82,12 @@ struct kd_process {
 #define KD_WORD_PAIRS (KD_FAR << KD_WORD_SHIFT | 1ULL << 4)
 
 /* Word after an edge. open: KD_WORD_OPEN, or 0. */
-static inline __attribute__((always_inline, unused)) __u64 kd_word_compose(__u64 edge, __u64 bank,
-									   __u64 open)
+static __always_inline __u64 kd_word_compose(__u64 edge, __u64 bank, __u64 open)
 {
 	return edge << KD_WORD_SHIFT | bank << KD_WORD_BANK_SHIFT | open;
 }
 
-static inline __attribute__((always_inline, unused)) __u32 kd_word_bank(__u64 word)
+static __always_inline __u32 kd_word_bank(__u64 word)
 {
 	return word >> KD_WORD_BANK_SHIFT & KD_WORD_BANK_MASK;
 }
