@@ -18,7 +18,7 @@ MAP(kd_events, PERF_EVENT_ARRAY, 1, TYPES(u32, u32)); /* KD_COUNTERS per CPU */
 
 PERCPU_MAP(kd_counter_cpus, struct kd_counter_cpu);
 
-TABLE(kd_counts, 1, struct kd_counts_key, struct kd_counts); /* see session_counters.c */
+TABLE(kd_counts, 1, struct kd_row_key, struct kd_counts); /* by CPU, see session_counters.c */
 
 /* With triggers: each bank has all slots, as in kd_records. */
 ARRAY_MAP(kd_counter_marks, 1, struct kd_counter_marks); /* see session_counters.c */
@@ -145,7 +145,7 @@ __noinline int counts_book(u32 bank, u64 t)
 {
 	u32 zero = 0;
 	struct kd_counter_cpu *cpu = bpf_map_lookup_elem(&kd_counter_cpus, &zero);
-	struct kd_counts_key key = {};
+	struct kd_row_key key = {};
 	struct kd_counts *counts;
 	struct overlap overlap;
 
@@ -153,7 +153,7 @@ __noinline int counts_book(u32 bank, u64 t)
 		return 0;
 	key.gen = overlap.gen;
 	key.slot = cpu->slot;
-	key.cpu = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
+	key.rest = kd_per_cpu ? bpf_get_smp_processor_id() : KD_ANY_CPU;
 	counts = TABLE_ROW(kd_counts, &key, &no_counts, KD_LOSS_COUNTERS);
 	if (counts)
 		counts_add(counts, cpu, bank, &overlap, t);

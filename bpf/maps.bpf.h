@@ -226,12 +226,12 @@ MAP(kd_wakeups, PROG_ARRAY, 1, TYPES(u32, u32));
 /* Free slots; filled by user space. */
 QUEUE_MAP(kd_free_slots, u32); /* kd_slots */
 
-/* System calls without an entry in their thread's own table. */
-TABLE(kd_overflow, 8192, struct kd_overflow_key, struct kd_count);
+/* System calls without an entry in their thread's own table, by number. */
+TABLE(kd_overflow, 8192, struct kd_row_key, struct kd_count);
 
 TABLE(kd_locks, KD_LOCKS, struct kd_lock_key, struct kd_lock_waits);
 TABLE(kd_stops, KD_STOPS, struct kd_stop_key, struct kd_stop_times);
-TABLE(kd_moves, KD_MOVERS, struct kd_moves_key, struct kd_moves);
+TABLE(kd_moves, KD_MOVERS, struct kd_row_key, struct kd_moves); /* by the caller's TID */
 /* Including those of each slot. kd_files_used is the approximate number of entries. */
 TABLE(kd_files, 1, struct kd_file_key, struct kd_file_waits);
 PERCPU_MAP(kd_completions, struct kd_completion);

@@ -6,26 +6,19 @@
 
 #include "others.h"
 
-/* Common start of hash keys with data of a thread in a window: gen and slot at these offsets. */
+/* Key of hashes with data of a thread in a window. Longer ones have gen and slot there as well. */
 struct kd_row_key {
 	__u64 gen;
 	__u32 slot;
-	__u32 rest;
+	__u32 rest; /* what tells rows of a thread apart */
 };
+_Static_assert(sizeof(struct kd_row_key) == 16, "no padding in a key");
 
 struct kd_count {
 	__u64 count;
 	__u64 total;
 	__u64 max;
 };
-
-/* System calls without an entry in their thread's table. */
-struct kd_overflow_key {
-	__u64 gen;
-	__u32 slot;
-	__u32 number;
-};
-_Static_assert(sizeof(struct kd_overflow_key) == 16, "no padding in a key");
 
 /* --- Distributions of durations --- */
 
@@ -141,7 +134,7 @@ enum kd_lock {
 	KD_LOCK_KINDS,
 };
 
-static inline __attribute__((always_inline, unused)) int kd_lock_is_kernel(__u32 kind)
+static __always_inline int kd_lock_is_kernel(__u32 kind)
 {
 	return kind >= KD_LOCK_KERNEL_MUTEX;
 }
@@ -237,18 +230,11 @@ struct kd_stop_times {
 _Static_assert(sizeof(struct kd_stop_key) == 24, "no padding in a key");
 
 /* Forced moves of a thread by one caller, in a window. */
-struct kd_moves_key {
-	__u64 gen; /* as struct kd_row_key */
-	__u32 slot;
-	__u32 tid; /* of the caller */
-};
-
 struct kd_moves {
 	__u64 count;
 	struct kd_mover by;
 };
 #define KD_MOVERS 512 /* in all threads and unread windows */
-_Static_assert(sizeof(struct kd_moves_key) == 16, "no padding in a key");
 
 /* --- Input and output of threads, and requests to disks --- */
 
@@ -365,18 +351,10 @@ struct kd_counter_marks {
 	struct kd_counter_mark edges[KD_MARK_EDGES];
 };
 
-/* Counts of a thread in a window. */
-struct kd_counts_key {
-	__u64 gen; /* as struct kd_row_key */
-	__u32 slot;
-	__u32 cpu; /* KD_ANY_CPU: all */
-};
+/* Counts of a thread in a window, on one CPU or all. */
 #define KD_ANY_CPU (~0U)
-
 struct kd_counts {
 	struct kd_counted of[KD_COUNTERS];
 };
-
-_Static_assert(sizeof(struct kd_counts_key) == 16, "no padding in a key");
 
 #endif

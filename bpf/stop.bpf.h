@@ -45,7 +45,7 @@ static __noinline void affinity_requested(void)
 
 static __always_inline void mover_add(struct kd_mover *by, u32 slot, u64 gen)
 {
-	struct kd_moves_key key = { .gen = gen, .slot = slot, .tid = by->tid };
+	struct kd_row_key key = { .gen = gen, .slot = slot, .rest = by->tid };
 	const struct kd_moves none = { .by = *by };
 	struct kd_moves *moves = TABLE_ROW(kd_moves, &key, &none, KD_LOSS_MOVES);
 

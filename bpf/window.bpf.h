@@ -120,7 +120,7 @@ static __always_inline void overslept_add(struct kd_overslept *overslept,
 
 static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
 {
-	struct kd_overflow_key key = { .gen = gen, .slot = slot, .number = number };
+	struct kd_row_key key = { .gen = gen, .slot = slot, .rest = number };
 	struct kd_count zero = {};
 	struct kd_count *count = TABLE_ROW(kd_overflow, &key, &zero, KD_LOSS_CALLS);
 

@@ -180,7 +180,7 @@ static void counters_look(struct session *session)
 static int counts_found(const struct session_hash *hash, const void *key_, const void *value,
 			struct thread_row *row)
 {
-	const struct kd_counts_key *key = key_;
+	const struct kd_row_key *key = key_;
 	const struct kd_counts *counts = value;
 	const struct counter_set *set = hash->context;
 	int error = 0;
@@ -188,7 +188,7 @@ static int counts_found(const struct session_hash *hash, const void *key_, const
 	for (size_t i = 0; i < set->n && !error; i++) {
 		const struct kd_counted *counted = &counts->of[i];
 		struct counter_row found = {
-			.cpu = key->cpu == KD_ANY_CPU ? -1 : (int32_t)key->cpu,
+			.cpu = key->rest == KD_ANY_CPU ? -1 : (int32_t)key->rest,
 			.value = counter_scale(counted),
 			.enabled_ns = counted->enabled,
 			.running_ns = counted->running,

@@ -19,9 +19,9 @@
 static int overflow_found(const struct session_hash *hash, const void *key_, const void *value,
 			  struct thread_row *row)
 {
-	const struct kd_overflow_key *key = key_;
+	const struct kd_row_key *key = key_;
 	const struct kd_count *count = value;
-	struct call_row *call = thread_call_row(row, key->number);
+	struct call_row *call = thread_call_row(row, key->rest);
 
 	(void)hash;
 	if (!call)
