@@ -9,10 +9,8 @@
 
 /* --- Functions that waited for a lock --- */
 
-/* Functions of the program that waited for a lock: the innermost part of the user stack at the
- * end of the call. Taken for the longest wait for each lock in a window, and not for short ones;
- * user space unwinds it. */
-
+/* The innermost part of the user stack at the end of the call. Taken for the longest wait for each
+ * lock in a window, and not for short ones; user space unwinds it. */
 TABLE(kd_callers, KD_CALLERS, struct kd_caller_key, struct kd_caller);
 
 /* Initial value: too large for the stack. */

@@ -27,7 +27,8 @@ typedef _Bool bool;
 #define false 0
 #define NULL ((void *)0)
 
-/* Structures with a fixed layout are not relocated. */
+/* Structures with a fixed layout are not relocated. Of the others those inside of another one
+ * have no name here: the kernel's are found by their members' names. */
 
 /* User registers as seen by perf event programs and other processes
  * (arch/ARCH/include/uapi/asm/ptrace.h). The kernel's own structures start with them; on x86
@@ -152,12 +153,7 @@ struct rq {
 	struct task_struct *curr;
 };
 
-struct cfs_bandwidth {
-	u64 period;
-	u64 quota;
-};
-
-/* Throttling, depending on the kernel; see quota_clock(). */
+/* Throttling, depending on the kernel; see quota_before(). */
 struct cfs_rq {
 	struct rq *rq;
 	struct task_group *tg;
@@ -180,29 +176,8 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
-struct sched_dl_entity {
-	u64 dl_runtime;
-	u64 dl_deadline;
-	u64 dl_period;
-	u64 deadline;
-	u32 dl_throttled : 1;
-};
-
-struct thread_info {
-	u32 cpu;
-#if defined(__TARGET_ARCH_x86)
-	u32 status;
-#else
-	unsigned long flags;
-#endif
-};
-
 struct xol_area {
 	unsigned long vaddr;
-};
-
-struct uprobes_state {
-	struct xol_area *xol_area;
 };
 
 typedef struct {
@@ -229,7 +204,9 @@ struct rwbase_rt {
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
 	unsigned long start_stack;
-	struct uprobes_state uprobes_state;
+	struct {
+		struct xol_area *xol_area;
+	} uprobes_state;
 };
 
 struct return_instance {
@@ -245,17 +222,6 @@ struct uprobe_task {
 	unsigned long vaddr;
 };
 
-struct thread_struct {
-#if defined(__TARGET_ARCH_x86)
-	unsigned long fsbase;
-	unsigned long sp;
-#else
-	struct {
-		unsigned long tp_value;
-	} uw;
-#endif
-};
-
 struct super_block {
 	u32 s_dev;
 	unsigned long s_magic;
@@ -268,41 +234,27 @@ struct inode {
 	struct super_block *i_sb;
 };
 
-struct qstr {
-	const unsigned char *name;
-};
-
 struct dentry {
 	struct dentry *d_parent;
-	struct qstr d_name;
-};
-
-struct path {
-	struct dentry *dentry;
+	struct {
+		const unsigned char *name;
+	} d_name;
 };
 
 struct file {
 	u32 f_mode;
-	struct path f_path;
+	struct {
+		struct dentry *dentry;
+	} f_path;
 	struct inode *f_inode;
 	void *private_data;
 };
 
 /* Sockets. */
-struct ns_common {
-	u32 inum;
-};
-
 struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct in6_addr {
-	u8 bytes[16]; /* read as a unit */
+	struct {
+		u32 inum;
+	} ns;
 };
 
 struct sock_common {
@@ -311,9 +263,12 @@ struct sock_common {
 	u16 skc_dport;
 	u16 skc_num;
 	u16 skc_family;
-	possible_net_t skc_net;
-	struct in6_addr skc_v6_daddr;
-	struct in6_addr skc_v6_rcv_saddr;
+	struct {
+		struct net *net;
+	} skc_net;
+	struct {
+		u8 bytes[16];
+	} skc_v6_daddr, skc_v6_rcv_saddr; /* each read as a unit */
 };
 
 struct sock {
@@ -350,22 +305,18 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-typedef struct {
-	u32 counter;
-} atomic_t;
-
 struct signal_struct {
-	atomic_t live;
+	struct {
+		u32 counter;
+	} live;
 	u32 group_stop_count;
 	u32 flags;
 };
 
-struct sigaction {
-	void *sa_handler;
-};
-
 struct k_sigaction {
-	struct sigaction sa;
+	struct {
+		void *sa_handler;
+	} sa;
 };
 
 struct pid {
@@ -398,15 +349,20 @@ struct css_set {
 
 struct task_group {
 	struct cgroup_subsys_state css;
-	struct cfs_bandwidth cfs_bandwidth;
-};
-
-struct sched_info {       /* CONFIG_SCHED_INFO */
-	u64 last_arrival; /* on its CPU, by rq.clock */
+	struct {
+		u64 period, quota;
+	} cfs_bandwidth;
 };
 
 struct task_struct {
-	struct thread_info thread_info;
+	struct {
+		u32 cpu;
+#if defined(__TARGET_ARCH_x86)
+		u32 status;
+#else
+		unsigned long flags;
+#endif
+	} thread_info;
 	u32 __state;
 	unsigned long state; /* before 5.14 */
 	u32 cpu;             /* before 5.16 */
@@ -415,12 +371,17 @@ struct task_struct {
 	u32 on_cpu;
 	u32 on_rq;
 	struct sched_entity se;
-	struct sched_dl_entity dl;
+	struct {
+		u64 dl_runtime, dl_deadline, dl_period, deadline;
+		u32 dl_throttled : 1;
+	} dl;
 	u8 throttled; /* since 6.18 */
 	u32 prio;
 	u32 policy;
 	const struct cpumask *cpus_ptr;
-	struct sched_info sched_info;
+	struct {
+		u64 last_arrival; /* on its CPU, by rq.clock */
+	} sched_info;             /* CONFIG_SCHED_INFO */
 	u32 exit_state;
 	unsigned long jobctl;
 	u32 ptrace;
@@ -444,7 +405,15 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
-	struct thread_struct thread;
+	struct {
+#if defined(__TARGET_ARCH_x86)
+		unsigned long fsbase, sp;
+#else
+		struct {
+			unsigned long tp_value;
+		} uw;
+#endif
+	} thread;
 	struct uprobe_task *utask;
 };
 

@@ -261,9 +261,7 @@ static __always_inline u32 released_by(void *ctx)
 
 /* --- Locks of the kernel --- */
 
-/* Kernel locks that threads sleep for, and their holders.
- *
- * The tracepoints (since 5.19, 16edd9b511a1) fire when a lock is contended. Spinning is running;
+/* The tracepoints (since 5.19, 16edd9b511a1) fire when a lock is contended. Spinning is running;
  * a mutex spins first, and may spin again. So a wait is the sleep between the two tracepoints,
  * and the owner is read at switch-out. */
 
