@@ -145,9 +145,7 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct rq {
-	u64 clock;
-	u64 clock_task;
-	u64 clock_pelt;
+	u64 clock, clock_task, clock_pelt;
 	unsigned long lost_idle_time;
 	u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
 	struct task_struct *curr;
@@ -159,18 +157,14 @@ struct cfs_rq {
 	struct task_group *tg;
 	u32 runtime_enabled;
 	u32 throttled : 1; /* a full word before 6.18 */
-	u64 throttled_clock_self;
-	u64 throttled_clock_self_time;
-	u64 throttled_clock_pelt;
-	u64 throttled_clock_pelt_time;
-	u64 throttled_clock_task;
-	u64 throttled_clock_task_time;
+	u64 throttled_clock_self, throttled_clock_self_time;
+	u64 throttled_clock_pelt, throttled_clock_pelt_time;
+	u64 throttled_clock_task, throttled_clock_task_time;
 	u32 throttle_count;
 };
 
 struct sched_entity {
-	u64 exec_start;
-	u64 sum_exec_runtime;
+	u64 exec_start, sum_exec_runtime;
 	u8 sched_delayed; /* since 6.12 */
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
@@ -210,16 +204,14 @@ struct mm_struct {
 };
 
 struct return_instance {
-	unsigned long stack;
-	unsigned long orig_ret_vaddr;
+	unsigned long stack, orig_ret_vaddr;
 	struct return_instance *next;
 };
 
 struct uprobe_task {
 	struct return_instance *return_instances;
 	struct uprobe *active_uprobe;
-	unsigned long xol_vaddr;
-	unsigned long vaddr;
+	unsigned long xol_vaddr, vaddr;
 };
 
 struct super_block {
@@ -258,11 +250,8 @@ struct net {
 };
 
 struct sock_common {
-	u32 skc_daddr;
-	u32 skc_rcv_saddr;
-	u16 skc_dport;
-	u16 skc_num;
-	u16 skc_family;
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num, skc_family;
 	struct {
 		struct net *net;
 	} skc_net;
@@ -386,25 +375,19 @@ struct task_struct {
 	unsigned long jobctl;
 	u32 ptrace;
 	u32 in_iowait : 1;
-	u32 pid;
-	u32 tgid;
+	u32 pid, tgid;
 	u64 start_time;
 	u64 timer_slack_ns;
-	u64 utime;
-	u64 stime;
-	unsigned long min_flt;
-	unsigned long maj_flt;
+	u64 utime, stime;
+	unsigned long min_flt, maj_flt;
 	char comm[16];
-	struct task_struct *real_parent;
-	struct task_struct *parent;
-	struct task_struct *group_leader;
+	struct task_struct *real_parent, *parent, *group_leader;
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct pid *thread_pid;
-	unsigned long sas_ss_sp;
-	unsigned long sas_ss_size;
+	unsigned long sas_ss_sp, sas_ss_size;
 	struct {
 #if defined(__TARGET_ARCH_x86)
 		unsigned long fsbase, sp;
