@@ -20,14 +20,7 @@
 /* enum kd_awaited, or KD_AWAITED_BY_FILE; with KD_AWAITED_AT_FILE. */
 static __always_inline u32 call_awaits(s32 call)
 {
-	u64 number = (u32)call;
-
-	barrier_var(number);
-	if (likely(number < KD_CLASSES))
-		return kd_call_awaits[number];
-	number ^= KD_CALL_COMPAT;
-	barrier_var(number);
-	return number < KD_CLASSES ? kd_compat_call_awaits[number] : KD_AWAITED_OTHER;
+	return call_entry(call, kd_call_awaits, kd_compat_call_awaits);
 }
 
 /* The shared inode had no type before 6.17 (cfd86ef7e8e7), and is a regular file since. A real

@@ -20,17 +20,7 @@ ARRAY_MAP(kd_deltas, KD_NAMED_DELTAS, struct kd_delta);
 /* True if a delta matches a thread name, given in two words. */
 static __noinline bool delta_is_of(const struct kd_delta *delta, u64 first, u64 second)
 {
-	u64 words[2] = { first, second }, states = delta->names.starts;
-	const u8 *name = (const u8 *)words;
-
-#pragma unroll
-	for (u32 i = 0; i < KD_COMM_LEN; i++) {
-		if (!name[i])
-			break;
-		states = (states & delta->names.takes[name[i]]) << 1 |
-			 (states & delta->names.stays);
-	}
-	return states & delta->names.ends;
+	return name_matches(&delta->names, first, second);
 }
 
 /* Global, to be verified once, in all runs with triggers: delta of the current thread. */

@@ -100,6 +100,8 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define PF_SIGNALED 0x400
 #define PF_FROZEN 0x10000 /* before 6.1 */
 #define PF_KTHREAD 0x200000
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
+#define DEFAULT_PRIO 120
 /* include/linux/sched/jobctl.h */
 #define JOBCTL_STOP_SIGMASK 0xffffUL
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
@@ -138,6 +140,17 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIGSYS 31
 #define SIG_DFL 0
 #define SIG_IGN 1
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9 /* until a point in time, unlike FUTEX_WAIT */
+#define FUTEX_LOCK_PI2 13
+#define FUTEX_CMD_MASK 0x7f
+#define FUTEX_PRIVATE 0x80
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_TID_MASK 0x3fffffff
+#define FUTEX_WAITERS 0x80000000
 
 #define IRQ_NONE 0                /* include/linux/irqreturn.h */
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */

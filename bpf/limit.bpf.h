@@ -15,7 +15,6 @@
 
 #define LIMIT_LOOK_NS 100000
 #define LIMIT_LEVELS 10 /* of cgroups */
-#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
 
 /* Key of an entry with a limit; 0: it has something else. */
 static __always_inline u32 limit_key(const struct kd_culprit *culprit, u64 id, u32 tid)

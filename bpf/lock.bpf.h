@@ -11,16 +11,6 @@
 #include "thread.bpf.h"
 #include "window.bpf.h"
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT 0
-#define FUTEX_LOCK_PI 6
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_LOCK_PI2 13
-#define FUTEX_CMD_MASK 0x7f
-#define FUTEX_PRIVATE 0x80
-#define FUTEX_TID_MASK 0x3fffffff
-#define FUTEX_WAITERS 0x80000000
-
 /* Layout near the futex word in glibc (2.25 and later), in 32-bit words. */
 #define MUTEX_HELD_WITH_WAITERS 2
 #define MUTEX_OWNER 2

@@ -295,6 +295,36 @@ static __always_inline u64 elapsed(u64 since, u64 t)
 	return ns & ~is_less;
 }
 
+/* Entry of a system call in a table by number, or in that of 32-bit calls; 0: in neither. */
+static __always_inline u32 call_entry(s32 call, const volatile u8 native[KD_CLASSES],
+				      const volatile u8 compat[KD_CLASSES])
+{
+	u64 number = (u32)call;
+
+	barrier_var(number); /* compared and used in the same form, for the verifier */
+	if (likely(number < KD_CLASSES))
+		return native[number];
+	number ^= KD_CALL_COMPAT;
+	barrier_var(number);
+	return number < KD_CLASSES ? compat[number] : 0;
+}
+
+/* Matches a name, given as two words. */
+static __always_inline bool name_matches(const volatile struct kd_names *names, u64 first,
+					 u64 second)
+{
+	u64 words[2] = { first, second }, states = names->starts;
+	const u8 *name = (const u8 *)words;
+
+#pragma unroll
+	for (u32 i = 0; i < KD_COMM_LEN; i++) {
+		if (!name[i])
+			break;
+		states = (states & names->takes[name[i]]) << 1 | (states & names->stays);
+	}
+	return states & names->ends;
+}
+
 /* Takes a number from a queue. Only -ENOENT means empty: a map's lock may be refused as well, if
  * it is a resilient one (rqspinlock, since 6.15). Then tries again. */
 #define QUEUE_TRIES 4

@@ -28,19 +28,6 @@ TABLE(kd_resent, KD_RESENT, struct kd_resent_key, struct kd_resent);
 static const struct kd_block no_block = {};
 static const struct kd_resent none_resent = {};
 
-/* enum kd_io_call */
-static __always_inline u32 call_io(s32 call)
-{
-	u64 number = (u32)call;
-
-	barrier_var(number);
-	if (likely(number < KD_CLASSES))
-		return kd_call_io[number];
-	number ^= KD_CALL_COMPAT;
-	barrier_var(number);
-	return number < KD_CLASSES ? kd_compat_call_io[number] : KD_IO_NONE;
-}
-
 static __always_inline u32 socket_io_kind(struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -217,7 +204,7 @@ static __always_inline void io_exit(s64 result)
 	call = regs_call(regs);
 	if (unlikely(found_call_is_compat(regs)))
 		call |= KD_CALL_COMPAT;
-	how = call_io(call);
+	how = call_entry(call, kd_call_io, kd_compat_call_io);
 	if (how)
 		io_end(target.slot, how, regs, call, result);
 }

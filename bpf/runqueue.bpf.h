@@ -33,11 +33,6 @@ static __always_inline u64 runqueue_waits(struct kd_runqueue *runqueue)
 }
 _Static_assert(sizeof(((struct kd_runqueue *)0)->waiters) == 4 * sizeof(u64), "all of them");
 
-static __always_inline bool state_waits(u32 state)
-{
-	return kd_is_ready(state);
-}
-
 /* Interrupt time until t, including one in progress. An interrupt that began while no thread
  * waited counts from now on. */
 static __always_inline u64 irq_ns(u64 sum, u64 *since, u64 t)
@@ -325,7 +320,7 @@ static __always_inline void waiter_charge(struct kd_runqueue *runqueue, u64 stea
 
 	if (!thread)
 		return;
-	if (unlikely(!state_waits(state_now(thread)) || thread->waiting.cpu != cpu ||
+	if (unlikely(!kd_is_ready(state_now(thread)) || thread->waiting.cpu != cpu ||
 		     thread->waiting.index != i))
 		runqueue->waiters[BOUNDED(i, KD_WAITERS)] = 0;
 	else if (!waiting_charge_task(runqueue, steal, thread, slot, key, t))
@@ -357,7 +352,7 @@ static __always_inline void waiting_end_listed(struct kd_runqueue *runqueue, str
 	u16 *entry = &runqueue->waiters[BOUNDED(waiting->index, KD_WAITERS)];
 
 	if (waiting->index >= KD_WAITERS || waiting->cpu != cpu || *entry != target.slot ||
-	    !state_waits(state_now(target.thread)))
+	    !kd_is_ready(state_now(target.thread)))
 		return;
 	*entry = 0;
 	if (!waiting_charge_task(runqueue, steal_then(cpu), target.thread, target.slot, key, t))
@@ -410,7 +405,7 @@ static __always_inline void waiting_end(struct kd_thread *thread, u32 slot, u32 
  * unlisted thread, the sums tell, and stay unchanged until it is switched out. */
 static __always_inline void waiting_lost(struct kd_thread *thread, u32 slot, u64 t)
 {
-	if (!state_waits(state_now(thread)) || !thread->waiting.mark)
+	if (!kd_is_ready(state_now(thread)) || !thread->waiting.mark)
 		return;
 	if (thread->waiting.index == KD_UNLISTED &&
 	    thread->waiting.cpu == bpf_get_smp_processor_id())
@@ -435,7 +430,7 @@ static __always_inline void waiting_move(struct target target, struct task_struc
 	struct rq *rq;
 	u64 t;
 
-	if (!state_waits(state_now(target.thread)))
+	if (!kd_is_ready(state_now(target.thread)))
 		return;
 	t = clock_now();
 	/* A thread being woken was not on any run queue. */
@@ -459,7 +454,7 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 	struct rq *rq;
 	u32 key;
 
-	if (!state_waits(state) || task->on_cpu)
+	if (!kd_is_ready(state) || task->on_cpu)
 		return;
 	if (!thread->waiting.mark) {
 		waiting_begin(thread, slot, task, task_cpu(task), false, thread->since);

@@ -464,7 +464,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 			to.thread = to.slot ? slot_thread(to.slot) : NULL;
 		}
 		if (to.thread && to.thread->waiting.index != KD_WAITERS &&
-		    state_waits(state_now(to.thread)))
+		    kd_is_ready(state_now(to.thread)))
 			waiting_end(to.thread, to.slot, cpu, t);
 		if (to.thread)
 			switch_in(to, steal, t, false);

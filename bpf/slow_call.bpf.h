@@ -11,24 +11,12 @@
 
 /* Path arguments of system calls: for traces only. If there are two, the first one. */
 
-/* enum kd_path; 0: no path. */
-static __always_inline u32 call_path(s32 call)
-{
-	u64 number = (u32)call;
-
-	barrier_var(number);
-	if (number < KD_CLASSES)
-		return kd_call_paths[number];
-	number ^= KD_CALL_COMPAT;
-	barrier_var(number);
-	return number < KD_CLASSES ? kd_compat_call_paths[number] : 0;
-}
-
 /* Finds the path argument of a thread's call, and its starting directory. */
 static __always_inline void trace_path_find(struct kd_trace *trace, u32 key, struct pt_regs *regs,
 					    u64 task)
 {
-	u32 path = call_path(trace->call), argument = path & KD_PATH_ARGUMENT;
+	u32 path = call_entry(trace->call, kd_call_paths, kd_compat_call_paths);
+	u32 argument = path & KD_PATH_ARGUMENT;
 	s32 fd;
 
 	if (!path)

@@ -211,19 +211,10 @@ static __noinline bool group_is_ours(struct cgroup *group)
 	return false;
 }
 
-/* Matches a name, given as two words. Global, to be verified once. */
+/* Global, to be verified once. */
 __noinline bool name_is_wanted(u64 first, u64 second)
 {
-	u64 words[2] = { first, second }, states = kd_names.starts;
-	const u8 *name = (const u8 *)words;
-
-#pragma unroll
-	for (u32 i = 0; i < KD_COMM_LEN; i++) {
-		if (!name[i])
-			break;
-		states = (states & kd_names.takes[name[i]]) << 1 | (states & kd_names.stays);
-	}
-	return states & kd_names.ends;
+	return name_matches(&kd_names, first, second);
 }
 
 /* True if a thread of a target process should have a slot. */

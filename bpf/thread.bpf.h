@@ -53,14 +53,7 @@ __noinline u64 exec_ns_now(u64 address)
 
 static __always_inline u8 call_class(s32 call)
 {
-	u64 number = (u32)call;
-
-	barrier_var(number); /* compared and used in the same form, for the verifier */
-	if (likely(number < KD_CLASSES))
-		return kd_class[number];
-	number ^= KD_CALL_COMPAT;
-	barrier_var(number);
-	return number < KD_CLASSES ? kd_compat_class[number] : 0;
+	return call_entry(call, kd_class, kd_compat_class);
 }
 
 struct target {

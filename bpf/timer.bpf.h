@@ -10,20 +10,14 @@
 #include "compat.bpf.h"
 #include "window.bpf.h"
 
-/* include/uapi/linux/time.h, futex.h */
+/* include/uapi/linux/time.h */
 #define CLOCK_REALTIME 0
 #define CLOCK_MONOTONIC 1
 #define CLOCK_PROCESS_CPUTIME_ID 2
 #define CLOCK_THREAD_CPUTIME_ID 3
 #define TIMER_ABSTIME 1
-#define FUTEX_COMMAND 0x7f
-#define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_WAIT_RELATIVE 0
-#define FUTEX_WAIT_ABSOLUTE 9 /* FUTEX_WAIT_BITSET */
 
 #define NSEC_PER_SEC 1000000000ULL
-#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
-#define DEFAULT_PRIO 120
 
 static __always_inline u32 call_timeout(s32 call)
 {
@@ -66,9 +60,9 @@ static __always_inline u64 timeout_origin(u32 timeout, u64 first, u64 second)
 			return 0;
 		clock = first;
 	} else if (timeout & KD_TIMEOUT_FUTEX) {
-		if ((second & FUTEX_COMMAND) == FUTEX_WAIT_RELATIVE)
+		if ((second & FUTEX_CMD_MASK) == FUTEX_WAIT)
 			return 0;
-		if ((second & FUTEX_COMMAND) != FUTEX_WAIT_ABSOLUTE)
+		if ((second & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET)
 			return KD_NEVER;
 		clock = second & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	} else {
