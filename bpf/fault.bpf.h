@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Page faults and reclaim: states of a running thread, outside or inside a system call. Time off
- * the CPU is accounted as usual; the thread's record says which state it returns to.
- *
- * A fault begins at exceptions:page_fault_user. It ends where the kernel counts it as minor or
- * major (mm_account_fault()), at the end of each successful one. A failed fault ends with a
- * signal or, at the latest, where the thread does something impossible inside a fault. Its
- * length is then unknown, and its time stays with user mode. */
+/* Page faults and reclaim: states of a running thread, see "States" in DETAILS.rst. Time off the
+ * CPU is accounted as usual; the thread's record says which state it returns to. */
 #ifndef FAULT_BPF_H
 #define FAULT_BPF_H
 

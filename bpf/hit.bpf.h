@@ -11,8 +11,8 @@
 
 /* --- Shortest windows --- */
 
-/* Shortest window of triggers. If it depends on the name of the thread that ends a window, the
- * name is only read for windows not shorter than the smallest delta. */
+/* If it depends on the name of the thread that ends a window, the name is only read for windows not
+ * shorter than the smallest delta. */
 
 /* The first match counts. */
 ARRAY_MAP(kd_deltas, KD_NAMED_DELTAS, struct kd_delta);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Pairs: with kd_same_thread a stop only counts on the thread that hit the start.
- *
- * Threads may have windows open at the same time, each in its own bank. The word is then
- * KD_WORD_PAIRS for the entire run: every event looks at the banks, and nothing ever waits. A
- * bank belongs to the thread that took it; if several may end it (the thread, user space), the
- * first to set KD_BANK_CLOSING does.
+/* Pairs: with kd_same_thread a stop only counts on the thread that hit the start, see "Triggers" in
+ * DETAILS.rst. If several may end a window (the thread, user space), the first to set
+ * KD_BANK_CLOSING does.
  *
  * A start without stop is in the thread's slot, or in kd_pairs. It is the generation of its
  * window, or a similar word without a window, with the kind in bits unused by words. */

@@ -6,9 +6,7 @@
 #include "mapped.bpf.h"
 #include "seed.bpf.h"
 
-/* --- Threads --- */
-
-/* Threads that become followed during their life, or stop being followed. */
+/* --- Threads that become followed during their life, or stop being followed --- */
 
 /* Its state is found as by the iterator. */
 static __always_inline void thread_join(struct task_struct *task)
@@ -66,9 +64,7 @@ static __always_inline void thread_rename(struct task_struct *task, const char *
 		thread_leave(target, task);
 }
 
-/* --- Several processes --- */
-
-/* Several processes as one target: which ones belong to it, and their ends. */
+/* --- Several processes as one target: which ones belong to it, and their ends --- */
 
 static const struct kd_process no_process;
 

@@ -112,8 +112,7 @@ _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");
 
 /* --- Locks that threads wait for --- */
 
-/* Locks that threads wait for: futexes, as far as the C library's locks can be recognized in
- * memory; and kernel locks; see lock.bpf.h. */
+/* Futexes, as far as the C library's locks can be recognized in memory; and kernel locks. */
 enum kd_lock {
 	KD_LOCK_NO_OWNER, /* a condition variable, or a lock that does not store its holder */
 	KD_LOCK_MUTEX,

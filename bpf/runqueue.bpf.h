@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Target threads that wait for a CPU. Each run queue has a list of them; each switch there
- * charges the time since the previous one to the task that had the CPU, without what interrupts
- * and limits took.
+/* Target threads that wait for a CPU, see "Who had the CPU" in DETAILS.rst. Each run queue has a
+ * list of them; each switch there charges the time since the previous one.
  *
- * If the list is full, a wait is charged at its end. The run queue has sums of the time of
- * target threads, interrupts and idle, which the thread records at its start. The rest belongs
- * to unknown other tasks.
- *
- * Wakers write to the lists of other CPUs without a compare-and-swap, which 5.10 lacks: an entry
- * may be overwritten. So a thread checks if it is still listed when its wait ends; time not
- * charged by then is unexplained. An entry whose thread no longer waits there is dropped. */
+ * Wakers of other CPUs may overwrite an entry. So a thread checks if it is still listed when its
+ * wait ends; an entry whose thread no longer waits there is dropped. */
 #ifndef RUNQUEUE_BPF_H
 #define RUNQUEUE_BPF_H
 

@@ -7,9 +7,7 @@
 #include "mapped.bpf.h"
 #include "trace.bpf.h"
 
-/* --- Path arguments --- */
-
-/* Path arguments of system calls: for traces only. If there are two, the first one. */
+/* --- Path arguments; of two, the first one --- */
 
 /* Finds the path argument of a thread's call, and its starting directory. */
 static __always_inline void trace_path_find(struct kd_trace *trace, u32 key, struct pt_regs *regs,

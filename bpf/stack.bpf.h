@@ -382,11 +382,8 @@ static __always_inline void user_stack_take(struct kd_trace *trace, u32 key)
 
 /* --- Stacks that user space has unwound --- */
 
-/* User stacks that user space has unwound need no new copy.
- *
- * Unwinding a stack reads a few registers and words of it, mostly return addresses: its shape,
- * which user space provides. While their values and the mapped code are unchanged, so is the
- * stack. */
+/* They need no new copy while the values that they were unwound from are the same, and the mapped
+ * code: see "Traces" in DETAILS.rst. */
 
 /* User space writes both maps at any time: what was read is right if the hash matches. */
 ARRAY_MAP(kd_shapes, 1, struct kd_shape); /* KD_SHAPES */

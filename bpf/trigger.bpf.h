@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Triggers: probes that open and close windows.
- *
- * Pairs on one thread are in pair.bpf.h. Otherwise any thread may hit the stop, and one window is
- * open at a time, that of the word. To make an edge, a hit swaps the window word for one that is
- * closed until KD_FAR. No other hit can make an edge then, and every event looks at the banks. Then
- * the hit reads the clock, writes the bank, and sets the new word. Edges are a little ahead
- * (KD_LEAD_NS) to make up for the instructions between reading the clock and writing the bank.
- *
- * Kernels before 5.12 have no compare-and-swap, and their verifier rejects it even in dead code. So
- * each program has a second version, which must hold a token. */
+/* Triggers: probes that open and close windows, one at a time, that of the word; pairs on one
+ * thread are in pair.bpf.h. How hits set edges, and need a token on kernels before 5.12: "Triggers"
+ * in DETAILS.rst. */
 #ifndef TRIGGER_BPF_H
 #define TRIGGER_BPF_H
 

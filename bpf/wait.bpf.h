@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Records of long waits.
- *
- * The kernel stack of a wait is taken at switch-in. The stack still shows where the thread waited,
- * and only then is the wait known to be long. The user stack is taken while the thread is current:
- * at the end of the system call, or on losing its CPU in user mode. */
+/* Records of long waits, see "Traces" in DETAILS.rst: the kernel stack is taken at switch-in, the
+ * user stack while the thread is current. */
 #ifndef WAIT_BPF_H
 #define WAIT_BPF_H
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Accounting of time in windows.
+/* Accounting of time in windows, see "Windows" in DETAILS.rst.
  *
- * The fast path is one compare: an interval that began after the last edge lies in the open window
- * entirely, or in none. Others are clipped against every window still to be read, in global
- * functions, which the verifier examines once, not per caller.
- *
- * Edges are announced ahead: their time is in the future when the word is written. So every program
- * that reads the clock after an edge also sees the edge. Read the clock first, then the word. */
+ * Edges are announced ahead: a program that reads the clock after an edge also sees the edge. Read
+ * the clock first, then the word. */
 #ifndef WINDOW_BPF_H
 #define WINDOW_BPF_H
 
