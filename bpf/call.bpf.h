@@ -149,14 +149,14 @@ static __always_inline void call_enter(struct pt_regs *regs, u32 call)
 	u8 class;
 	u64 t;
 
-	if (unlikely((s32)call == kd_affinity_call) && !current_call_is_compat(regs))
+	if (unlikely((s32)call == kd_affinity_call) && !current_call_is_compat(regs, true))
 		affinity_requested();
 	target = target_current();
 	thread = target.thread;
 	if (!thread)
 		return;
 	t = clock_now();
-	if (unlikely(current_call_is_compat(regs)))
+	if (unlikely(current_call_is_compat(regs, true)))
 		call |= KD_CALL_COMPAT;
 	class = call_class(call);
 	if (unlikely(class) && call_enter_special(thread, target.slot, class, t))

@@ -96,12 +96,6 @@ static __always_inline struct task_struct *current_task(void)
 	return bpf_get_current_task_btf();
 }
 
-/* cgroup v2. */
-static __always_inline struct cgroup *task_group(struct task_struct *task)
-{
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp);
-}
-
 /* Start time of the current task, which identifies it along with the TID. */
 static __always_inline u64 current_start(void)
 {
@@ -134,22 +128,6 @@ static __always_inline bool task_call_is_compat(struct task_struct *task)
 #endif
 }
 
-/* True if the current thread enters a 32-bit call with these registers (NULL: not available).
- * Without its task, before 5.11, decides by what SYSCALL does: it also leaves the return address
- * in RCX. (Not with FRED, which is newer.) */
-static __always_inline bool current_call_is_compat(struct pt_regs *regs)
-{
-	struct task_struct *task = current_task();
-
-	if (task)
-		return task_call_is_compat(task);
-#if defined(__TARGET_ARCH_x86)
-	return regs && (regs->cx != regs->ip || regs->cs == USER32_CS);
-#else
-	return false;
-#endif
-}
-
 /* True if a task known by its address is on a CPU: the field has 4 bytes, or one. */
 static __always_inline bool task_has_cpu(struct task_struct *task)
 {
@@ -157,21 +135,6 @@ static __always_inline bool task_has_cpu(struct task_struct *task)
 
 	bpf_core_read(&on_cpu, bpf_core_field_size(task->on_cpu), &task->on_cpu);
 	return on_cpu;
-}
-
-/* For registers from current_user_regs(), which are no trusted pointer before 5.15. */
-static __always_inline bool found_call_is_compat(struct pt_regs *regs)
-{
-	struct task_struct *task = current_task();
-
-	if (task)
-		return task_call_is_compat(task);
-#if defined(__TARGET_ARCH_x86)
-	return BPF_PROBE_READ(regs, cx) != BPF_PROBE_READ(regs, ip) ||
-	       BPF_PROBE_READ(regs, cs) == USER32_CS;
-#else
-	return false;
-#endif
 }
 
 /* Run queue of a task's CPU, if group scheduling provides a way to it. Avoids direct loads: for
@@ -220,16 +183,19 @@ static __always_inline bool quotas_take_tasks(void)
  * - since 6.6 (677ea015f231) a separate count, on the run queue's clock;
  * - since 5.19 (64eaf50731ac) the time left out of the load average, which passes more slowly
  *   on a CPU that runs at a lower frequency;
- * - before that, the same on the clock that leaves out interrupts. */
-static __always_inline u64 quota_before(struct cfs_rq *group)
+ * - before that, the same on the clock that leaves out interrupts.
+ * trusted: a pointer that needs no helper. */
+static __always_inline u64 quota_before(struct cfs_rq *group, bool trusted)
 {
+#define GROUP_READ(field) (trusted ? group->field : BPF_CORE_READ(group, field))
 	if (bpf_core_field_exists(group->throttled_clock_self))
-		return BPF_CORE_READ(group, throttled_clock_self_time);
+		return GROUP_READ(throttled_clock_self_time);
 	if (bpf_core_field_exists(group->throttled_clock_pelt))
-		return BPF_CORE_READ(group, throttled_clock_pelt_time);
+		return GROUP_READ(throttled_clock_pelt_time);
 	if (bpf_core_field_exists(group->throttled_clock_task))
-		return BPF_CORE_READ(group, throttled_clock_task_time);
+		return GROUP_READ(throttled_clock_task_time);
 	return 0;
+#undef GROUP_READ
 }
 
 /* Start of the current throttling, if any. */
@@ -266,25 +232,43 @@ static __always_inline struct pt_regs *task_regs_before_5_15(struct task_struct 
 #endif
 }
 
-static __always_inline s32 task_call_before_5_15(struct task_struct *task)
+/* True if user registers are found by a trusted pointer: a load takes a fraction of the time of a
+ * helper. */
+static __always_inline bool user_regs_are_trusted(void)
 {
-	struct pt_regs *regs = task_regs_before_5_15(task);
-	s32 call;
-
-	if (!REGS_READ(regs, REG_IP))
-		return KD_CALL_UNKNOWN;
-	call = (s32)REGS_READ(regs, REG_CALL);
-	if (call < 0)
-		return KD_CALL_NONE;
-	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
+#define REG_LOAD(trusted, from, reg) ((trusted) ? (from)->reg : REGS_READ(from, reg))
+
 /* User registers of a thread; NULL: unknown. */
-static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
+static __always_inline struct pt_regs *task_regs(struct task_struct *task, bool trusted)
 {
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (!trusted)
 		return task_regs_before_5_15(task);
 	return (struct pt_regs *)bpf_task_pt_regs(task);
+}
+
+static __always_inline struct pt_regs *task_user_regs(struct task_struct *task)
+{
+	return task_regs(task, user_regs_are_trusted());
+}
+
+/* True if the current thread enters a 32-bit call with these registers (NULL: not available).
+ * trusted: they are the program's argument. Without its task, before 5.11, decides by what SYSCALL
+ * does: it also leaves the return address in RCX. (Not with FRED, which is newer.) */
+static __always_inline bool current_call_is_compat(struct pt_regs *regs, bool trusted)
+{
+	struct task_struct *task = current_task();
+
+	if (task)
+		return task_call_is_compat(task);
+#if defined(__TARGET_ARCH_x86)
+	return regs && (REG_LOAD(trusted, regs, cx) != REG_LOAD(trusted, regs, ip) ||
+			REG_LOAD(trusted, regs, cs) == USER32_CS);
+#else
+	return false;
+#endif
 }
 
 /* User registers of the current thread. */
@@ -357,14 +341,10 @@ static __always_inline u64 call_argument(struct pt_regs *regs, s32 call, u32 whi
 /* First argument of the system call that a thread sleeps in. */
 static __always_inline u64 task_first_argument(struct task_struct *task, bool compat)
 {
-	struct pt_regs *regs;
+	bool trusted = user_regs_are_trusted();
+	struct pt_regs *from = task_regs(task, trusted);
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
-		regs = task_regs_before_5_15(task);
-		return compat ? REGS_READ(regs, REG_COMPAT_1) : REGS_READ(regs, REG_1);
-	}
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return compat ? regs->REG_COMPAT_1 : regs->REG_1;
+	return compat ? REG_LOAD(trusted, from, REG_COMPAT_1) : REG_LOAD(trusted, from, REG_1);
 }
 
 /* Arguments of the native futex call that a thread sleeps in. */
@@ -375,16 +355,12 @@ struct futex_arguments {
 
 static __always_inline struct futex_arguments task_futex_arguments(struct task_struct *task)
 {
-	struct pt_regs *regs;
+	bool trusted = user_regs_are_trusted();
+	struct pt_regs *from = task_regs(task, trusted);
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
-		regs = task_regs_before_5_15(task);
-		return (struct futex_arguments){ REGS_READ(regs, REG_1),
-						 (u32)REGS_READ(regs, REG_2),
-						 (u32)REGS_READ(regs, REG_3) };
-	}
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return (struct futex_arguments){ regs->REG_1, (u32)regs->REG_2, (u32)regs->REG_3 };
+	return (struct futex_arguments){ REG_LOAD(trusted, from, REG_1),
+					 (u32)REG_LOAD(trusted, from, REG_2),
+					 (u32)REG_LOAD(trusted, from, REG_3) };
 }
 
 /* Arguments of the native call that a thread sleeps in: the first two, and another one: the
@@ -393,34 +369,25 @@ struct call_arguments {
 	u64 first, second, other;
 };
 
-static __always_inline u64 argument_of(u32 which, u64 first, u64 third, u64 fourth, u64 fifth)
+static __always_inline struct call_arguments task_call_arguments(struct task_struct *task,
+								 u32 which)
 {
+	bool trusted = user_regs_are_trusted();
+	struct pt_regs *from = task_regs(task, trusted);
+	u64 first = REG_LOAD(trusted, from, REG_1), second = REG_LOAD(trusted, from, REG_2);
+	u64 third = REG_LOAD(trusted, from, REG_3);
+	u64 fourth = REG_LOAD(trusted, from, REG_4);
+	u64 fifth = REG_LOAD(trusted, from, REG_5);
+
 	/* Loaded one by one: the verifier rejects an address that depends on the index. */
 	barrier_var(third);
 	barrier_var(fourth);
 	barrier_var(fifth);
-	return which == 0 ? first : which == 2 ? third : which == 3 ? fourth : fifth;
-}
-
-static __always_inline struct call_arguments task_call_arguments(struct task_struct *task,
-								 u32 which)
-{
-	struct pt_regs *regs;
-	struct call_arguments is;
-
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
-		regs = task_regs_before_5_15(task);
-		is.first = REGS_READ(regs, REG_1);
-		is.second = REGS_READ(regs, REG_2);
-		is.other = argument_of(which, is.first, REGS_READ(regs, REG_3),
-				       REGS_READ(regs, REG_4), REGS_READ(regs, REG_5));
-		return is;
-	}
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	is.first = regs->REG_1;
-	is.second = regs->REG_2;
-	is.other = argument_of(which, is.first, regs->REG_3, regs->REG_4, regs->REG_5);
-	return is;
+	return (struct call_arguments){ first, second,
+					which == 0   ? first
+					: which == 2 ? third
+					: which == 3 ? fourth
+						     : fifth };
 }
 
 /* True if this program runs in an interrupt, hard or soft. The kernel's interrupt count is no
@@ -534,18 +501,17 @@ static __always_inline bool task_calls_are_reported(void)
 /* System call of a thread that is not running, or a KD_CALL_*. */
 static __always_inline s32 task_call(struct task_struct *task)
 {
-	struct pt_regs *regs;
+	bool trusted = user_regs_are_trusted();
+	struct pt_regs *from;
 	s32 call;
 
 	if (task_is_kernels(task))
 		return KD_CALL_UNKNOWN;
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return task_call_before_5_15(task);
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs->REG_IP)
+	from = task_regs(task, trusted);
+	if (!REG_LOAD(trusted, from, REG_IP))
 		return KD_CALL_UNKNOWN;
 	/* Interrupts and exceptions leave a negative number here. */
-	call = (s32)regs->REG_CALL;
+	call = (s32)REG_LOAD(trusted, from, REG_CALL);
 	if (call < 0)
 		return KD_CALL_NONE;
 	return task_call_is_compat(task) ? call | KD_CALL_COMPAT : call;

@@ -147,7 +147,7 @@ __noinline int limit_read(u32 slot, u32 index, u64 t)
 		return 0;
 	group = BPF_CORE_READ(task, se.cfs_rq);
 	limited->group = (u64)group;
-	limited->before = quota_before(group);
+	limited->before = quota_before(group, false);
 	limited->ns = limited->before + quota_since(group);
 	if (quotas_take_tasks())
 		return BPF_CORE_READ(task, throttled);
@@ -247,20 +247,9 @@ __noinline int limit_look(u32 slot, u32 why, u32 key, u64 t)
 	return 0;
 }
 
-/* By plain loads: nearly always nothing limits the thread. */
-static __always_inline u64 limit_before(struct cfs_rq *group)
-{
-	if (bpf_core_field_exists(group->throttled_clock_self))
-		return group->throttled_clock_self_time;
-	if (bpf_core_field_exists(group->throttled_clock_pelt))
-		return group->throttled_clock_pelt_time;
-	if (bpf_core_field_exists(group->throttled_clock_task))
-		return group->throttled_clock_task_time;
-	return 0;
-}
-
 /* The thread begins to wait at t. woken: no quota has taken a sleeper off its run queue, because
- * that only happens on the way to user mode; checking would cost a cache miss, about 20 ns. */
+ * that only happens on the way to user mode; checking would cost a cache miss, about 20 ns.
+ * By plain loads: nearly always nothing limits the thread. */
 static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 					struct task_struct *task, bool woken, u64 t)
 {
@@ -279,7 +268,7 @@ static __always_inline void limit_begin(struct kd_waiting *waiting, u32 slot,
 	} else if (task->prio >= MAX_RT_PRIO) {
 		group = task->se.cfs_rq;
 		limited->group = (u64)group;
-		limited->before = limited->ns = limit_before(group);
+		limited->before = limited->ns = quota_before(group, true);
 		limited->look_at = t + LIMIT_LOOK_NS;
 		if (unlikely(group->throttle_count))
 			limit_note(slot, 0, t);

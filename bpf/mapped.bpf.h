@@ -81,7 +81,7 @@ static __always_inline bool mapped_by_call(struct kd_mapped *mapped, u32 key)
 
 	if (!from || bpf_probe_read_kernel(&regs, sizeof(regs), from))
 		return false;
-	if (current_call_is_compat(NULL)) /* other registers: read all mappings again */
+	if (current_call_is_compat(NULL, true)) /* other registers: read all mappings again */
 		return true;
 	mapped->kind = KD_MAPPED_CHANGED;
 #if defined(__TARGET_ARCH_x86)

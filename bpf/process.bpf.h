@@ -110,7 +110,7 @@ static __always_inline void process_fork(struct task_struct *parent, struct task
 	if (child->flags & PF_KTHREAD)
 		return;
 	if ((kd_follow_fork && process_is_ours(parent->tgid)) ||
-	    (kd_group && !kd_hierarchy && group_is_ours(task_group(child))))
+	    (kd_group && !kd_hierarchy && group_is_ours(BPF_CORE_READ(child, cgroups, dfl_cgrp))))
 		process_begin(tgid, parent->tgid);
 }
 

@@ -202,7 +202,7 @@ static __always_inline void io_exit(s64 result)
 		return;
 	regs = current_user_regs();
 	call = regs_call(regs);
-	if (unlikely(found_call_is_compat(regs)))
+	if (unlikely(current_call_is_compat(regs, false)))
 		call |= KD_CALL_COMPAT;
 	how = call_entry(call, kd_call_io, kd_compat_call_io);
 	if (how)

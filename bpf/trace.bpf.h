@@ -236,7 +236,7 @@ static __always_inline void sample_trace(void *ctx)
 	trace->call = bytes > 0 ? regs_call(current_user_regs()) : KD_CALL_NONE;
 	if (trace->call < 0)
 		trace->call = KD_CALL_NONE;
-	else if (current_call_is_compat(NULL))
+	else if (current_call_is_compat(NULL, true))
 		trace->call |= KD_CALL_COMPAT;
 	trace_user(trace, key, current_user_regs(), FOR_RECORD);
 	trace_send(key, false);

@@ -420,7 +420,7 @@ static __always_inline bool call_is_trigger(struct trace_event_raw_sys_enter *ct
 {
 	u64 number = ctx->id;
 
-	return number < KD_CLASSES && !current_call_is_compat(NULL) &&
+	return number < KD_CLASSES && !current_call_is_compat(NULL, true) &&
 	       kd_trigger_calls[number] & KD_AT(role, bpf_get_attach_cookie(ctx) & 1);
 }
 
