@@ -34,6 +34,15 @@ static __always_inline u64 duration_bucket(u64 ns, u32 bits)
 	return (log << bits) + (ns >> log);
 }
 
+/* Bucket in a kind of a thread, within bounds that the verifier can see. */
+static __always_inline u64 histogram_bucket(u64 ns)
+{
+	u64 bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
+
+	barrier_var(bucket);
+	return likely(bucket < KD_HISTOGRAM_BUCKETS) ? bucket : KD_HISTOGRAM_BUCKETS - 1;
+}
+
 /* Handles a thread's first duration of a kind. If it cannot decide, the next one tries again. */
 __noinline int histogram_take(u32 slot, u32 kind)
 {
@@ -99,10 +108,7 @@ static __always_inline void histogram_add(u32 slot, u32 counted, u64 gen, u64 ns
 	histogram = bpf_map_lookup_elem(&kd_histograms, &index);
 	if (!histogram)
 		return;
-	bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
-	barrier_var(bucket);
-	if (unlikely(bucket >= KD_HISTOGRAM_BUCKETS))
-		bucket = KD_HISTOGRAM_BUCKETS - 1;
+	bucket = histogram_bucket(ns);
 	if (unlikely(histogram->count[bucket] == ~0U))
 		loss_count(KD_LOSS_DURATIONS);
 	else

@@ -240,31 +240,21 @@ SEC("?raw_tp/contention_end") int BPF_PROG(kd_contention_end, void *lock)
  * - how edges are set: by compare-and-swap, or with a token (_token), because the verifier rejects
  *   the former before 5.12 even in dead code. Kernels that need _call have it.
  * So these are constants at compile time, not just at load time. */
+#define TRIGGER_AT(section, program, start, stop, atomic)                                          \
+	SEC(section) int program(void *ctx)                                                        \
+	{                                                                                          \
+		trigger_hit(ctx, start, stop, atomic, true);                                       \
+		return 0;                                                                          \
+	}
 #define TRIGGER(name, start, stop)                                                                 \
-	SEC("?kprobe") int kd_##name##_probe(void *ctx)                                            \
-	{                                                                                          \
-		trigger_hit(ctx, start, stop, true, true);                                         \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?tp") int kd_##name##_tracepoint(void *ctx)                                           \
-	{                                                                                          \
-		trigger_hit(ctx, start, stop, true, true);                                         \
-		return 0;                                                                          \
-	}                                                                                          \
+	TRIGGER_AT("?kprobe", kd_##name##_probe, start, stop, true)                                \
+	TRIGGER_AT("?tp", kd_##name##_tracepoint, start, stop, true)                               \
+	TRIGGER_AT("?kprobe", kd_##name##_probe_token, start, stop, false)                         \
+	TRIGGER_AT("?tp", kd_##name##_tracepoint_token, start, stop, false)                        \
 	SEC("?tp") int kd_##name##_call(struct trace_event_raw_sys_enter *ctx)                     \
 	{                                                                                          \
 		if (call_is_trigger(ctx, start ? KD_START : KD_STOP))                              \
 			trigger_hit(ctx, start, stop, true, false);                                \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?kprobe") int kd_##name##_probe_token(void *ctx)                                      \
-	{                                                                                          \
-		trigger_hit(ctx, start, stop, false, true);                                        \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("?tp") int kd_##name##_tracepoint_token(void *ctx)                                     \
-	{                                                                                          \
-		trigger_hit(ctx, start, stop, false, true);                                        \
 		return 0;                                                                          \
 	}
 

@@ -287,7 +287,6 @@ static __always_inline struct kd_block *block_create(struct kd_block_key *key)
 static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
 {
 	struct kd_block *block = bpf_map_lookup_elem(&kd_blocks, key);
-	u64 bucket;
 
 	if (!block)
 		block = block_create(key);
@@ -298,11 +297,7 @@ static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
 	__sync_fetch_and_add(&block->bytes, bytes);
 	if (ns > block->max)
 		block->max = ns;
-	bucket = duration_bucket(ns, KD_HISTOGRAM_BITS);
-	barrier_var(bucket);
-	if (bucket >= KD_HISTOGRAM_BUCKETS)
-		bucket = KD_HISTOGRAM_BUCKETS - 1;
-	__sync_fetch_and_add(&block->times[bucket], 1);
+	__sync_fetch_and_add(&block->times[histogram_bucket(ns)], 1);
 }
 
 static __always_inline u32 request_kind(struct request *request)

@@ -149,8 +149,11 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	thread_enter(event.thread, KD_READY_WOKEN, event.t, KD_RECORDED_WOKEN,
 		     recorder_waker(ctx) | event.thread->awaited << KD_RECORDED_AWAITED);
 	waiting_begin(event.thread, event.slot, task, task_cpu(task), true, event.t);
-	if (KD_TRACES && kd_wait_ns != KD_UNWANTED)
-		wait_woken(ctx, target, task, event.t);
+	if (KD_TRACES && kd_wait_ns != KD_UNWANTED) {
+		/* After short sleeps, too: the thread may wake others that slept long. */
+		event.thread->woken_at = event.t;
+		task_woken(ctx, event.slot, task, event.t);
+	}
 }
 
 /* True if the wakeup of a task matters; is_new: its first one. */
@@ -378,7 +381,7 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 {
 	enum kd_recorded_kind by = KD_RECORDED_PREEMPTED;
 	struct kd_thread *thread = target.thread;
-	u32 slot = target.slot, state = KD_READY_PREEMPTED, awaited = 0;
+	u32 slot = target.slot, state = KD_READY_PREEMPTED, awaited = KD_AWAITED_OTHER;
 	u32 runnable = is_zero(task_state);
 
 	if (unlikely(!thread->on_cpu))
@@ -401,7 +404,6 @@ static __always_inline void switch_out(struct target target, struct task_struct 
 		thread->awaited = KD_AWAITED_OTHER;
 		thread->at.file = 0;
 		by = KD_RECORDED_SLEEP;
-		awaited = KD_AWAITED_OTHER;
 	} else if (!runnable) {
 		sleep_begin(target, t, task, task_state);
 		timer_sleep(thread, slot, task);

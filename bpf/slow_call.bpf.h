@@ -115,7 +115,7 @@ static __noinline void call_trace_send(void *ctx, u32 slot, u64 t, s64 result, u
 		bytes = bpf_get_stack(ctx, trace->kernel, sizeof(trace->kernel), 0);
 		trace->n_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	}
-	trace_send(key, false);
+	trace_send(key);
 }
 
 /* A call outside windows: drops its wait, which is not the next call's. */
@@ -171,7 +171,7 @@ TRACES_GLOBAL int call_trace_dropped(u32 slot)
 	trace->call = thread->restart_call;
 	trace->result = -EINTR;
 	__builtin_memcpy(trace->comm, thread->comm, KD_COMM_LEN);
-	return trace_send(key, false);
+	return trace_send(key);
 }
 
 /* Iterator: a slow call that has not ended. User space copies the stack. */
@@ -223,7 +223,7 @@ static __always_inline void open_call_trace(struct task_struct *task)
 		uprobes_undo(trace, SCRATCH_ITERATOR, task);
 		trace->flags |= KD_TRACE_REGS;
 	}
-	trace_send(SCRATCH_ITERATOR, false);
+	trace_send(SCRATCH_ITERATOR);
 }
 
 #endif

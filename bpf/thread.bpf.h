@@ -332,18 +332,13 @@ static __always_inline bool leader_ends(struct task_struct *task, u32 task_state
 	       slot_of(process_of((u64)task), (u64)task);
 }
 
-/* TID of a task now, which may differ from its slot's. */
-static __noinline u32 task_tid(u64 task)
-{
-	return BPF_CORE_READ((struct task_struct *)task, pid);
-}
-
 /* Handles that a thread without a slot took over the leader's TID. If the leader's last switch is
  * still to come, the new TID leads to the leader. */
 static __always_inline void slot_abandon(struct task_struct *task)
 {
 	u32 slot = tid_slot_rarely(task->pid), tid, other;
 	struct kd_thread *thread = slot_thread(slot);
+	struct task_struct *leader;
 
 	if (slot == KD_SLOT_FREE || !thread || thread->task == (u64)task)
 		return;
@@ -351,7 +346,8 @@ static __always_inline void slot_abandon(struct task_struct *task)
 	/* The leader's last switch was found, and the slot may be free or reused by now. */
 	if (thread->tid != task->pid || thread->died)
 		return;
-	tid = task_tid(thread->task);
+	leader = (struct task_struct *)thread->task; /* its TID now may differ from its slot's */
+	tid = BPF_CORE_READ(leader, pid);
 	other = tid_slot_rarely(tid);
 	if (tid != task->pid && (other == KD_SLOT_FREE || other == KD_SLOT_UNWANTED)) {
 		tid_set(tid, slot);

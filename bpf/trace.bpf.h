@@ -13,11 +13,6 @@
 /* The lock is noted when the thread goes to sleep (lock.bpf.h), the disk's request at wakeup. The
  * two are combined at switch-in, when the wait turns out to be long. */
 
-static __always_inline void blocker_clear(struct kd_blocker *blocker)
-{
-	__builtin_memset(blocker, 0, sizeof(*blocker));
-}
-
 static __always_inline bool awaits_disk(u32 awaited)
 {
 	return awaited == KD_AWAITED_DISK || awaited == KD_AWAITED_PAGE;
@@ -124,7 +119,7 @@ static __always_inline struct kd_trace *trace_begin(u32 key, u32 type, u32 tgid,
 	trace->wakers[0].from = KD_FROM_UNKNOWN;
 	trace->user_ip = trace->user_sp = 0;
 	trace->file.kind = 0;
-	blocker_clear(&trace->blocker);
+	__builtin_memset(&trace->blocker, 0, sizeof(trace->blocker));
 	trace->path_at = 0;
 	trace->path_size = 0;
 	((struct kd_scratch *)trace)->copied_at = 0;
@@ -146,8 +141,8 @@ static __always_inline void trace_lost(const struct kd_trace *trace)
 }
 
 /* Sends a scratch record. The ring is read every few tens of milliseconds. The reader is woken
- * earlier if the ring is half full, or if the record is urgent. */
-TRACES_GLOBAL int trace_send(u32 key, bool urgent)
+ * earlier if the ring is half full. */
+TRACES_GLOBAL int trace_send(u32 key)
 {
 	struct kd_scratch *scratch = bpf_map_lookup_elem(&kd_scratches, &key);
 	u64 size = __builtin_offsetof(struct kd_trace, kernel), flags = BPF_RB_NO_WAKEUP;
@@ -161,7 +156,7 @@ TRACES_GLOBAL int trace_send(u32 key, bool urgent)
 		size = __builtin_offsetof(struct kd_trace, regs);
 	if (size > sizeof(*scratch))
 		return 0;
-	if (urgent || bpf_ringbuf_query(&kd_traces, BPF_RB_AVAIL_DATA) > kd_ring_half)
+	if (bpf_ringbuf_query(&kd_traces, BPF_RB_AVAIL_DATA) > kd_ring_half)
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (bpf_ringbuf_output(&kd_traces, scratch, size, flags))
 		trace_lost(&scratch->trace);
@@ -239,7 +234,7 @@ static __always_inline void sample_trace(void *ctx)
 	else if (current_call_is_compat(NULL, true))
 		trace->call |= KD_CALL_COMPAT;
 	trace_user(trace, key, current_user_regs(), FOR_RECORD);
-	trace_send(key, false);
+	trace_send(key);
 }
 
 #endif

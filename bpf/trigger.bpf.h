@@ -111,19 +111,6 @@ static __noinline int condition_test(void *ctx, u32 key)
 	return unread ? CONDITION_UNREAD : CONDITION_FALSE;
 }
 
-/* Tests whether a hit of a trigger counts. */
-static __always_inline enum condition condition_of(void *ctx, enum kd_role role, bool has_sites)
-{
-	u32 key = role * KD_CONDITIONS;
-
-	if (!kd_conditional[role])
-		return CONDITION_TRUE;
-	/* The probe at all system calls uses its cookie for something else (call_is_trigger()). */
-	if (has_sites)
-		key += site_cookie(ctx);
-	return condition_test(ctx, key);
-}
-
 /* --- Windows --- */
 
 /* Locks the word, unless it has changed: no other hit can make an edge now. */
@@ -249,20 +236,25 @@ static __always_inline void outside_count(void)
 		count_up(&tally->outside);
 }
 
-/* True if the values at a hit meet the condition; by_site: sites of the probe may differ. */
+/* True if the values at a hit meet the condition. by_site: sites of the probe may differ; the
+ * probe at all system calls uses its cookie for something else (call_is_trigger()). */
 static __always_inline bool condition_is_met(void *ctx, struct kd_tally *tally, bool start,
 					     bool stop, bool by_site)
 {
-	enum condition condition = condition_of(ctx, start ? KD_START : KD_STOP, by_site);
+	enum kd_role role = start ? KD_START : KD_STOP;
+	enum condition condition;
+	u64 *counts;
 
+	if (!kd_conditional[role])
+		return true;
+	condition = condition_test(ctx, role * KD_CONDITIONS + (by_site ? site_cookie(ctx) : 0));
 	if (condition == CONDITION_TRUE)
 		return true;
+	counts = condition == CONDITION_UNREAD ? tally->unread : tally->unmet;
 	if (start)
-		count_up(condition == CONDITION_UNREAD ? &tally->unread[KD_START]
-						       : &tally->unmet[KD_START]);
+		count_up(&counts[KD_START]);
 	if (stop)
-		count_up(condition == CONDITION_UNREAD ? &tally->unread[KD_STOP]
-						       : &tally->unmet[KD_STOP]);
+		count_up(&counts[KD_STOP]);
 	return false;
 }
 
@@ -326,8 +318,7 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 		if (start)
 			start_hit(&hit);
 	}
-	if (!atomic)
-		token_give();
+	hit_end(&hit);
 	/* Wakes the reader last: it may read the tallies at once. */
 	if (hit.closed)
 		event_send(KD_EVENT_CLOSED, hit.tid, hit.closed, hit.t);

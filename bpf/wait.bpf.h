@@ -7,14 +7,6 @@
 #include "trace.bpf.h"
 #include "waker.bpf.h"
 
-/* Notes a sleeper's waker. Short sleeps count, too: the thread may wake others that slept long. */
-static __always_inline void wait_woken(void *ctx, struct target target, struct task_struct *task,
-				       u64 t)
-{
-	target.thread->woken_at = t;
-	task_woken(ctx, target.slot, task, t);
-}
-
 /* Sends the stack of a thread switched out in user mode, in case the wait becomes long. Global, to
  * be verified once. */
 TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
@@ -30,7 +22,7 @@ TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
 		return 0;
 	trace_user(trace, key, current_user_regs(), IN_ADVANCE);
 	if (trace->flags)
-		trace_send(key, false);
+		trace_send(key);
 	return 0;
 }
 
@@ -52,7 +44,7 @@ static __always_inline void wait_send(u32 key, struct kd_trace *trace, struct kd
 	trace->state = state;
 	trace->call = thread->call;
 	trace->since = thread->call == KD_CALL_NONE ? thread->out_since : thread->call_since;
-	trace_send(key, false);
+	trace_send(key);
 }
 
 static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trace,
@@ -77,7 +69,7 @@ static __always_inline void wait_report(u32 slot, u32 key, struct kd_trace *trac
 		trace->awaited = KD_AWAITED_OTHER;
 		trace->file.kind = 0;
 		trace->wakers[0].from = KD_FROM_UNKNOWN;
-		blocker_clear(&trace->blocker);
+		__builtin_memset(&trace->blocker, 0, sizeof(trace->blocker));
 		wait_send(key, trace, thread, slept ? KD_READY_WOKEN : thread->out_state, woken, t);
 		thread->noted = thread->call != KD_CALL_NONE;
 	}

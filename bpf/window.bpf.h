@@ -414,14 +414,13 @@ static __always_inline struct event event_at(struct target target, u64 t)
 static __always_inline struct event event_rarely(struct target target, u64 t)
 {
 	u64 since = target.thread->since;
-	struct event event = {
+
+	return (struct event){
 		.slot = target.slot,
 		.thread = target.thread,
 		.t = since + elapsed(since, t),
 		.edge = KD_NEVER,
 	};
-
-	return event;
 }
 
 /* Counts [since, the event's time]; since is no later than the thread's last event. */
