@@ -23,7 +23,8 @@ static __noinline void upcall_count(u32 bank, u64 gen, u32 error)
 	if (upcalls->gen != gen)
 		upcalls_reset(upcalls, gen);
 	barrier_var(error);
-	upcalls->count[error < KD_ERRNOS ? error : KD_ERRNOS - 1]++;
+	if (error < KD_ERRNOS)
+		upcalls->count[error]++;
 }
 
 static __always_inline void upcall_end(s32 result)
@@ -34,6 +35,8 @@ static __always_inline void upcall_end(s32 result)
 
 	if (!word)
 		return;
+	if (error >= KD_ERRNOS)
+		error = KD_ERRNOS - 1;
 	t = clock_now();
 	if (word & KD_WORD_OPEN && t >= word >> KD_WORD_SHIFT)
 		upcall_count(kd_word_bank(word), word, error);
