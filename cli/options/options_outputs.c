@@ -57,6 +57,12 @@ static exit_status read_format(const struct option_row *row, const char *text,
 	if (text[length] && strspn(text, WORD) == length)
 		return options_refuse_value(row, text, "does not begin with a format",
 					    "%s; or give text:FILE", formats_list(list));
+	/* And so would a mistyped attribute. */
+	length = strcspn(text, ",");
+	if (text[length] && output_format_find(text, length))
+		return options_refuse_value(row, text, "has an unknown attribute",
+					    "--help=output lists those of a format; or give "
+					    "text:FILE");
 	output->format = output_format_at(0);
 	output->file = text;
 	return 0;
