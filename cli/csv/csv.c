@@ -12,6 +12,7 @@
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/figures.h"
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
 #include "cli/model/verdict.h"
@@ -323,34 +324,33 @@ static int waits_rows(struct csv_writer *writer, const struct sample *sample)
 
 /* --- interruptions --- */
 
-static void irqs_lines(struct csv_writer *writer, const struct sample *sample,
-		       const struct thread_row *thread, const char *kind,
-		       const struct irq_row *irqs, size_t n)
+static void figures_lines(struct csv_writer *writer, const struct sample *sample,
+			  const struct thread_row *thread, const char *kind,
+			  const struct figures_source *source)
 {
-	for (size_t i = 0; i < n; i++) {
-		thread_begin(writer, sample, thread);
-		csv_word(writer, kind);
-		csv_text(writer, irqs[i].name, sizeof(irqs[i].name));
-		counts_add(writer, irqs[i].count, irqs[i].total, irqs[i].max);
-		csv_line_end(writer);
-	}
+	struct figures is;
+
+	for (size_t i = 0; source->read(source, thread, i, &is); i++)
+		if (is.count)
+			count_line(writer, sample, thread, kind, is.name,
+				   &(struct kd_count){ is.count, is.total, is.complete.max });
 }
 
 static int interruptions_rows(struct csv_writer *writer, const struct sample *sample)
 {
-	for (size_t i = 0; i < sample->n_threads; i++) {
-		const struct thread_row *thread = &sample->threads[i];
+	static const struct {
+		const char *kind;
+		struct figures_source source;
+	} kinds[] = {
+		{ "hardirq", { .read = figures_of_list, .list = &hardirq_list } },
+		{ "softirq", { .read = figures_of_list, .list = &softirq_list } },
+		{ "interruption", { .read = figures_of_cause } },
+	};
 
-		irqs_lines(writer, sample, thread, "hardirq", thread->hardirqs, thread->n_hardirqs);
-		irqs_lines(writer, sample, thread, "softirq", thread->softirqs, thread->n_softirqs);
-		for (unsigned int cause = 0; cause < INTERRUPTION_CAUSES; cause++) {
-			const struct kd_count *count = &thread_interrupted(thread)[cause].count;
-
-			if (count->count)
-				count_line(writer, sample, thread, "interruption",
-					   interruption_keys[cause], count);
-		}
-	}
+	for (size_t i = 0; i < sample->n_threads; i++)
+		for (size_t j = 0; j < sizeof(kinds) / sizeof(*kinds); j++)
+			figures_lines(writer, sample, &sample->threads[i], kinds[j].kind,
+				      &kinds[j].source);
 	return 0;
 }
 
