@@ -136,6 +136,13 @@ bool figures_of_list(const struct figures_source *source, const struct thread_ro
 	return true;
 }
 
+bool figures_of_events(const struct figures_source *source, const struct thread_row *thread,
+		       size_t i, struct figures *figures)
+{
+	count_set(figures, "", (const struct kd_count *)((const char *)thread + source->of));
+	return !i;
+}
+
 bool figures_of_counter(const struct figures_source *source, const struct thread_row *thread,
 			size_t i, struct figures *figures)
 {

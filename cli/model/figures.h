@@ -56,6 +56,10 @@ bool figures_of_io(const struct figures_source *source, const struct thread_row 
 bool figures_of_list(const struct figures_source *source, const struct thread_row *thread, size_t i,
 		     struct figures *figures);
 
+/* of: offset of a struct kd_count in struct thread_row. */
+bool figures_of_events(const struct figures_source *source, const struct thread_row *thread,
+		       size_t i, struct figures *figures);
+
 /* of: offset of a uint64_t in struct thread_row; count and total. */
 bool figures_of_counter(const struct figures_source *source, const struct thread_row *thread,
 			size_t i, struct figures *figures);

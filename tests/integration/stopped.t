@@ -58,6 +58,12 @@ def case_signals(test):
             senders.append(shell_kill(test, load.pid, "STOP", "CONT"))
             stops.append(time.monotonic_ns() - began)
     sample = test.sample(load.pid, stop)
+    path = test.directory() / "stopped.json"
+    path.write_text(json.dumps(sample) + "\n")
+    for condition, status in (("stopped_by.sh.count>=2", 4), ("stopped_by.sh.count>2", 0),
+                              ("stopped_by.nobody.count>0", 0)):
+        done = test.program("--replay", path, "--quiet", "--fail-if", condition)
+        test.eq(done.status, status, condition)
     for role in ("poll", "pollonce"):
         rows, total = stops_of(sample, load.tid(role)[0])
         test.eq(sum(row["total_ns"] for row in rows), total, f"{role}: they are all of the time")

@@ -179,14 +179,15 @@ static const char expected[] =
 	"| thread(rev*).voluntary  >=  15  = 1x 11 15|thread(a)b).voluntary>0 = no"
 	"|thread(a).b).voluntary>0 = no|thread(rev*[!).]1).ready.max>1ms = 1x 11 1500000";
 
-/* Who had the CPU, by name. */
+/* Who had the CPU, by name; and its ticks. */
 static const char expected_culprits[] =
 	"ready_by.total>=5s = 1x 20 5000000000|ready_by.back*.total>3s = 1x 20 4000000000"
 	"|ready_by.backup.total>=3s = 1x 20 3000000000"
 	"|ready_by.back*.max>1s = 1x 20 2000000000|ready_by.backup.max>2s = no"
 	"|ready_by.back*.pct>=40 = 1x 20 4000000000|ready_by.back*.pct>40 = no"
 	"|ready_by.softirq.total>=1s = 1x 20 1000000000|ready_by.hardirq.total>0 = no"
-	"|thread(other).ready_by.pct>0 = no";
+	"|thread(other).ready_by.pct>0 = no|late_ticks.max>=5ms = 1x 20 5000000"
+	"|late_ticks.total>9ms = no|late_ticks.count>=3 = 1x 20 3";
 
 static const char *excess_of_culprits(const char *text)
 {
@@ -200,9 +201,10 @@ static const char *excess_of_culprits(const char *text)
 				     .members = 1,
 				     .ledger = { .life = 10 * SECOND,
 						 .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
+				     .late_ticks = { 3, 9 * MS, 5 * MS },
 				     .culprits = culprits,
 				     .n_culprits = COUNT(culprits) };
-	struct sample one = { .threads = &thread, .n_threads = 1 };
+	struct sample one = { .threads = &thread, .n_threads = 1, .has_interruptions = true };
 
 	return excess_in(&one, text);
 }
@@ -220,7 +222,11 @@ static const char expected_lists[] =
 	"|interruptions.count>2 = 1x 9719 3|interruptions.hardirq.total>24480ns = no"
 	"|blocked_for.lock.max>=29ms = 1x 9719 29000000|blocked_for.work.total>31ms = no"
 	"|blocked_for.lock.pct>=3 = 1x 9719 30000000|blocked_for.disk.count>0 = no"
-	"|blocked_for.count>=19 = 1x 9719 19";
+	"|blocked_for.count>=19 = 1x 9719 19"
+	"|stopped_by.count>=1241 = 1x 9719 1241|stopped_by.term*.total>20ns = no"
+	"|stopped_by.six*.max>=9ns = 1x 9719 9|stopped_by.nobody.count>0 = no"
+	"|moved_by.six*.count>1 = 1x 9719 18446744073709551615|moved_by.nobody.count>0 = no"
+	"|overslept.max>=123456789ns = 1x 9719 123456789|overslept.count>12345 = no";
 
 static const char *excess_of_everything(const char *text)
 {
