@@ -120,15 +120,19 @@ class Drawn:
         states = sorted({kind["state"] for kind in data["kinds"]} | {*data["classes"]})
         self.seen = legend(browser, states)
         self.first = AXIS + LANE * bool(sample.get("critical_path", {}).get("rows"))
-        last = self.top(len(data["threads"]) + len(data["cpus"]) - 1) + 9
+        self.browser = browser
+        self.last = self.top(len(data["threads"]) + len(data["cpus"]) - 1) + 9
+        self.take()
+        self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
+
+    def take(self):
         # Beside load the lower lanes may not have been painted yet in two pictures that are equal.
         for _ in range(TRIES):
-            self.lines = kdpng.decode(browser.screenshot(
-                [round(each) for each in browser.box(".timeline canvas")]))
-            if len(set(self.lines[last])) > 1:
+            self.lines = kdpng.decode(self.browser.screenshot(
+                [round(each) for each in self.browser.box(".timeline canvas")]))
+            if len(set(self.lines[self.last])) > 1:
                 break
             time.sleep(0.1)
-        self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
 
     def top(self, number):
         return self.first + LANE * number
@@ -147,6 +151,19 @@ class Drawn:
                 colours = {line[x] for x in columns}
                 found += [(kind["state"], colours)] if colours != {self.seen[kind["state"]]} else []
         return found, compared
+
+    def faults(self, lanes, first, data, arrows):
+        """Of all pieces of lanes, which are the first-th and further ones. Of other pictures, too: other parts
+        may not have been painted yet, either."""
+        for tried in range(TRIES):
+            if tried:
+                time.sleep(0.1)
+                self.take()
+            some = [self.wrong(lane, number, data, arrows) for number, lane in enumerate(lanes, first)]
+            wrong = [fault for found, _ in some for fault in found]
+            if not wrong:
+                break
+        return wrong, sum(compared for _, compared in some)
 
 
 def case_states(test):
@@ -185,10 +202,7 @@ def case_states(test):
     woken = [(end, own[kind["waker"]], own[lane["tid"]]) for lane in data["threads"]
              for _, end, _, kind in pieces(lane, data) if kind and kind.get("waker") in own]
     arrows = [drawn.x(at) for at, _, _ in woken]
-    wrong, compared = [], 0
-    for number, lane in enumerate(data["threads"]):
-        faults, some = drawn.wrong(lane, number, data, arrows)
-        wrong, compared = wrong + faults, compared + some
+    wrong, compared = drawn.faults(data["threads"], 0, data, arrows)
     test.ok(compared > 10 and not wrong, "each is seen in its colour, in its place", compared, *wrong[:3])
     cpus_are_drawn(test, drawn, data, arrows)
     arrows_are_drawn(test, drawn, woken)
@@ -199,10 +213,7 @@ def case_states(test):
 
 
 def cpus_are_drawn(test, drawn, data, arrows):
-    wrong, compared = [], 0
-    for number, lane in enumerate(data["cpus"], len(data["threads"])):
-        faults, some = drawn.wrong(lane, number, data, arrows)
-        wrong, compared = wrong + faults, compared + some
+    wrong, compared = drawn.faults(data["cpus"], len(data["threads"]), data, arrows)
     test.ok(compared and not wrong, "so is who had the CPUs", compared, *wrong[:3])
     names = {kind["name"] for kind in data["kinds"] if "name" in kind}
     threads = {f"{lane['name']}[{lane['tid']}]" for lane in data["threads"] if lane["own"]}
