@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --machine on trees of files that are like /proc and /sys, or hostile. */
+/* --machine on trees of files that are like /proc and /sys, or hostile; and lists of CPUs. */
 #define _GNU_SOURCE
 #include <jansson.h>
 
+#include "cli/base/texts.h"
 #include "cli/machine/machine.h"
 #include "cases.h"
 #include "tree.h"
@@ -181,4 +182,37 @@ TEST(hostile)
 	hostile(names, lots);
 	for (const char *list = texts; case_next(&list, text);)
 		hostile(names, text);
+}
+
+/* --- Lists of CPUs --- */
+
+#define CPUS 128
+static const char cpu_lists[] =
+	"64 0-3,8 = 0-3,8|64 0,1,2,63-66,127-500 = 0-2,63-66,127|64 127 = 127|64 0-127 = 0-127"
+	"|64 8,1,3-2,200 = 1,8|64 1,x = 1, then no list|64 x = , then no list|64 7- = "
+	"|12 0,2,4,6,8,10 = 0,2,4,6...|10 0,2,4,6,8 = 0,2,4...|4 0-9 = ...";
+
+/* "SIZE LIST", read and written again. */
+static const char *cpu_list(const char *input)
+{
+	static char text[CASE_LEN];
+	uint64_t words[CPUS / 64] = { 0 };
+	char *list;
+	size_t size = strtoul(input, &list, 10);
+	bool right = cpu_list_parse(list + 1, words, CPUS);
+
+	cpu_list_text(text, size, words, CPUS, false);
+	return right ? text : strcat(text, ", then no list");
+}
+
+TEST(cpus)
+{
+	uint64_t words[CPUS / 64] = { 1 };
+	char text[16] = "the CPUs are ";
+
+	cases_check(cpu_lists, cpu_list, "CPUs");
+	text_append(text, sizeof(text), "%d-%d", 0, 127);
+	is_str(text, "the CPUs are 0-", "what does not fit is cut");
+	cpu_list_text(text, sizeof(text), words, CPUS, true);
+	is_str(text, "0,128+", "and those that have no bit");
 }
