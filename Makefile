@@ -69,7 +69,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help size test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help lint-quick map size test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -179,7 +179,7 @@ $(BUILD)/asan/flags: $(BUILD)/flags | $(BUILD)/asan
 
 # --- The program ---
 
-CLI := $(wildcard cli/*.c cli/*/*.c probes/*.c probes/*/*.c)
+CLI := $(wildcard cli/*.c cli/*/*.c cli/*/*/*.c probes/*.c probes/*/*.c)
 SKELETONS := $(GEN)/kernel_delay.skel.h $(GEN)/kernel_delay_traces.skel.h $(GEN)/cost.skel.h
 LIBBPF_USERS := $(shell grep -lE '<bpf/|\.skel\.h"' $(CLI) /dev/null)
 
@@ -390,8 +390,20 @@ fuzz: fuzzers $(filter %_fuzz,$(SANITIZED)) | $(SEEDERS)
 size:
 	@tests/lint/size.t --print
 
+map:
+	@tests/lint/map
+
 lint: all $(BUILD)/lint/fields
 	@tests/run $(sort $(wildcard tests/lint/*.t))
+
+# Those that only read the tree, and nothing that a compiler makes of it.
+lint-quick:
+	@tests/run tests/lint/names.t tests/lint/includes.t tests/lint/circles.t tests/lint/size.t
+
+# What unit tests write is what is expected from now on; shown is how that differs.
+golden: $(sort $(patsubst tests/%.c,$(BUILD)/%,$(shell grep -l 'golden\.h\|report\.h' tests/unit/test_*.c)))
+	@UPDATE_GOLDEN=1 tests/run $^
+	@git --no-pager diff -- tests/golden
 
 # Writes what of the schema and of the manual follows from the program's tables.
 documents: all $(BUILD)/lint/fields
@@ -400,14 +412,14 @@ documents: all $(BUILD)/lint/fields
 # Without the sanitizers' builds, which show no more of what the tests themselves look at.
 test:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) workloads $(BPF_TESTS)
+	@$(MAKE) $(jobs) all $(UNIT:%=$(BUILD)/%) workloads $(BPF_TESTS) $(BUILD)/lint/fields
 	$(disown)
 	@tests/run --short $(UNIT:%=$(BUILD)/%) $(TESTS)
 	$(disown)
 
 check:
 	@tests/deps build check
-	@$(MAKE) $(jobs) all $(SANITIZED) workloads fuzzers $(BPF_TESTS)
+	@$(MAKE) $(jobs) all $(SANITIZED) workloads fuzzers $(BPF_TESTS) $(BUILD)/lint/fields
 	$(disown)
 	@tests/run $(SANITIZED) $(TESTS)
 	$(disown)
@@ -421,7 +433,7 @@ check-builds:
 
 check-kernels:
 	@tests/deps build check kernels
-	@$(MAKE) $(jobs) all workloads
+	@$(MAKE) $(jobs) all workloads $(BUILD)/lint/fields
 	$(disown)
 	@tests/run tests/vm/kernels.t
 	$(disown)
@@ -455,7 +467,7 @@ deps:
 	@tests/deps build
 
 format:
-	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] probes/*.[ch] probes/*/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard bpf/*.[ch] cli/*.[ch] cli/*/*.[ch] cli/*/*/*.[ch] probes/*.[ch] probes/*/*.[ch] tests/*/*.[ch])
 
 INSTALL_MAN := $(wildcard man/*.8)
 INSTALL_MAN5 := $(wildcard man/*.5)
@@ -507,10 +519,12 @@ make check-unit   the tests that need neither root nor network
 make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
                   (all; make check: 2); then the other fuzz tests, FUZZ_ROUNDS ($(FUZZ_ROUNDS))
                   mutations each
-make lint         style, includes, documents, warnings
+make lint         style, includes, documents, warnings; `make lint-quick`: those that only read
+make golden       after a change of reports: write what is expected anew, and show the difference
 make documents    after a new row: write what of the JSON schema and of the manual pages
                   follows from the program's tables
-make size         lines and files of each folder, against their budgets (tests/lint/budgets)
+make size         files and lines of each folder, and lines before (tests/lint/budgets)
+make map          what each file of the program is about, in the words at its head
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
 make same         BASE=PROGRAM: says whether that other build does the same, byte for byte

@@ -94,6 +94,8 @@ static __always_inline u32 kernel_awaits(struct kd_thread *thread, struct task_s
 {
 	if (task_state & TASK_FROZEN || task->jobctl & JOBCTL_TRAP_FREEZE)
 		return KD_AWAITED_OTHER;
+	if (task_is_idle_worker(task, thread->task, task_state))
+		return KD_AWAITED_WORK;
 	if (call == KD_CALL_NONE && is_in_fault(thread, task))
 		return KD_AWAITED_PAGE;
 	return BPF_CORE_READ_BITFIELD(task, in_iowait) ? KD_AWAITED_DISK : KD_AWAITED_KERNEL;

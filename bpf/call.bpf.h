@@ -3,6 +3,7 @@
 #ifndef CALL_BPF_H
 #define CALL_BPF_H
 
+#include "poll.bpf.h"
 #include "sched.bpf.h"
 #include "stack.bpf.h"
 #include "thread.bpf.h"
@@ -82,13 +83,18 @@ static __always_inline struct target target_current(void)
  * because it is not the target's own. */
 static __noinline bool call_enter_special(struct kd_thread *thread, u32 slot, u8 class, u64 t)
 {
+	u64 since;
+
 	if (class & KD_CLASS_IGNORED)
 		return true;
-	if (class & KD_CLASS_EXEC)
+	if (class & KD_CLASS_EXEC) {
 		*exec_slot_of(thread->tgid) = slot;
-	if (class & KD_CLASS_POLL && thread->poll_since) {
-		item_across(slot, ITEM_LONG_POLL, thread->poll_since, t);
-		thread->poll_since = 0;
+		thread->polls.sp = thread->rounds.sp = 0; /* another stack */
+	}
+	if (class & KD_CLASS_POLL) {
+		since = round_end(&thread->polls, t);
+		if (since)
+			item_across(slot, ITEM_LONG_POLL, since, t);
 	}
 	return false;
 }
@@ -109,7 +115,7 @@ static __noinline bool call_restart(struct kd_thread *thread, u32 slot, u8 class
 
 /* A thread that makes a system call is running, whatever was reported before, and has left what
  * it would have to leave first. User space does not know the task: a thread that got its slot
- * there (cli/capture/session_entry.c) comes here first. */
+ * there (cli/capture/parts/entry.c) comes here first. */
 static __noinline void call_resync(u32 slot, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -210,7 +216,7 @@ static __always_inline void call_exit(void *ctx, s64 result)
 	}
 	item_book(event, ITEM_CALL, call, thread->call_since);
 	if (unlikely(call_class(call) & KD_CLASS_POLL))
-		thread->poll_since = t;
+		round_begin(&thread->polls, t);
 }
 
 #endif

@@ -347,20 +347,49 @@ static __always_inline u64 task_first_argument(struct task_struct *task, bool co
 	return compat ? REG_LOAD(trusted, from, REG_COMPAT_1) : REG_LOAD(trusted, from, REG_1);
 }
 
-/* Arguments of the native futex call that a thread sleeps in. */
+/* A call whose first argument is the address of a futex. */
+static __always_inline bool call_is_at_futex(s32 call)
+{
+	return call == kd_futex_call || call == CALL_COMPAT_FUTEX ||
+	       call == CALL_COMPAT_FUTEX_TIME64 || (call & ~KD_CALL_COMPAT) == CALL_FUTEX_WAIT;
+}
+
+/* Arguments as of futex(). */
 struct futex_arguments {
 	u64 address;
 	u32 operation, value;
 };
 
-static __always_inline struct futex_arguments task_futex_arguments(struct task_struct *task)
+/* Those of the call in which the current thread waits for a futex, or for several, of which the
+ * first one counts. Returns false for another call. */
+static __always_inline bool current_futex(s32 call, struct futex_arguments *futex)
 {
-	bool trusted = user_regs_are_trusted();
-	struct pt_regs *from = task_regs(task, trusted);
+	bool trusted = user_regs_are_trusted(), compat = call & KD_CALL_COMPAT;
+	struct pt_regs *from = current_user_regs();
+	u64 first = compat ? REG_LOAD(trusted, from, REG_COMPAT_1) : REG_LOAD(trusted, from, REG_1);
+	u64 second = compat ? REG_LOAD(trusted, from, REG_COMPAT_2)
+			    : REG_LOAD(trusted, from, REG_2);
+	u64 third = compat ? REG_LOAD(trusted, from, REG_COMPAT_3) : REG_LOAD(trusted, from, REG_3);
+	u64 fourth = compat ? REG_LOAD(trusted, from, REG_COMPAT_4)
+			    : REG_LOAD(trusted, from, REG_4);
+	struct futex_waitv waitv = {};
 
-	return (struct futex_arguments){ REG_LOAD(trusted, from, REG_1),
-					 (u32)REG_LOAD(trusted, from, REG_2),
-					 (u32)REG_LOAD(trusted, from, REG_3) };
+	futex->address = first;
+	futex->operation = second;
+	futex->value = third;
+	if ((call & ~KD_CALL_COMPAT) == CALL_FUTEX_WAIT) {
+		futex->operation = FUTEX_WAIT | (fourth & FUTEX_PRIVATE);
+		futex->value = second;
+	} else if ((call & ~KD_CALL_COMPAT) == CALL_FUTEX_WAITV) {
+		if (bpf_probe_read_user(&waitv, sizeof(waitv), (void *)first))
+			return false;
+		futex->address = waitv.address;
+		futex->operation = FUTEX_WAIT | (waitv.flags & FUTEX_PRIVATE);
+		futex->value = waitv.value;
+	} else {
+		return call_is_at_futex(call);
+	}
+	return true;
 }
 
 /* Arguments of the native call that a thread sleeps in: the first two, and another one: the
@@ -486,6 +515,30 @@ static __always_inline s32 function_result(struct pt_regs *regs)
 static __always_inline bool task_is_kernels(struct task_struct *task)
 {
 	return task->flags & (PF_IO_WORKER | PF_EXITING | PF_SIGNALED);
+}
+
+/* Address of the request that a worker of io_uring has; 0: none, or not known. Global, to be
+ * verified once. */
+__noinline u64 worker_request(u64 address)
+{
+	struct task_struct *task = (struct task_struct *)address;
+	struct io_worker *worker;
+
+	if (!(BPF_CORE_READ(task, flags) & PF_IO_WORKER) ||
+	    !bpf_core_field_exists(task->worker_private) ||
+	    !bpf_core_field_exists(struct io_worker, cur_work))
+		return 0;
+	worker = BPF_CORE_READ(task, worker_private);
+	return (u64)BPF_CORE_READ(worker, cur_work);
+}
+
+/* True if it works for io_uring or vhost, and sleeps without a request: in one it may sleep, too,
+ * where that blocks. address: the task's. */
+static __always_inline bool task_is_idle_worker(struct task_struct *task, u64 address,
+						u32 task_state)
+{
+	return task->flags & (PF_IO_WORKER | PF_USER_WORKER) && task_state & TASK_INTERRUPTIBLE &&
+	       !worker_request(address);
 }
 
 /* True if task_call() works. */

@@ -18,10 +18,10 @@ MAP(kd_events, PERF_EVENT_ARRAY, 1, TYPES(u32, u32)); /* KD_COUNTERS per CPU */
 
 PERCPU_MAP(kd_counter_cpus, struct kd_counter_cpu);
 
-TABLE(kd_counts, 1, struct kd_row_key, struct kd_counts); /* by CPU, see session_counters.c */
+TABLE(kd_counts, 1, struct kd_row_key, struct kd_counts); /* by CPU, see counters.c */
 
 /* With triggers: each bank has all slots, as in kd_records. */
-ARRAY_MAP(kd_counter_marks, 1, struct kd_counter_marks); /* see session_counters.c */
+ARRAY_MAP(kd_counter_marks, 1, struct kd_counter_marks); /* see counters.c */
 
 static const struct kd_counts no_counts = {};
 

@@ -72,6 +72,7 @@ static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 
 	culprit->prio = is->prio;
 	culprit->policy = BPF_CORE_READ(task, policy);
 	culprit->flags = is->flags;
+	culprit->parent = BPF_CORE_READ(task, real_parent, tgid);
 	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
 	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
 	barrier();
@@ -243,13 +244,16 @@ static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 
 /* Adds what a thread lost in a waiting state, and what it lost to the same culprit in this wait.
  * Uses an index, because the verifier would follow both alternatives. */
-static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 ns, u64 in_wait)
+static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 began, u64 ns,
+				       u64 in_wait)
 {
 	u64 *sums = &charge->woken;
 
 	sums[BOUNDED(state - KD_READY_WOKEN, 2)] += ns;
-	if (in_wait > charge->longest)
+	if (in_wait > charge->longest) {
 		charge->longest = in_wait;
+		charge->began = began;
+	}
 }
 
 _Static_assert(KD_READY_PREEMPTED == KD_READY_WOKEN + 1, "in the order of both sums");
@@ -298,8 +302,10 @@ __noinline u32 blame_evict(u32 slot, u32 bank)
 						      : KD_WHO_REST];
 	rest->woken += charge->woken;
 	rest->preempted += charge->preempted;
-	if (charge->longest > rest->longest)
+	if (charge->longest > rest->longest) {
 		rest->longest = charge->longest;
+		rest->began = charge->began;
+	}
 	__builtin_memset(charge, 0, sizeof(*charge));
 	return index;
 }
@@ -365,13 +371,14 @@ __noinline int blame_charge(u32 slot, u32 bank, u32 key, u64 ns)
 	state = state_now(thread);
 	state += (thread->ready_state - state) * (thread->on_cpu & 1);
 	if (key < KD_WHO_TASK) {
-		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_PADDED)], state, ns, in_wait);
+		charge_add(&blame->kinds[BOUNDED(key, KD_WHO_PADDED)], state, thread->waiting.began,
+			   ns, in_wait);
 		return 0;
 	}
 	index = BOUNDED(blame_index(slot, bank, key), KD_BLAMED_PADDED);
 	if (index >= KD_BLAMED)
 		return 0;
-	charge_add(&blame->tasks[index], state, ns, in_wait);
+	charge_add(&blame->tasks[index], state, thread->waiting.began, ns, in_wait);
 	thread->waiting.cells[KD_CELL_HINT(key)] = index;
 	return 0;
 }

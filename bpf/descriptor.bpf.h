@@ -184,12 +184,8 @@ static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 {
 	const struct kd_completion *last = request_at(t);
 
-	if (!last)
-		return;
-	waits->requests++;
-	waits->request_ns += last->ns;
-	if (last->ns > waits->request_max)
-		waits->request_max = last->ns;
+	if (last)
+		count_add(&waits->requests, last->at - last->ns, last->ns);
 }
 
 /* Adds a wait that ends at t to the window of this generation. in_progress: it is the window
@@ -221,27 +217,29 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	waits = file_row(&key);
 	if (!waits)
 		return 0;
-	if (unlikely(!waits->count)) {
+	if (unlikely(!waits->waits.count)) {
 		waits->file.fd = key.fd;
 		if (key.fd >= 0)
 			file_describe(&waits->file, file);
 	}
 	ns = t - since;
 	if (in_progress) {
-		waits->count = 1;
-		waits->total = waits->max = ns;
+		waits->waits.count = 1;
+		waits->waits.total = waits->waits.max = ns;
+		waits->waits.began = since;
 		return 0;
 	}
 	if (!by)
 		by = sent_by(&waits->file);
 	if (key.awaited == KD_AWAITED_DISK)
 		request_add(waits, t);
-	waits->others += waits->count && by != waits->ended_by;
-	waits->count++;
-	waits->total += ns;
-	if (ns < waits->max)
+	waits->others += waits->waits.count && by != waits->ended_by;
+	waits->waits.count++;
+	waits->waits.total += ns;
+	if (ns < waits->waits.max)
 		return 0;
-	waits->max = ns;
+	waits->waits.max = ns;
+	waits->waits.began = since;
 	ended_by_note(waits, by);
 	return 0;
 }

@@ -71,8 +71,10 @@ static __always_inline void major_add(struct event event, u64 since)
 	u64 ns = elapsed(thread->fault_began_ran, run_so_far(thread, event.t)) + asleep;
 	u64 total = elapsed(since, event.t), inside = elapsed(event.edge, event.t);
 
-	if (ns > majors->times.max)
+	if (ns > majors->times.max) {
 		majors->times.max = ns;
+		majors->times.began = since;
+	}
 	if (inside < total) {
 		asleep = share_of(asleep, inside, total);
 		ns = share_of(ns, inside, total);

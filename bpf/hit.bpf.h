@@ -192,8 +192,78 @@ static __always_inline bool hit_begin(struct hit *hit)
 	return false;
 }
 
+/* --- The longest windows, where no others are wanted --- */
+
+/* Lengths of the longest windows that were kept; 0: fewer were. Two that close at the same time may
+ * write the same one: what is lost in that way makes kd_keep too small, never too large. */
+__u64 kd_longest[KD_LONGEST] = {};
+
+static __always_inline u64 longest_least(void)
+{
+	u64 least = KD_NEVER >> 1;
+
+	for (u32 i = 0; i < KD_LONGEST && i < kd_worst; i++)
+		least = lesser(kd_longest[i], least);
+	return least;
+}
+
+/* Adds a window that was kept. Global, to be verified once, in runs that want this only. */
+__noinline int longest_add(u64 ns)
+{
+	u64 least;
+
+	if (!kd_worst)
+		return 0;
+	least = longest_least();
+	for (u32 i = 0; i < KD_LONGEST && i < kd_worst; i++) {
+		if (kd_longest[i] == least && ns > least) {
+			kd_longest[i] = ns;
+			break;
+		}
+	}
+	least = longest_least();
+	WRITE_ONCE(kd_keep, least ? least + 1 : 0);
+	return 0;
+}
+
+/* True if a window is shorter than all that are wanted. */
+static __always_inline bool is_outdone(const struct kd_window *window)
+{
+	return window->closed_by != KD_BY_SIGNAL &&
+	       READ_ONCE(window->end) - window->start + 1 < READ_ONCE(kd_keep);
+}
+
+static __always_inline void window_free(struct kd_window *window)
+{
+	window->gen = 0;
+	barrier();
+	WRITE_ONCE(window->bank, KD_BANK_FREE);
+}
+
+/* Frees the banks of windows that nobody needs to read, as longer ones have closed since. The last
+ * of several threads that do so sees all of them. */
+static __always_inline void outdone_free(bool atomic)
+{
+	FOR_EACH_BANK(bank)
+	{
+		struct kd_window *window = &kd_windows[BOUNDED(bank, KD_BANKS)];
+
+		if (!is_outdone(window) ||
+		    !swap(&window->bank, KD_BANK_CLOSED, KD_BANK_CLOSING, atomic))
+			continue;
+		if (is_outdone(window)) /* still, or the bank has another one now */
+			window_free(window);
+		else
+			WRITE_ONCE(window->bank, KD_BANK_CLOSED);
+	}
+}
+
 static __always_inline void hit_end(struct hit *hit)
 {
+	if (kd_worst && hit->closed) {
+		longest_add(elapsed(hit->closed, hit->t));
+		outdone_free(hit->atomic);
+	}
 	if (!hit->atomic)
 		token_give();
 }

@@ -77,7 +77,7 @@ __noinline int irq_in_bank(u32 slot, u32 irq, u64 since, u64 t, u64 stolen)
 		irqs_reset(slot, bank, overlap.gen, hard);
 	overlay->in[BOUNDED(irq >> IRQ_STATE_SHIFT, KD_RUNNING)] += ns;
 	if (overlap.from == since && overlap.to == t)
-		count_add(record_irq(record, hard, index), ns);
+		count_add(record_irq(record, hard, index), since, ns);
 	return 0;
 }
 
@@ -132,8 +132,10 @@ static __always_inline void irq_book(struct target target, bool hard, u32 index,
 	if (unlikely(overlay->gen != word))
 		irqs_reset(target.slot, kd_word_bank(word), word, hard);
 	overlay->in[BOUNDED(state, KD_RUNNING)] += t - since - stolen;
-	count_add(record_irq(record, hard, index), t - since - stolen);
+	count_add(record_irq(record, hard, index), since, t - since - stolen);
 }
+
+#define VECTOR_LOCAL_TIMER 0xec
 
 /* Interrupts without a line use the first entries of the table. Their tracepoints pass the
  * vector, so one program serves all entries and one all exits: each further program takes time
@@ -142,7 +144,7 @@ static __always_inline void irq_book(struct target target, bool hard, u32 index,
 __noinline u32 vector_index(u32 vector)
 {
 	switch (vector) {
-	case 0xec:
+	case VECTOR_LOCAL_TIMER:
 		return KD_VECTOR_LOCAL_TIMER;
 	case 0xfd:
 		return KD_VECTOR_RESCHEDULE;
@@ -159,6 +161,69 @@ __noinline u32 vector_index(u32 vector)
 	}
 }
 
+/* --- Ticks, which say whether the CPU was in user mode --- */
+
+/* No tracepoint tells of what the kernel does before sys_enter, after sys_exit, and in most
+ * exceptions: its thread's state is KD_USER. A tick adds to utime or stime by what it has hit, so
+ * their change during the local timer's interrupt is a sample of the mode, along with our state. */
+
+static __always_inline u64 task_utime(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), utime);
+}
+
+static __always_inline u64 task_stime(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stime);
+}
+
+/* Global, to be verified once. */
+__noinline int tick_begin(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!thread)
+		return 0;
+	thread->utime = task_utime();
+	thread->stime = task_stime();
+	return 0;
+}
+
+/* Softirqs count as system time, and are in neither state. */
+__noinline int tick_end(u32 slot)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	u64 word = READ_ONCE(kd_word), in_kernel;
+	struct kd_record *record;
+	struct kd_ticks *ticks;
+	u32 state;
+
+	if (!thread || !thread->hardirq.since || !(word & KD_WORD_OPEN))
+		return 0;
+	in_kernel = task_stime() != thread->stime;
+	if (in_kernel == (task_utime() != thread->utime))
+		return 0;
+	record = record_raw(slot, kd_word_bank(word));
+	if (!record)
+		return 0;
+	ticks = &record->ticks;
+	if (ticks->gen != word) {
+		__builtin_memset(ticks, 0, sizeof(*ticks));
+		ticks->gen = word;
+	}
+	state = irq_state(thread);
+	ticks->all++;
+	if (thread->softirq.since)
+		return 0;
+	if (state == KD_USER)
+		ticks->user[BOUNDED(in_kernel, 2)]++;
+	else if (state == KD_FAULT)
+		ticks->fault[BOUNDED(in_kernel, 2)]++;
+	return 0;
+}
+
+/* --- Entries and exits --- */
+
 /* index: needed by its exit. */
 static __always_inline void irq_enter(bool hard, u32 index)
 {
@@ -174,6 +239,8 @@ static __always_inline void irq_enter(bool hard, u32 index)
 	frame->stolen = 0;
 	frame->index = index;
 	frame->since = t;
+	if (hard && index == VECTOR_LOCAL_TIMER)
+		tick_begin(target.slot);
 }
 
 /* t: current time, if already read, else 0. */
@@ -214,6 +281,8 @@ static __always_inline void vector_exit(void)
 	struct irq_end end = runqueue_irq_exit(true);
 	struct target target = target_running();
 
+	if (target.thread && target.thread->hardirq.index == VECTOR_LOCAL_TIMER)
+		tick_end(target.slot);
 	if (target.thread)
 		irq_exit(target, true, vector_index(target.thread->hardirq.index), end.t);
 	else if (runqueue)

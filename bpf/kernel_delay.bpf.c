@@ -153,7 +153,7 @@ SEC("?raw_tp/nmi_handler") int BPF_PROG(kd_nmi_handler, void *handler, s64 ns)
 	return 0;
 }
 
-/* At the entries and exits of all interrupts without a line, see session_programs.c. */
+/* At the entries and exits of all interrupts without a line, see programs.c. */
 SEC("?raw_tp") int BPF_PROG(kd_vector_entry, int vector)
 {
 	irq_enter(true, vector);
@@ -166,7 +166,7 @@ SEC("?raw_tp") int kd_vector_exit(void *ctx)
 	return 0;
 }
 
-/* Page faults: their ends are perf events, see session_faults.c. */
+/* Page faults: their ends are perf events, see faults.c. */
 SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user)
 {
 	fault_begin();
@@ -201,7 +201,7 @@ int BPF_PROG(kd_signal_generate, int signal, void *info, struct task_struct *tas
 }
 
 /* At the reclaim tracepoints of vmscan and compaction for the current thread, see
- * session_faults.c. */
+ * faults.c. */
 SEC("?raw_tp") int kd_reclaim_begin(void *ctx)
 {
 	reclaim_begin();

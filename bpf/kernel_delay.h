@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "losses.h"
 #include "others.h"
 #include "records.h"
 #include "rows.h"
@@ -170,6 +171,7 @@ struct kd_span {
 	__u64 total;
 	__u64 max;
 	__u64 min;
+	__u64 began; /* the longest; 0: unknown */
 };
 
 struct kd_cell {
@@ -185,6 +187,14 @@ struct kd_cell {
 struct kd_overlay {
 	__u64 gen;
 	__u64 in[KD_RUNNING]; /* by interrupted state, from KD_USER on */
+};
+
+/* Ticks that hit a thread in a window. Has its own generation, too. */
+struct kd_ticks {
+	__u64 gen;
+	__u64 all;
+	/* In states KD_USER and KD_FAULT, while the CPU was in user mode, and in the kernel. */
+	__u64 user[2], fault[2];
 };
 
 /* An interrupt in progress on a thread. */
@@ -232,10 +242,24 @@ enum kd_visit {
 	KD_VISIT_WAITING, /* threads that wait for a CPU: what has it? */
 };
 
+/* CLOCK_MONOTONIC less the run queues' clocks, and the visit that measured it; 0: none did. */
+struct kd_clock_skew {
+	__s64 ns;
+	__u32 visit, pad;
+};
+
 /* Current data of a thread, whether a window is open or not. The slot is the thread's index in
  * kd_threads and, per bank, in kd_records.
  *
  * Data for each switch and wakeup comes first, in few cache lines. */
+/* Of an event loop, see poll.bpf.h. */
+struct kd_rounds {
+	__u64 since;     /* last return from a poll of the outermost loop; 0: none, or in one */
+	__u64 sp;        /* stack pointer of its polls; 0: unknown */
+	__u32 elsewhere; /* polls since its last one */
+	__u32 nested;    /* the last poll was within a round */
+};
+
 struct kd_thread {
 	__u64 since;      /* when it entered its state */
 	__u32 state;      /* enum kd_state */
@@ -259,8 +283,8 @@ struct kd_thread {
 	__u32 fault;        /* generation of the page fault it is in; 0: none */
 	__u32 reclaim;      /* reclaiming memory */
 	/* Steal time: its CPU's sum (plus 1, 0: unknown) at the last look in this run, and when;
-	 * sums of all runs so far, and before this one. */
-	__u64 steal, steal_at, stolen_ns, stolen_before;
+	 * sum of all runs so far. */
+	__u64 steal, steal_at, stolen_ns;
 	struct kd_waiting waiting; /* in KD_READY_* */
 	struct kd_at at;           /* descriptor of its last sleep */
 	struct kd_looked looked;
@@ -272,7 +296,8 @@ struct kd_thread {
 	struct kd_waited waited;
 	struct kd_mover mover;
 	struct kd_stopper stopper; /* of its last stop */
-	__u64 poll_since;          /* last return from poll; 0: none, or in poll */
+	struct kd_rounds polls;    /* of poll and ppoll, */
+	struct kd_rounds rounds;   /* of --long-poll */
 	__u64 restart_since;       /* start of a call the kernel may restart, see call_exit() */
 	__u64 restart_at;
 	__u64 out_since; /* traces only: time of the switch-out, */
@@ -289,6 +314,7 @@ struct kd_thread {
 	__u64 lost_at, lost_limited;
 	__u32 lost_in_fault, lost_others;
 	__u64 ticked;          /* end of its last local timer interrupt */
+	__u64 utime, stime;    /* the kernel's counts when the one in progress began */
 	__u64 stack, wakes_at; /* its kernel stack; see current_is_in_call() */
 	__u64 process_began;   /* several processes: as in struct kd_process */
 	__u64 tracked;         /* when it got its slot: what it did then may have begun earlier, */
@@ -297,7 +323,8 @@ struct kd_thread {
 	__u64 unseen_at;       /* last run after a sleep whose wakeup was not reported */
 	__u64 hits;            /* of trigger probes */
 	__u64 pair;            /* a start without stop yet, see pair.bpf.h; 0: none */
-	__u32 left;            /* no longer has a wanted name: left out of the report */
+	__u16 left;            /* no longer has a wanted name: left out of the report */
+	__u16 pid_level;       /* of its PID namespace; 0: the initial one */
 
 	/* Written only by the task iterator. */
 	__u32 seed_state;
@@ -356,6 +383,7 @@ struct kd_record {
 	struct kd_count calls[KD_CALLS];
 	/* From here on each part has its own generation. */
 	struct kd_cell stolen; /* taken from running states by the hypervisor */
+	struct kd_ticks ticks;
 	struct kd_overlay hardirq_ns;
 	struct kd_overlay softirq_ns;
 	struct kd_count hardirqs[KD_HARDIRQS];
@@ -385,29 +413,6 @@ struct kd_steal_cpu {
 struct kd_upcalls {
 	__u64 gen;
 	__u64 count[KD_ERRNOS]; /* the last one is for all others */
-};
-
-/* All reasons why the report may lack data. */
-enum kd_loss {
-	KD_LOSS_THREADS, /* no free slot for a thread */
-	KD_LOSS_CALLS,   /* no space for a (thread, system call) */
-	KD_LOSS_IRQ_NAMES,
-	KD_LOSS_UNTRACKED,     /* event of a target thread without a slot */
-	KD_LOSS_PAIRS,         /* no space for the start on a thread of another process */
-	KD_LOSS_EDGES,         /* hits while another was busy for long (before 5.12) */
-	KD_LOSS_DURATIONS,     /* no space in histograms */
-	KD_LOSS_LOCKS,         /* no space for a (thread, lock, holder) */
-	KD_LOSS_FILES,         /* no space for a thread's descriptor */
-	KD_LOSS_INTERRUPTIONS, /* no space in their ring */
-	KD_LOSS_WAITERS,       /* no space for a thread waiting for a CPU: its culprit is unknown */
-	KD_LOSS_STOPS,         /* no space for a (thread, stopper) */
-	KD_LOSS_MOVES,         /* no space for a (thread, mover) */
-	KD_LOSS_REQUESTS, /* no space for a request or a (thread, disk); or its end was missed */
-	KD_LOSS_RESENT,   /* no space for a socket that retransmitted */
-	KD_LOSS_COUNTERS, /* no space for the counts of a run */
-	KD_LOSS_CALLERS,  /* no space for the function that waited for a lock */
-	KD_LOSS_RECORDED, /* an event for the flight recorder during two others */
-	KD_LOSSES,
 };
 
 _Static_assert(KD_HARDIRQS <= KD_IRQ_PADDED && KD_SOFTIRQS <= KD_IRQ_PADDED,

@@ -98,7 +98,8 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
 #define PF_SIGNALED 0x400
-#define PF_FROZEN 0x10000 /* before 6.1 */
+#define PF_USER_WORKER 0x4000 /* since 6.4, with PF_IO_WORKER or alone (vhost) */
+#define PF_FROZEN 0x10000     /* before 6.1 */
 #define PF_KTHREAD 0x200000
 #define MAX_RT_PRIO 100 /* include/linux/sched/prio.h */
 #define DEFAULT_PRIO 120
@@ -151,6 +152,16 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define FUTEX_CLOCK_REALTIME 256
 #define FUTEX_TID_MASK 0x3fffffff
 #define FUTEX_WAITERS 0x80000000
+/* 32-bit calls, of x86 and Arm; and others, which have one number everywhere. */
+#define CALL_COMPAT_FUTEX (KD_CALL_COMPAT | 240)
+#define CALL_COMPAT_FUTEX_TIME64 (KD_CALL_COMPAT | 422)
+#define CALL_FUTEX_WAITV 449 /* since 5.16 */
+#define CALL_FUTEX_WAIT 455  /* since 6.7 */
+
+struct futex_waitv {
+	u64 value, address;
+	u32 flags, reserved;
+};
 
 #define IRQ_NONE 0                /* include/linux/irqreturn.h */
 #define ERESTART_RESTARTBLOCK 516 /* include/linux/errno.h */
@@ -321,8 +332,31 @@ struct k_sigaction {
 	} sa;
 };
 
+/* An IDR is a tree of nodes with 64 slots each; in small kernels 16. */
+struct xa_node {
+	u8 shift;
+	void *slots[64];
+};
+
+struct pid_namespace {
+	struct {
+		struct {
+			void *xa_head;
+		} idr_rt;
+	} idr;
+};
+
+struct upid {
+	u32 nr;
+	struct pid_namespace *ns;
+};
+
 struct pid {
 	unsigned int level;
+	struct {
+		void *first;
+	} tasks[4]; /* the first: the thread with this TID */
+	struct upid numbers[1];
 };
 
 struct kernfs_node {
@@ -400,6 +434,9 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct pid *thread_pid;
+	struct {
+		void *next;
+	} pid_links[4]; /* as pid.tasks */
 	unsigned long sas_ss_sp, sas_ss_size;
 	struct {
 #if defined(__TARGET_ARCH_x86)
@@ -411,6 +448,11 @@ struct task_struct {
 #endif
 	} thread;
 	struct uprobe_task *utask;
+	void *worker_private; /* since 5.17 */
+};
+
+struct io_worker {
+	void *cur_work;
 };
 
 struct trace_event_raw_sys_enter {
@@ -458,9 +500,13 @@ struct irqaction {
 #define REG_5 r8
 #define REG_6 r9
 #define REG_COMPAT_1 bx
+#define REG_COMPAT_2 cx
+#define REG_COMPAT_3 dx
+#define REG_COMPAT_4 si
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	u64 regs[31];
+	u64 sp;
 	u64 pc;
 	u64 orig_x0;
 	u32 syscallno;
@@ -476,6 +522,9 @@ struct pt_regs {
 #define REG_5 regs[4]
 #define REG_6 regs[5]
 #define REG_COMPAT_1 orig_x0
+#define REG_COMPAT_2 regs[1]
+#define REG_COMPAT_3 regs[2]
+#define REG_COMPAT_4 regs[3]
 #else
 #error "this architecture's pt_regs is not known yet"
 #endif

@@ -3,7 +3,8 @@
  *
  * The kernel does not know who holds a futex. But C library locks that store their owner have it
  * in nearby memory, which is read at switch-out, so that only blocking waits pay. The memory may
- * contain anything: the named TID must be a live target thread, or else there is no holder. */
+ * contain anything: the named TID must be a live thread of the target, or of another process if the
+ * lock is one that processes share, or else there is no holder. */
 #ifndef LOCK_BPF_H
 #define LOCK_BPF_H
 
@@ -17,6 +18,9 @@
 #define RWLOCK_HELD_WITH_WAITERS 3
 #define RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer after __wrphase_futex */
 #define RWLOCK_WRITER_OF_WRITERS 3 /* after __writers_futex */
+#define RWLOCK_WRITERS 1           /* __writers_futex after __wrphase_futex; 0 after the other */
+#define MUTEX_KIND 4
+#define MUTEX_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT */
 #define WORDS 8
 
 #define ACTIVITY_TRIES 3
@@ -80,23 +84,93 @@ static __always_inline bool holder_is_unwanted(u32 tid)
 	return kd_filter != KD_FILTER_NONE && tid && tid_slot(tid) == KD_SLOT_UNWANTED;
 }
 
-/* True if the memory may name a holder. Most futex values do not, such as those of condition
- * variables, and reading the memory takes longer than the rest of this. */
-static __always_inline bool holder_may_be_named(u32 command, u32 value, struct kd_thread *waiter)
+/* --- Tasks by their TIDs in a PID namespace --- */
+
+#define XA_MARKS 3 /* low bits of an entry: include/linux/xarray.h */
+#define XA_NODE 2
+#define XA_NODES_FROM 4096
+#define TID_NODES 4 /* 6 bits each: PID_MAX_LIMIT is 2^22 */
+
+/* What a namespace has at this TID. Read without a lock, so it may be anything. */
+static __always_inline struct pid *pid_of_tid(struct pid_namespace *namespace, u32 tid)
 {
+	u64 entry = (u64)BPF_CORE_READ(namespace, idr.idr_rt.xa_head);
+	u32 slots = bpf_core_field_size(struct xa_node, slots) / sizeof(void *);
+
+	for (int i = 0; i < TID_NODES; i++) {
+		struct xa_node *node = (struct xa_node *)(entry - XA_NODE);
+		u32 index;
+
+		if ((entry & XA_MARKS) != XA_NODE || entry <= XA_NODES_FROM)
+			break;
+		index = (tid >> (BPF_CORE_READ(node, shift) & 31)) & (slots - 1);
+		entry = 0;
+		bpf_probe_read_kernel(&entry, sizeof(entry),
+				      (char *)node + bpf_core_field_offset(struct xa_node, slots) +
+					      index * sizeof(void *));
+	}
+	return entry & XA_MARKS ? NULL : (struct pid *)entry;
+}
+
+/* Address of the live task with this TID in a task's PID namespace of this level; 0: none. Global,
+ * to be verified once. */
+__noinline u64 task_of_tid(u64 near, u32 level, u32 tid)
+{
+	u64 offset = bpf_core_field_offset(struct pid, numbers) +
+		     (level & 31) * bpf_core_type_size(struct upid);
+	struct pid *pid = BPF_CORE_READ((struct task_struct *)near, thread_pid);
+	struct pid_namespace *namespace = BPF_CORE_READ((struct upid *)((u64)pid + offset), ns);
+	struct task_struct *task;
+	struct upid *number;
+
+	pid = pid_of_tid(namespace, tid);
+	number = (struct upid *)((u64)pid + offset);
+	if (!tid || !pid || BPF_CORE_READ(pid, level) < level || BPF_CORE_READ(number, nr) != tid ||
+	    BPF_CORE_READ(number, ns) != namespace)
+		return 0;
+	task = (struct task_struct *)BPF_CORE_READ(pid, tasks[0].first);
+	if (!task)
+		return 0;
+	task = (void *)task - bpf_core_field_offset(struct task_struct, pid_links);
+	return BPF_CORE_READ(task, exit_state) ? 0 : (u64)task;
+}
+
+/* Notes a holder in another process. */
+static __always_inline void holder_outside(struct kd_locked *locked, struct task_struct *holder)
+{
+	locked->holder_tgid = BPF_CORE_READ(holder, tgid);
+	locked->holder_parent = BPF_CORE_READ(holder, real_parent, tgid);
+	bpf_probe_read_kernel(locked->holder_comm, KD_COMM_LEN,
+			      (char *)holder + bpf_core_field_offset(struct task_struct, comm));
+}
+
+/* --- Futexes --- */
+
+/* True if the memory may name a holder. Most futex values do not, such as those of condition
+ * variables, and reading the memory takes longer than the rest of this. In a PID namespace any
+ * small number may be a TID: pthread_join() has a futex that is not private. */
+static __always_inline bool holder_may_be_named(u32 operation, u32 value, struct kd_thread *waiter)
+{
+	u32 command = operation & FUTEX_CMD_MASK;
+
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
 		return true;
 	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
 		return false;
-	return value & FUTEX_WAITERS || value == MUTEX_HELD_WITH_WAITERS ||
-	       value == RWLOCK_HELD_WITH_WAITERS || slot_of_holder(value, waiter) ||
-	       holder_is_unwanted(value);
+	if (value & FUTEX_WAITERS || value == MUTEX_HELD_WITH_WAITERS ||
+	    value == RWLOCK_HELD_WITH_WAITERS)
+		return true;
+	return waiter->pid_level ? !(operation & FUTEX_PRIVATE)
+				 : slot_of_holder(value, waiter) || holder_is_unwanted(value);
 }
 
-/* Possible holder: the TID in memory. */
-static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32 value,
-					struct kd_thread *waiter, u32 *kind)
+/* Possible holder: the TID in memory. *shared: other processes may hold it. */
+static __always_inline u32 holder_named(const u32 words[WORDS], u32 operation, u32 value, u32 *kind,
+					bool *shared)
 {
+	u32 command = operation & FUTEX_CMD_MASK, owner;
+
+	*shared = !(operation & FUTEX_PRIVATE);
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
 		*kind = KD_LOCK_PI;
 		return words[0] & FUTEX_TID_MASK;
@@ -107,16 +181,38 @@ static __always_inline u32 holder_named(const u32 words[WORDS], u32 command, u32
 	}
 	if (value == MUTEX_HELD_WITH_WAITERS) {
 		*kind = KD_LOCK_MUTEX;
+		*shared &= !!(words[MUTEX_KIND] & MUTEX_SHARED);
 		return words[MUTEX_OWNER];
 	}
 	if (value == RWLOCK_HELD_WITH_WAITERS) {
 		*kind = KD_LOCK_RWLOCK;
-		return slot_of_holder(words[RWLOCK_WRITER_OF_PHASE], waiter)
-			       ? words[RWLOCK_WRITER_OF_PHASE]
-			       : words[RWLOCK_WRITER_OF_WRITERS];
+		owner = words[RWLOCK_WRITERS] ? RWLOCK_WRITER_OF_PHASE : RWLOCK_WRITER_OF_WRITERS;
+		*shared &= words[owner + 1] == 1; /* __shared follows */
+		return words[owner];
 	}
 	*kind = KD_LOCK_JOIN;
+	*shared = false;
 	return words[0] == value ? value : 0;
+}
+
+/* Finds who holds a lock that another process may hold (shared), or that lies in a PID namespace.
+ * tid: as the waiting thread has it. Returns the TID as we have it. */
+static __always_inline u32 holder_look(u32 tid, bool shared, struct kd_thread *waiter)
+{
+	struct kd_locked *locked = &waiter->locked;
+	u64 task = task_of_tid(waiter->task, waiter->pid_level, tid);
+	struct task_struct *holder = (struct task_struct *)task;
+
+	if (!task)
+		return 0;
+	tid = BPF_CORE_READ(holder, pid);
+	locked->slot = slot_of_holder(tid, waiter);
+	if (locked->slot || BPF_CORE_READ(holder, tgid) == process_of(waiter->task))
+		return tid;
+	if (!shared)
+		return 0;
+	holder_outside(locked, holder);
+	return tid;
 }
 
 /* A thread goes to sleep in futex(address, operation, value). Global, to be verified once. */
@@ -125,30 +221,45 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	struct kd_thread *thread = slot_thread(slot), *holder;
 	struct kd_locked *locked;
 	u32 words[WORDS] = {}, kind = KD_LOCK_NO_OWNER, tid;
+	bool shared;
 
 	if (!thread)
 		return 0;
 	locked = &thread->locked;
 	locked->address = address;
 	locked->kind = KD_LOCK_NO_OWNER;
-	locked->holder = locked->holder_tgid = 0;
-	if (!kd_tids_are_ours || !holder_may_be_named(operation & FUTEX_CMD_MASK, value, thread))
+	locked->holder = locked->holder_tgid = locked->slot = 0;
+	if (!holder_may_be_named(operation, value, thread))
 		return 0;
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address) &&
 	    bpf_probe_read_user(words, sizeof(u32), (void *)address))
 		return 0;
-	tid = holder_named(words, operation & FUTEX_CMD_MASK, value, thread, &kind);
-	locked->slot = slot_of_holder(tid, thread);
+	tid = holder_named(words, operation, value, &kind, &shared);
+	if (!thread->pid_level)
+		locked->slot = slot_of_holder(tid, thread);
+	if (thread->pid_level || (shared && !locked->slot && !holder_is_unwanted(tid)))
+		tid = holder_look(tid, shared, thread);
 	holder = slot_thread(locked->slot);
 	/* A private futex is only known to threads of its own process. */
 	if (kd_many && operation & FUTEX_PRIVATE && holder && holder->tgid != thread->tgid)
 		return 0;
-	if ((!locked->slot || !holder) && !holder_is_unwanted(tid))
+	if ((!locked->slot || !holder) && !holder_is_unwanted(tid) && !locked->holder_tgid)
 		return 0;
 	locked->kind = kind;
 	locked->holder = tid;
 	if (locked->slot && holder)
 		activity_begin(slot, locked, t);
+	return 0;
+}
+
+/* The current thread goes to sleep for a lock in user space. Global, to be verified once. */
+__noinline int lock_sleep(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	struct futex_arguments futex = {};
+
+	if (thread && current_futex(thread->call, &futex))
+		lock_begin(slot, futex.address, futex.operation, futex.value, t);
 	return 0;
 }
 
@@ -162,8 +273,7 @@ static __always_inline u64 activity_share(u64 now, u64 before, u64 *left)
 	return ns;
 }
 
-/* left: length of the wait. Running comes last: switch_lead() turns into running what was
- * another state when the wait began. */
+/* left: length of the wait. */
 static __always_inline void holder_add(struct kd_lock_waits *waits, u32 slot,
 				       const struct kd_locked *locked, u64 left, u64 t)
 {
@@ -200,9 +310,10 @@ __noinline int lock_add(u32 slot, u64 gen, u32 released_by, u64 t, bool in_progr
 	if (!waits)
 		return 0;
 	ns = elapsed(thread->since, t);
-	count_add(&waits->waits, ns);
+	count_add(&waits->waits, thread->since, ns);
 	holder_add(waits, slot, &thread->locked, ns, t);
 	waits->holder_tgid = thread->locked.holder_tgid;
+	waits->holder_parent = thread->locked.holder_parent;
 	if (waits->holder_tgid)
 		__builtin_memcpy(waits->holder_comm, thread->locked.holder_comm, KD_COMM_LEN);
 	if (in_progress)
@@ -339,7 +450,7 @@ __noinline int contention_sleep(u32 slot, u64 t)
 	struct kd_locked *locked;
 	struct task_struct *owner;
 	bool only_live = false;
-	u32 tid, tgid;
+	u32 tid;
 
 	if (!thread)
 		return 0;
@@ -352,19 +463,15 @@ __noinline int contention_sleep(u32 slot, u64 t)
 	if (!owner)
 		return 0;
 	tid = BPF_CORE_READ(owner, pid);
-	tgid = BPF_CORE_READ(owner, tgid);
 	locked->slot = slot_of(tid, (u64)owner);
-	if (only_live && !locked->slot)
+	if (only_live && !locked->slot && task_of_tid(thread->task, 0, tid) != (u64)owner)
 		return 0;
 	locked->holder = tid;
 	holder = slot_thread(locked->slot);
 	if (locked->slot && holder)
 		activity_begin(slot, locked, t);
-	if (tgid == process_of(thread->task))
-		return 0;
-	locked->holder_tgid = tgid;
-	bpf_probe_read_kernel(locked->holder_comm, KD_COMM_LEN,
-			      (char *)owner + bpf_core_field_offset(struct task_struct, comm));
+	if (BPF_CORE_READ(owner, tgid) != process_of(thread->task))
+		holder_outside(locked, owner);
 	return 0;
 }
 

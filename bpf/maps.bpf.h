@@ -67,8 +67,6 @@ const volatile __u8 kd_clocks_are_ours = 0; /* the target's clocks are ours: no 
 					     * between */
 const volatile __s32 kd_affinity_call = KD_CALL_UNKNOWN; /* the native one */
 const volatile __s32 kd_futex_call = KD_CALL_UNKNOWN;    /* the native one */
-/* TIDs in the target's memory are those of the kernel side: no PID namespace in between. */
-const volatile __u8 kd_tids_are_ours = 0;
 
 /* Membership of tasks in the target, see target.bpf.h. */
 const volatile __u8 kd_many = 0;        /* several processes: kd_processes instead of kd_tgid */
@@ -85,6 +83,7 @@ const volatile __u8 kd_target_only[KD_ROLES] = {}; /* hits of other processes do
 const volatile __u8 kd_everywhere[KD_ROLES] = {};  /* but cost them as much as the target */
 const volatile __u8 kd_conditional[KD_ROLES] = {}; /* only some hits count, see trigger.bpf.h */
 const volatile __u8 kd_same_thread = 0;            /* a stop counts on the thread that started */
+const volatile __u8 kd_rounds = 0;                 /* nested polls do not count, see poll.bpf.h */
 const volatile __u8 kd_stop_in_program = 0;        /* the stop is in the target's own code */
 const volatile __u8 kd_closes_itself = 1;          /* 0: user space closes what a trigger opened */
 const volatile __u8 kd_list_skipped = 0;
@@ -94,6 +93,7 @@ const volatile __u64 kd_delta = 0;        /* shorter windows are skipped, see hi
 const volatile __u64 kd_delta_others = 0; /* for threads without a pattern */
 const volatile __u32 kd_named_deltas = 0; /* number of deltas by name */
 const volatile __u64 kd_interval = 0;     /* after each window kept */
+const volatile __u32 kd_worst = 0;        /* only the longest windows are wanted, so many; 0: all */
 
 /* Descriptors and locks are looked up after waits of this length; shorter waits are only summed
  * up. */
@@ -120,7 +120,7 @@ const volatile __u64 kd_ring_half = 0;  /* bytes */
 const volatile __u64 kd_stack_share = 0, kd_stack_burst = 0;
 
 /* The window word, see kd_word_compose(). Every event reads it and the target's TGID, so they
- * have their own cache line. The TGID is set at attach time, see session_entry.c. */
+ * have their own cache line. The TGID is set at attach time, see entry.c. */
 __u64 kd_word SEC(".data.word") __attribute__((aligned(64))) = 0;
 __u32 kd_tgid SEC(".data.word") = 0;
 struct kd_window kd_windows[KD_BANKS] SEC(".data.word") __attribute__((aligned(64)));
@@ -133,7 +133,7 @@ __u64 kd_not_before SEC(".data.word") = 0;                         /* earliest s
 __u64 kd_keep SEC(".data.word") = 0; /* shorter windows count, but need no recording */
 
 /* A fault is timed if it ends in the generation it began in. The generation changes when timing
- * stops, see session_faults.c. */
+ * stops, see faults.c. */
 __u32 kd_fault_gen SEC(".data.word") = 2;
 
 __u64 kd_losses[KD_LOSSES] = {};
@@ -158,7 +158,8 @@ __u32 kd_exec_slot = 0;          /* last thread that entered execve */
 bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was followed at some time */
 __u32 kd_any_frozen = 0;                          /* a thread was frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
-__u64 kd_clock_skew = ~0ULL; /* CLOCK_MONOTONIC - run queue clock, see thread.bpf.h; ~0: unknown */
+__u32 kd_visits = 0;                              /* of the iterator, including this one */
+struct kd_clock_skew kd_clock_skew = {};
 
 /* --- Maps; entries is 1 where user space sets the number --- */
 

@@ -101,6 +101,8 @@ struct kd_culprit {
 	__u64 quota_ns, period_ns; /* limits only */
 	char comm[KD_COMM_LEN];    /* of the thread */
 	char process[KD_COMM_LEN]; /* of the process's first thread */
+	__u32 parent;              /* the process that it is a child of */
+	__u32 pad;
 };
 #define KD_LIMIT_NAME_LEN (2 * KD_COMM_LEN)
 
@@ -109,6 +111,7 @@ struct kd_charge {
 	__u64 woken;     /* while it waited after a wakeup, */
 	__u64 preempted; /* and after a preemption */
 	__u64 longest;   /* in one wait, including time outside the window */
+	__u64 began;     /* that wait */
 };
 
 #define KD_BLAMED 24
@@ -135,8 +138,9 @@ struct kd_runqueue {
 	__u64 own_ns, idle_ns; /* time of target threads, and of idle, without interrupts */
 	__u64 since;           /* start of the current run, as far as a thread waited; */
 	__u64 irqs_ns;         /* hard_ns + soft_ns at that time; */
-	__u16 runs;            /* owner of the current run: enum kd_runs */
-	__u8 waited, others;   /* switch: a thread waited at its start; another task leaves */
+	__u8 runs;             /* owner of the current run: enum kd_runs */
+	__u8 waited, others;   /* switch: a thread waited at its start; another task leaves, */
+	__u8 own;              /* and one of the target comes */
 	struct kd_context context;
 };
 
@@ -200,7 +204,8 @@ static __always_inline __u64 kd_taker_add(struct kd_takers *takers, __u32 key, _
 
 /* A wait for a CPU that has not ended. */
 struct kd_waiting {
-	__u64 mark;    /* charged up to here */
+	__u64 mark; /* charged up to here */
+	__u64 began;
 	__u64 hard_ns; /* of the run queue, at mark */
 	__u64 soft_ns;
 	__u64 steal; /* of the CPU, at mark, plus 1; 0: unknown */

@@ -32,7 +32,7 @@ static __always_inline enum pair bank_lacks(void)
 {
 	FOR_EACH_BANK(bank)
 	{
-		if (READ_ONCE(kd_windows[BOUNDED(bank, KD_BANKS)].bank) != KD_BANK_CLOSED)
+		if (READ_ONCE(kd_windows[BOUNDED(bank, KD_BANKS)].bank) < KD_BANK_CLOSED)
 			return PAIR_OVERLAPPED;
 	}
 	return PAIR_MISSED;
@@ -89,13 +89,6 @@ static __always_inline struct kd_window *pair_window(struct hit *hit, u64 pair)
 	    !swap(&window->bank, KD_BANK_TAKEN, KD_BANK_CLOSING, hit->atomic))
 		return NULL;
 	return window;
-}
-
-static __always_inline void window_free(struct kd_window *window)
-{
-	window->gen = 0;
-	barrier();
-	WRITE_ONCE(window->bank, KD_BANK_FREE);
 }
 
 static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64 ns)

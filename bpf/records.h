@@ -231,8 +231,9 @@ struct kd_caller {
 	__u64 size; /* bytes of the stack from its pointer on; 0: unreadable */
 	__u8 stack[KD_CALLER_BYTES];
 };
-#define KD_CALLERS 256      /* in all threads and unread windows */
-#define KD_CALLER_NS 100000 /* shorter waits do not matter */
+#define KD_CALLERS 256       /* and one for each thread, in all threads and unread windows, */
+#define KD_CALLERS_MOST 4096 /* but no more */
+#define KD_CALLER_NS 100000  /* shorter waits do not matter */
 _Static_assert(sizeof(struct kd_caller_key) == 24, "no padding in a key");
 
 /* --- Flight recorder (--record) --- */
@@ -255,7 +256,6 @@ enum kd_recorded_kind {
 				* and for target threads enum kd_awaited << KD_RECORDED_AWAITED */
 	KD_RECORDED_ENTERS,
 	/* Others; tid as for entries, unless noted. */
-	KD_RECORDED_LEAD,    /* run ended; what: ns of it, in the state, before its switch-in */
 	KD_RECORDED_LOCK,    /* sleeps for a lock; what: holder's TID */
 	KD_RECORDED_STOLEN,  /* run lost time to the hypervisor; what: ns */
 	KD_RECORDED_HARDIRQ, /* an interrupt ended; what: ns; tid: interrupted thread, 0: idle;

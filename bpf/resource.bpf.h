@@ -284,7 +284,7 @@ static __always_inline struct kd_block *block_create(struct kd_block_key *key)
 }
 
 /* Several CPUs may complete requests of a thread at once. */
-static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
+static __noinline void block_add(struct kd_block_key *key, u64 began, u64 ns, u64 bytes)
 {
 	struct kd_block *block = bpf_map_lookup_elem(&kd_blocks, key);
 
@@ -292,11 +292,13 @@ static __noinline void block_add(struct kd_block_key *key, u64 ns, u64 bytes)
 		block = block_create(key);
 	if (!block)
 		return;
-	__sync_fetch_and_add(&block->count, 1);
-	__sync_fetch_and_add(&block->total, ns);
+	__sync_fetch_and_add(&block->requests.count, 1);
+	__sync_fetch_and_add(&block->requests.total, ns);
 	__sync_fetch_and_add(&block->bytes, bytes);
-	if (ns > block->max)
-		block->max = ns;
+	if (ns > block->requests.max) {
+		block->requests.max = ns;
+		block->requests.began = began;
+	}
 	__sync_fetch_and_add(&block->times[histogram_bucket(ns)], 1);
 }
 
@@ -337,7 +339,7 @@ static __always_inline void request_end(struct request *request, u32 bytes)
 		if (!window_overlap(bank, t - 1, t, &overlap))
 			continue;
 		key.gen = overlap.gen;
-		block_add(&key, elapsed(was.at, t), was.bytes);
+		block_add(&key, was.at, elapsed(was.at, t), was.bytes);
 	}
 }
 

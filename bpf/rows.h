@@ -18,6 +18,7 @@ struct kd_count {
 	__u64 count;
 	__u64 total;
 	__u64 max;
+	__u64 began; /* the longest; 0: unknown */
 };
 
 /* --- Distributions of durations --- */
@@ -84,12 +85,12 @@ struct kd_file_key {
 };
 
 struct kd_file_waits {
-	__u64 count, total, max;
+	struct kd_count waits;
 	__u64 others;              /* ended differently from the longest one so far */
 	__u32 ended_by, ended_pid; /* waker of the longest one, TID and PID; 0: none */
 	char ended_comm[KD_COMM_LEN];
 	/* Disk: requests whose completion ended the waits, and their durations. */
-	__u64 requests, request_ns, request_max;
+	struct kd_count requests;
 	struct kd_file file;
 };
 
@@ -149,8 +150,9 @@ struct kd_locked {
 	__u32 kind;                    /* enum kd_lock */
 	__u32 holder;                  /* TID; 0: unknown */
 	__u32 slot;                    /* of the holder; 0: not a target thread */
-	__u32 holder_tgid;             /* if in another process, for kernel locks; else 0 */
+	__u32 holder_tgid;             /* if in another process; else 0 */
 	char holder_comm[KD_COMM_LEN]; /* as above */
+	__u32 holder_parent, pad;      /* the process that it is a child of, as above */
 	struct kd_activity before;     /* holder's times when the wait began */
 	struct kd_activity now;        /* and when last read */
 };
@@ -188,7 +190,8 @@ struct kd_lock_waits {
 				       * none */
 	__u32 released_by;            /* TID that ended the last one; 0: none */
 	char released_comm[KD_COMM_LEN];
-	__u32 holder_tgid, pad; /* of a holder in another process, else 0 */
+	__u32 holder_tgid;   /* of a holder in another process, else 0; */
+	__u32 holder_parent; /* the process that it is a child of */
 	char holder_comm[KD_COMM_LEN];
 };
 #define KD_LOCKS 4096 /* in all threads and unread windows */
@@ -295,7 +298,7 @@ struct kd_block_key {
 };
 
 struct kd_block {
-	__u64 count, total, max; /* from creation to completion, ns */
+	struct kd_count requests; /* from creation to completion */
 	__u64 bytes;
 	char device[KD_DISK_NAME];
 	__u32 times[KD_HISTOGRAM_BUCKETS];

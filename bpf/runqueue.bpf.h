@@ -173,7 +173,7 @@ static __always_inline void waiting_begin(struct kd_thread *thread, u32 slot,
 	thread->waiting.prio = task->prio;
 	thread->waiting.takers.n = thread->waiting.takers.gone = 0;
 	thread->waiting.steal = steal_now(cpu, t);
-	thread->waiting.mark = t;
+	thread->waiting.mark = thread->waiting.began = t;
 	limit_begin(&thread->waiting, slot, task, woken, t);
 	waiting_list(thread, slot, cpu, t);
 }
@@ -299,7 +299,7 @@ static __always_inline bool waiting_charge_task(struct kd_runqueue *runqueue, u6
 	/* Now, because older verifiers forget bounds when the number is moved. */
 	charge = &blame->tasks[cell];
 	barrier_var(charge);
-	charge_add(charge, state_now(thread), t - since,
+	charge_add(charge, state_now(thread), waiting->began, t - since,
 		   taker_add_again(&waiting->takers, slot, key, t - since));
 	waiting->mark = t;
 	return true;

@@ -63,9 +63,9 @@ static __always_inline void sleep_count(void *ctx, struct event event, u32 state
 		return;
 	}
 	if (thread->locked.address)
-		count_add(&event.record->short_locks, ns);
+		count_add(&event.record->short_locks, thread->since, ns);
 	if (thread->at.file)
-		count_add(&event.record->short_files, ns);
+		count_add(&event.record->short_files, thread->since, ns);
 }
 
 /* Where a task sleeps in the kernel: the innermost function outside the scheduler. 0: unknown. */
@@ -274,40 +274,6 @@ static __noinline void restart_drop(struct kd_thread *thread, u32 slot)
 		    thread->restart_at);
 }
 
-/* State of a thread in the lead of its run, see below: it came from a system call, or from user
- * mode. */
-static __always_inline u32 lead_state(struct kd_thread *thread)
-{
-	if (thread->ready_state == KD_READY_WOKEN)
-		return KD_KERNEL;
-	return thread->call != KD_CALL_NONE && thread->call_since < thread->run_since ? KD_KERNEL
-										      : KD_USER;
-}
-
-/* The scheduler's clock may have started the run before the switch: a preempting wakeup (also of
- * idle) reads that clock and saves the switch from reading it (rq_clock_skip_update() in
- * wakeup_preempt()). The kernel counts that part of the wait as CPU time, and so do we. Returns
- * its length. */
-static __always_inline u64 switch_lead(struct event event, u64 exec_ns)
-{
-	struct kd_thread *thread = event.thread;
-	u64 *waited, lead, stolen = thread->stolen_ns - thread->stolen_before;
-	u64 ran = event.t - thread->run_since - stolen;
-
-	if (exec_ns - thread->exec_out <= ran || !event.record || thread->run_since < event.edge)
-		return 0;
-	lead = exec_ns - thread->exec_out - ran;
-	waited = record_state(event.record, thread->ready_state);
-	if (lead > *waited)
-		lead = *waited;
-	*waited -= lead;
-	thread->ready_ns -= thread->ready_ns < lead ? thread->ready_ns : lead;
-	if (unlikely(state_is_blocked(thread->ready_state)))
-		awaited_take(event.record, lead);
-	*record_state(event.record, lead_state(thread)) += lead;
-	return lead;
-}
-
 /* A thread goes to sleep. */
 static __always_inline void sleep_begin(struct target target, u64 t, struct task_struct *task,
 					u32 task_state)
@@ -320,10 +286,8 @@ static __always_inline void sleep_begin(struct target target, u64 t, struct task
 	    thread->contended.call_since == thread->call_since) {
 		thread->awaited = KD_AWAITED_KERNEL_LOCK;
 		contention_sleep(target.slot, t);
-	} else if (thread->awaited == KD_AWAITED_LOCK && thread->call == kd_futex_call) {
-		struct futex_arguments futex = task_futex_arguments(task);
-
-		lock_begin(target.slot, futex.address, futex.operation, futex.value, t);
+	} else if (thread->awaited == KD_AWAITED_LOCK) {
+		lock_sleep(target.slot, t);
 	}
 	if (thread->locked.address && thread->locked.holder)
 		recorder_add(KD_RECORDED_LOCK, thread->locked.kind, thread->tid,
@@ -337,7 +301,6 @@ static __always_inline void run_end(struct target target, u32 runnable, u64 exec
 	struct kd_thread *thread = target.thread;
 	u32 slot = target.slot;
 	struct event event;
-	u64 lead;
 
 	steal_look(slot, thread, steal, t);
 	event = event_at(target, t);
@@ -352,12 +315,8 @@ static __always_inline void run_end(struct target target, u32 runnable, u64 exec
 	interruption_out(thread, runnable, t);
 	item_book(event, ITEM_RUN, 0, thread->run_since);
 	/* As the kernel counts nivcsw and nvcsw (__schedule()). */
-	item_book(event, runnable ? ITEM_INVOLUNTARY : ITEM_VOLUNTARY, 0, t);
-	lead = switch_lead(event, exec_ns);
-	if (lead)
-		recorder_add(KD_RECORDED_LEAD, lead_state(thread), thread->tid, recorder_ns(lead),
-			     t);
-	thread->run_ns += t - thread->run_since + lead;
+	item_book(event, ITEM_OUT, runnable, t);
+	thread->run_ns += t - thread->run_since;
 	thread->exec_out = exec_ns;
 	thread->on_cpu = 0;
 }
@@ -449,6 +408,8 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 		runqueue_account(runqueue, key, t);
 	}
 	in = task_is_ours(next->pid, READ_ONCE(next->tgid));
+	/* Not read from runs: a waker on another CPU may set that, see waiting_list(). */
+	WRITE_ONCE(runqueue->own, in);
 	if (in)
 		to = target_find(next->pid, (u64)next);
 	if (READ_ONCE(runqueue->waited)) {
@@ -460,7 +421,7 @@ static __always_inline void target_switch(struct kd_runqueue *runqueue, struct t
 	/* No thread waits here. The remaining count is of threads hidden from tracing. */
 	if (!next->pid && unlikely(READ_ONCE(runqueue->unlisted)))
 		WRITE_ONCE(runqueue->unlisted, 0);
-	if (READ_ONCE(runqueue->runs) == KD_RUNS_OWN) {
+	if (READ_ONCE(runqueue->own)) {
 		if (unlikely(!to.thread)) {
 			to.slot = slot_adopt(next, t);
 			to.thread = to.slot ? slot_thread(to.slot) : NULL;

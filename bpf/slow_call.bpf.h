@@ -92,7 +92,7 @@ TRACES_GLOBAL int call_trace_make(u32 slot, u64 t, s64 result, u32 slow)
 	}
 	trace_path(trace, key);
 	trace_take_wait(trace, slot);
-	if (trace->call == kd_futex_call && !trace->blocker.lock)
+	if (call_is_at_futex(trace->call) && !trace->blocker.lock)
 		trace->blocker.lock = call_argument(current_user_regs(), trace->call, 0);
 	trace_user(trace, key, current_user_regs(), FOR_RECORD);
 	return 1;
@@ -205,8 +205,8 @@ static __always_inline void open_call_trace(struct task_struct *task)
 	trace_path_find(trace, SCRATCH_ITERATOR, task_user_regs(task), target.thread->task);
 	if (!target.thread->on_cpu && state_is_blocked(state_now(target.thread)))
 		blocker_take_lock(&trace->blocker, target.thread);
-	if (trace->call == kd_futex_call && !trace->blocker.lock)
-		trace->blocker.lock = task_first_argument(task, false);
+	if (call_is_at_futex(trace->call) && !trace->blocker.lock)
+		trace->blocker.lock = task_first_argument(task, trace->call & KD_CALL_COMPAT);
 	if (!target.thread->on_cpu && target.thread->out_since) {
 		trace->waited = elapsed(target.thread->out_since, t);
 		trace->flags |= KD_TRACE_WAITED;

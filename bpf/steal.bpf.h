@@ -152,7 +152,6 @@ static __always_inline void steal_begin(struct kd_thread *thread, u64 steal, u64
 		return;
 	thread->steal = steal;
 	thread->steal_at = t;
-	thread->stolen_before = thread->stolen_ns;
 }
 
 #endif

@@ -166,7 +166,7 @@ static __always_inline void stop_add(struct kd_thread *thread, u32 slot, struct 
 
 	times = TABLE_ROW(kd_stops, &key, &none, KD_LOSS_STOPS);
 	if (times)
-		count_add(&times->count, overlap->to - overlap->from);
+		count_add(&times->count, overlap->from, overlap->to - overlap->from);
 }
 
 /* Adds a stop until t to the windows that it overlaps. */

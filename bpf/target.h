@@ -101,6 +101,7 @@ enum kd_bank {
 	KD_BANK_TAKEN,   /* its window is opening, open, or ending */
 	KD_BANK_CLOSING, /* about to be ended (pairs per thread only) */
 	KD_BANK_CLOSED,  /* not read yet */
+	KD_BANK_READ,    /* being read */
 };
 
 #define KD_BY_CLOCK (-1)  /* user space */
@@ -117,6 +118,8 @@ struct kd_window {
 	__u64 traces_lost;          /* records in it that did not fit their ring */
 };
 #define KD_NEVER (~0ULL)
+
+#define KD_LONGEST 1000 /* most windows of which only the longest are wanted */
 
 /* --- Conditions of triggers on values --- */
 

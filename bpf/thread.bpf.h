@@ -10,18 +10,20 @@
 
 /* --- The kernel's count of run time --- */
 
-/* Offset of CLOCK_MONOTONIC from the run queues' clocks: the smallest so far, since those clocks
- * lag until they are updated. User space has just slept, so its CPU's clock is fresh. */
+/* Measures the offset of CLOCK_MONOTONIC from the run queues' clocks. NTP slews only the former, so
+ * each visit measures anew. Of one visit the smallest counts, since run queues' clocks lag until
+ * they are updated. User space has just been switched in, so its CPU's clock is fresh. */
 static __always_inline void exec_clock_read(void)
 {
 	struct rq *rq = task_rq((struct task_struct *)bpf_get_current_task());
-	u64 skew;
+	s64 skew;
 
 	if (!rq)
 		return;
 	skew = bpf_ktime_get_ns() - BPF_CORE_READ(rq, clock);
-	if (skew < kd_clock_skew)
-		kd_clock_skew = skew;
+	if (kd_clock_skew.visit != kd_visits || skew < kd_clock_skew.ns)
+		kd_clock_skew.ns = skew;
+	kd_clock_skew.visit = kd_visits;
 }
 
 /* sum_exec_runtime is only updated at ticks and switches. A running thread's time since then
@@ -37,9 +39,9 @@ __noinline u64 exec_ns_now(u64 address)
 	if (!task_has_cpu(task))
 		return exec_ns;
 	rq = task_rq(task);
-	if (!rq || kd_clock_skew == ~0ULL)
+	if (!rq || !kd_clock_skew.visit)
 		return 0;
-	clock = BPF_CORE_READ(rq, clock) + kd_clock_skew;
+	clock = BPF_CORE_READ(rq, clock) + kd_clock_skew.ns;
 	clock_task = BPF_CORE_READ(rq, clock_task);
 	exec_start = BPF_CORE_READ(task, se.exec_start);
 	if (clock_task > exec_start)
@@ -154,6 +156,16 @@ static __always_inline void slot_refuse(u32 tid, u32 state, long error)
 		tid_set(tid, KD_SLOT_REFUSED);
 }
 
+/* No TID leads to the thread's slot any more: it would stay in its state for ever. Leaves it out of
+ * the report. */
+static __always_inline void thread_lose(struct kd_thread *thread, u64 t)
+{
+	thread->left = 1;
+	thread->died = t;
+	barrier();
+	WRITE_ONCE(thread->state, KD_DEAD);
+}
+
 /* Gives the thread a slot in the given state. */
 static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 {
@@ -173,6 +185,7 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->run_since = t;
 	thread->tracked = t;
 	thread->call = KD_CALL_UNKNOWN;
+	thread->seed_call = KD_CALL_UNKNOWN; /* an event may come before the seed */
 	thread->restart_call = KD_CALL_NONE;
 	thread->exec_out = task->se.sum_exec_runtime;
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
@@ -185,11 +198,15 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 	thread->stack = (u64)task->stack;
 	thread->tid = task->pid;
 	thread->tgid = task->tgid;
+	thread->pid_level = BPF_CORE_READ(task, thread_pid, level);
 	thread->process_began = process_began(thread->tgid);
 	thread->state = state;
+	if (!tid_set(task->pid, slot)) {
+		thread_lose(thread, t);
+		return KD_SLOT_FREE;
+	}
 	if (state)
 		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, state, thread->tid, 0, t);
-	tid_set(task->pid, slot);
 	return slot;
 }
 
@@ -353,10 +370,7 @@ static __always_inline void slot_abandon(struct task_struct *task)
 		tid_set(tid, slot);
 		return;
 	}
-	thread->left = 1;
-	thread->died = clock_now();
-	barrier();
-	WRITE_ONCE(thread->state, KD_DEAD);
+	thread_lose(thread, clock_now());
 }
 
 /* Moves the thread that called execve to the leader's TID. */

@@ -9,6 +9,7 @@
 #include "hit.bpf.h"
 #include "maps.bpf.h"
 #include "pair.bpf.h"
+#include "poll.bpf.h"
 
 /* --- Conditions on values --- */
 
@@ -268,6 +269,19 @@ static __always_inline void hit_record(bool start, bool stop, u32 tid)
 		recorder_add(KD_RECORDED_HIT, KD_STOP, tid, 0, t);
 }
 
+/* --long-poll: a start is the return from a poll, a stop the entry. True if it is within a round.
+ */
+static __always_inline bool round_is_nested(struct kd_rounds *rounds, bool start)
+{
+	u64 t = clock_now();
+
+	if (start)
+		round_begin(rounds, t);
+	else
+		round_end(rounds, t);
+	return rounds->nested;
+}
+
 /* Handles a probe hit. A probe that is both start and stop counts as both. */
 static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool atomic, bool by_site)
 {
@@ -292,6 +306,8 @@ static __always_inline void trigger_hit(void *ctx, bool start, bool stop, bool a
 	if (hit.thread)
 		hit.thread->hits++; /* they cost time, whether they count or not */
 	if (!READ_ONCE(kd_armed))
+		return;
+	if (kd_rounds && hit.thread && round_is_nested(&hit.thread->rounds, start))
 		return;
 	hit.tally = bpf_map_lookup_elem(&kd_tallies, &zero);
 	if (!hit.tally)

@@ -18,8 +18,7 @@ enum item {
 	ITEM_STOPPED,
 	ITEM_OVERSLEPT,
 	ITEM_LONG_POLL,
-	ITEM_VOLUNTARY,
-	ITEM_INVOLUNTARY,
+	ITEM_OUT, /* switched out; key: it was runnable */
 	ITEM_CPU, /* switched in; key: CPU << 3 | enum kd_move << 1 | CPU has changed */
 };
 
@@ -79,49 +78,53 @@ static __always_inline void cell_add(struct kd_cell *cell, u64 gen, u64 ns)
 		cell->max = ns;
 }
 
-/* longest: full length of the item, of which ns is a share. */
-static __always_inline void count_add_share(struct kd_count *count, u64 ns, u64 longest)
+/* longest: full length of the item, which began at since, and of which ns is a share. */
+static __always_inline void count_add_share(struct kd_count *count, u64 since, u64 ns, u64 longest)
 {
 	count->count++;
 	count->total += ns;
-	if (longest > count->max)
+	if (longest > count->max) {
 		count->max = longest;
+		count->began = since;
+	}
 }
 
-static __always_inline void count_add(struct kd_count *count, u64 ns)
+static __always_inline void count_add(struct kd_count *count, u64 since, u64 ns)
 {
-	count_add_share(count, ns, ns);
+	count_add_share(count, since, ns, ns);
 }
 
-static __always_inline void span_add(struct kd_span *span, u64 ns)
+static __always_inline void span_add(struct kd_span *span, u64 since, u64 ns)
 {
 	if (!span->count || ns < span->min)
 		span->min = ns;
 	span->count++;
 	span->total += ns;
-	if (ns > span->max)
+	if (ns > span->max) {
 		span->max = ns;
+		span->began = since;
+	}
 }
 
 static __always_inline void overslept_add(struct kd_overslept *overslept,
-					  const struct kd_timer *timer, u64 ns)
+					  const struct kd_timer *timer, u64 since, u64 ns)
 {
-	count_add(&overslept->by, ns);
+	count_add(&overslept->by, since, ns);
 	if (ns >= KD_LATE_NS && ns * KD_LATE_PARTS >= timer->requested)
-		count_add(&overslept->late, ns);
+		count_add(&overslept->late, since, ns);
 	overslept->requested += timer->requested;
 	if (timer->slack > overslept->slack)
 		overslept->slack = timer->slack;
 }
 
-static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 ns)
+static __noinline void call_add_overflow(u32 slot, u32 number, u64 gen, u64 since, u64 ns)
 {
 	struct kd_row_key key = { .gen = gen, .slot = slot, .rest = number };
 	struct kd_count zero = {};
 	struct kd_count *count = TABLE_ROW(kd_overflow, &key, &zero, KD_LOSS_CALLS);
 
 	if (count)
-		count_add(count, ns);
+		count_add(count, since, ns);
 	if (kd_histograms_max)
 		loss_count(KD_LOSS_DURATIONS);
 }
@@ -149,7 +152,7 @@ static __always_inline u32 counted_as(u32 kind, u64 count)
 
 /* Returns the same as item_add(). */
 static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
-				    u32 number, u64 gen, u64 ns)
+				    u32 number, u64 gen, u64 since, u64 ns)
 {
 	u32 key = number + 1;
 	u32 index = key % KD_CALLS;
@@ -158,12 +161,12 @@ static __always_inline u32 call_add(struct kd_record *record, u32 slot, struct k
 	if (unlikely(thread->call_keys[index] != key)) {
 		index = call_index(thread, key);
 		if (index >= KD_CALLS) {
-			call_add_overflow(slot, number, gen, ns);
+			call_add_overflow(slot, number, gen, since, ns);
 			return COUNTED_NO_DURATION;
 		}
 	}
 	count = &record->calls[BOUNDED(index, KD_CALLS)];
-	count_add(count, ns);
+	count_add(count, since, ns);
 	return counted_as(index, count->count);
 }
 
@@ -188,33 +191,41 @@ _Static_assert(KD_MOVE_OTHER == 0 && KD_MOVE_AFFINITY == 3 &&
 			       __builtin_offsetof(struct kd_record, other_migrations) + 3 * 8,
 	       "in the order of the counts");
 
+/* By index, as in cpu_add(). */
+static __always_inline void out_add(struct kd_record *record, u32 runnable)
+{
+	u64 *outs = &record->voluntary;
+
+	outs[BOUNDED(runnable, 2)]++;
+}
+_Static_assert(__builtin_offsetof(struct kd_record, involuntary) ==
+		       __builtin_offsetof(struct kd_record, voluntary) + 8,
+	       "in the order of keys");
+
 /* Returns enum counted. */
 static __always_inline u32 item_add(struct kd_record *record, u32 slot, struct kd_thread *thread,
-				    enum item item, u32 key, u64 gen, u64 ns)
+				    enum item item, u32 key, u64 gen, u64 since, u64 ns)
 {
 	switch (item) {
 	case ITEM_CALL:
-		return call_add(record, slot, thread, key, gen, ns);
+		return call_add(record, slot, thread, key, gen, since, ns);
 	case ITEM_RUN:
-		span_add(&record->run, ns);
+		span_add(&record->run, since, ns);
 		return counted_as(KD_HISTOGRAM_RUN, record->run.count);
 	case ITEM_READY:
-		count_add(&record->ready, ns);
+		count_add(&record->ready, since, ns);
 		return counted_as(KD_HISTOGRAM_READY, record->ready.count);
 	case ITEM_STOPPED:
-		count_add(&record->stopped, ns);
+		count_add(&record->stopped, since, ns);
 		break;
 	case ITEM_OVERSLEPT:
-		overslept_add(&record->overslept, &thread->timer, ns);
+		overslept_add(&record->overslept, &thread->timer, since, ns);
 		break;
 	case ITEM_LONG_POLL:
-		span_add(&record->long_poll, ns);
+		span_add(&record->long_poll, since, ns);
 		break;
-	case ITEM_VOLUNTARY:
-		record->voluntary++;
-		break;
-	case ITEM_INVOLUNTARY:
-		record->involuntary++;
+	case ITEM_OUT:
+		out_add(record, key);
 		break;
 	case ITEM_CPU:
 		cpu_add(record, key);
@@ -308,10 +319,10 @@ __noinline int item_in_bank(u32 slot, u32 bank, u64 key_item, u64 since, u64 t)
 	if (!record)
 		return 0;
 	if (overlap.from == since && overlap.to == t)
-		histogram_add(
-			slot,
-			item_add(record, slot, thread, item, key_item >> 8, overlap.gen, t - since),
-			overlap.gen, t - since);
+		histogram_add(slot,
+			      item_add(record, slot, thread, item, key_item >> 8, overlap.gen,
+				       since, t - since),
+			      overlap.gen, t - since);
 	else
 		open_set(overlap.from != since ? &record->open_start : &record->open_end, item,
 			 key_item >> 8, since, t);
@@ -333,21 +344,13 @@ static __always_inline bool state_is_blocked(u32 state)
 }
 
 /* Adds a sleep, or its part in the window, to those of the same kind. */
-static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread, u64 ns,
-					u64 longest)
+static __always_inline void awaited_add(struct kd_record *record, struct kd_thread *thread,
+					u64 since, u64 ns, u64 longest)
 {
 	u32 awaited = thread->awaited;
 
-	count_add_share(&record->awaited[BOUNDED(awaited, KD_AWAITED_PADDED)], ns, longest);
+	count_add_share(&record->awaited[BOUNDED(awaited, KD_AWAITED_PADDED)], since, ns, longest);
 	record->last_awaited = awaited;
-}
-
-/* Subtracts ns from the last sleep in this window. The thread may await something else now. */
-static __always_inline void awaited_take(struct kd_record *record, u64 ns)
-{
-	struct kd_count *count = &record->awaited[BOUNDED(record->last_awaited, KD_AWAITED_PADDED)];
-
-	count->total -= count->total < ns ? count->total : ns;
 }
 
 /* Accounts an interval in a bank's window, if they overlap. Global, like item_in_bank(). */
@@ -370,7 +373,8 @@ __noinline int state_in_bank(u32 slot, u32 bank, u32 state, u64 since, u64 t)
 		if (since < thread->tracked)
 			since = thread->tracked;
 		record->asleep_since = since;
-		awaited_add(record, thread, overlap.to - overlap.from, elapsed(since, overlap.to));
+		awaited_add(record, thread, since, overlap.to - overlap.from,
+			    elapsed(since, overlap.to));
 	}
 	return 0;
 }
@@ -431,10 +435,10 @@ static __always_inline void item_book(struct event event, enum item item, u32 ke
 	if (unlikely(since < event.edge))
 		item_across(event.slot, (u64)key << 8 | item, since, event.t);
 	else if (event.record)
-		histogram_add(
-			event.slot,
-			item_add(event.record, event.slot, event.thread, item, key, event.gen, ns),
-			event.gen, ns);
+		histogram_add(event.slot,
+			      item_add(event.record, event.slot, event.thread, item, key, event.gen,
+				       since, ns),
+			      event.gen, ns);
 }
 
 /* Ends the thread's interval: it was in the given state until the event. */
@@ -449,7 +453,7 @@ static __always_inline void state_book(struct event event, u32 state)
 		event.record->upto = event.t;
 		event.record->last = state;
 		if (state_is_blocked(state))
-			awaited_add(event.record, event.thread, ns, ns);
+			awaited_add(event.record, event.thread, since, ns, ns);
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sequence: options, target, checks, triggers, run. */
+/* Sequence: options, texts of triggers, target, checks, sites of triggers, run. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,14 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/completion/completion.h"
 #include "cli/machine/machine.h"
 #include "cli/metrics/metrics.h"
 #include "cli/options/options_parse.h"
 #include "cli/output/fail_if.h"
 #include "cli/process/command.h"
+#include "cli/process/cpu_rules.h"
 #include "cli/process/group.h"
 #include "cli/process/preflight.h"
 #include "cli/process/processes.h"
@@ -26,7 +28,7 @@
 #include "cli/stack/stacks.h"
 #include "probes/list.h"
 #include "run.h"
-#include "run_sampling.h"
+#include "run_selection.h"
 
 /* Probes of the kernel need no target. */
 static bool list_needs_target(const struct options *options)
@@ -37,31 +39,16 @@ static bool list_needs_target(const struct options *options)
 	       !trigger_kind_read(&only, options->list_glob) || probe_kinds[only].is_user;
 }
 
-/* True if the files to look at include some that a program has only after its loader ran. */
-static bool needs_libraries(const struct options *options)
-{
-	for (int role = 0; role < KD_ROLES; role++) {
-		struct trigger trigger = { 0 };
-		const char *text = options->triggers[role], *why;
-		bool needed = text && !trigger_parse(&trigger, text, &why) &&
-			      trigger_is_user(&trigger) && trigger.object;
-
-		trigger_clear(&trigger);
-		if (needed)
-			return true;
-	}
-	return options->list_probes;
-}
-
 /* Finds the target, or starts it: then sets *command, which the caller closes. *target is its
- * first process. */
+ * first process. libraries: files to look at include some that a program has only after its loader
+ * ran. */
 static exit_status target_take(struct processes *processes, struct target *target,
 			       struct command **command, const struct options *options,
-			       const struct command_signals *signals)
+			       bool libraries, const struct command_signals *signals)
 {
 	int status = options->command ? command_start(command, options->command, signals) : 0;
 
-	if (!status && *command && needs_libraries(options))
+	if (!status && *command && libraries)
 		status = command_load(*command, options->command[0]);
 	if (!status)
 		status = *command ? processes_of(processes, command_pid(*command), options)
@@ -83,7 +70,7 @@ static exit_status list_probes(const struct options *options, const struct comma
 	int status = 0;
 
 	if (list_needs_target(options))
-		status = target_take(&processes, &target, &command, options, signals);
+		status = target_take(&processes, &target, &command, options, true, signals);
 	if (!status) {
 		tracefs_provide(); /* without tracefs, the list says so */
 		status = probes_list(stdout, target.pid, options->list_glob);
@@ -107,10 +94,9 @@ static void more_files_allow(void)
 }
 
 static exit_status run_or_check(const struct options *options, const struct processes *processes,
-				const struct target *target,
+				const struct target *target, struct trigger_set *triggers,
 				const struct run_conditions *conditions, struct command *command)
 {
-	struct trigger_set triggers;
 	int status = threads_check(processes, options);
 
 	if (status)
@@ -120,13 +106,10 @@ static exit_status run_or_check(const struct options *options, const struct proc
 		tracefs_provide(); /* without tracefs, its users say so */
 	if (!options->check)
 		placement_choose(target->pid);
-	status = trigger_set_find(&triggers, options, processes);
-	if (!status && options->check)
-		status = check_triggers(&triggers, processes);
-	else if (!status)
-		status = run_all(options, processes, target, &triggers, conditions, command);
-	trigger_set_clear(&triggers);
-	return status;
+	status = trigger_set_find(triggers, options, processes);
+	if (status || options->check)
+		return status ?: check_triggers(triggers, processes);
+	return run_all(options, processes, target, triggers, conditions, command);
 }
 
 /* Also looks at a target if one is named. */
@@ -142,8 +125,10 @@ static exit_status show_machine(const struct options *options)
 		return status;
 	tracefs_provide(); /* without tracefs, the output says so */
 	machine.pid = target.pid;
-	if (target.pid)
+	if (target.pid) {
 		group_quota(target.pid, &machine.quota);
+		cpu_rules_read("", proc_thread(target.pid), 0, &machine.rules);
+	}
 	error = machine_look(&machine);
 	if (error)
 		status = log_no_memory();
@@ -167,18 +152,22 @@ static exit_status find_and_run(const struct options *options,
 {
 	struct processes processes = { 0 };
 	struct target target;
+	struct trigger_set triggers = { 0 };
 	struct command *command = NULL;
-	int passed;
-	/* Checks before it starts a command for nothing. */
-	int status = options->command ? preflight_check() : 0;
+	int passed, status = trigger_set_read(&triggers, options);
 
+	/* Checks before it starts a command for nothing. */
+	if (!status && options->command)
+		status = preflight_check();
 	if (!status)
-		status = target_take(&processes, &target, &command, options, signals);
+		status = target_take(&processes, &target, &command, options,
+				     trigger_set_in_libraries(&triggers), signals);
 	if (!status && !options->command)
 		status = preflight_check();
 	if (!status)
-		status = run_or_check(options, &processes, &target, conditions, command);
+		status = run_or_check(options, &processes, &target, &triggers, conditions, command);
 	passed = options->pass_status ? command_status(command) : 0;
+	trigger_set_clear(&triggers);
 	processes_clear(&processes);
 	command_close(command);
 	return passed ? passed : status;
@@ -205,7 +194,8 @@ static void streams_reserve(void)
 static exit_status options_obey(const struct options *options,
 				const struct command_signals *signals)
 {
-	struct run_conditions conditions = { 0 };
+	struct selection selection = { 0 };
+	struct run_conditions conditions = { .selection = &selection };
 	struct fail_recorded recorded;
 	int status;
 
@@ -225,13 +215,12 @@ static exit_status options_obey(const struct options *options,
 	status = fail_if_new(&conditions.fail_if, "--fail-if", options->fail_if, options->n_fail_if,
 			     &recorded);
 	recorded.has &= ~(unsigned int)NEEDS_COMPARISON; /* filled in when all samples are there */
-	if (!status && options->record_on)
-		status = record_on_open(&conditions.record_on, options->record_on, options->record,
-					&recorded);
+	if (!status)
+		status = selection_open(&selection, options->record_on, options->record, &recorded);
 	if (!status)
 		status = options->replay ? run_replay(options, conditions.fail_if)
 					 : find_and_run(options, &conditions, signals);
-	record_on_close(conditions.record_on);
+	selection_close(&selection);
 	fail_if_free(conditions.fail_if);
 	return status;
 }

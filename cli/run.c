@@ -12,10 +12,16 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
-#include "cli/capture/cpus.h"
+#include "cli/capture/interruptions.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/overhead.h"
-#include "cli/capture/session_triggers.h"
+#include "cli/capture/parts/resources.h"
+#include "cli/capture/parts/triggers.h"
+#include "cli/capture/session.h"
+#include "cli/capture/session/cpus.h"
+#include "cli/capture/session/rings.h"
+#include "cli/capture/session/windows.h"
+#include "cli/capture/tracer.h"
 #include "cli/json/replay.h"
 #include "cli/model/losses.h"
 #include "cli/options/options_parse.h"
@@ -29,6 +35,8 @@
 #include "cli/stack/stacks.h"
 #include "cli/text/text_parts.h"
 #include "run_sampling.h"
+#include "run_timed.h"
+#include "run_triggered.h"
 
 /* --- Privileges that the run no longer needs --- */
 
@@ -36,7 +44,7 @@
  * mainline level, but one of Debian, Ubuntu and Android. */
 #define PARANOID_ADMIN 3
 
-static bool has_files(const struct run *run)
+static bool has_files(const struct run_state *run)
 {
 	const struct outputs_config *outputs = &run->options->outputs;
 
@@ -50,7 +58,7 @@ static bool has_files(const struct run *run)
 
 /* True if probes are attached by perf_event_open(2). For functions of processes it always needs
  * CAP_SYS_ADMIN (perf_uprobe_event_init()). */
-static bool attaches_by_perf(const struct run *run)
+static bool attaches_by_perf(const struct run_state *run)
 {
 	const struct triggers *triggers = run->session ? session_triggers(run->session) : NULL;
 	bool paranoid = kernel_perf_paranoid() >= PARANOID_ADMIN;
@@ -77,7 +85,7 @@ static uint64_t with_substitute(uint64_t capabilities)
 	(CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_SETPCAP))
 
 /* What a kind of run still needs (PRIVILEGES in the manual page has the same table). */
-static struct confine needs_of(const struct run *run)
+static struct confine needs_of(const struct run_state *run)
 {
 	const struct options *options = run->options;
 	const struct {
@@ -90,7 +98,6 @@ static struct confine needs_of(const struct run *run)
 		  CAPABILITY(CAP_BPF) | CAPABILITY(CAP_SYS_PTRACE) |
 			  CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_CHECKPOINT_RESTORE),
 		  0 },
-		{ !run->session, CAPABILITY(CAP_DAC_READ_SEARCH), 0 }, /* the replayed file */
 		{ run->tracing.on, CAPABILITY(CAP_SYSLOG), 0 }, /* addresses in /proc/kallsyms */
 		/* Signals to children, which may run as another user. */
 		{ run->stacks || run->command || outputs_are_served(run->outputs),
@@ -126,7 +133,7 @@ static struct confine needs_of(const struct run *run)
 /* Gives up what only the beginning of a run needed. Call it when all is attached. A run without
  * a session replays a file, and needs only options and outputs set. Warns about what cannot be
  * given up. */
-static void run_confine(const struct run *run)
+static void run_confine(const struct run_state *run)
 {
 	struct confine left;
 	const char *what;
@@ -149,14 +156,17 @@ struct replay {
 	const struct report_options *report;
 	uint64_t samples;
 	bool lost, matched;
+	struct thread_names names; /* until one has matched */
 };
 
 static exit_status sample_replay(const struct sample *sample, void *context)
 {
 	struct replay *replay = context;
 
-	for (size_t i = 0; i < sample->n_threads && !replay->matched; i++)
+	for (size_t i = 0; i < sample->n_threads && !replay->matched; i++) {
 		replay->matched = text_wants_thread(replay->report, &sample->threads[i]);
+		thread_names_add(&replay->names, sample->threads[i].name);
+	}
 	replay->lost |= sample_lost(sample) > 0 || sample->interrupted;
 	/* The file may hold several runs. */
 	return fail_if_check(replay->fail_if, sample, ++replay->samples)
@@ -179,18 +189,31 @@ exit_status run_replay(const struct options *options, struct fail_if *fail_if)
 		.context = &replay,
 		.recordings = true,
 	};
-	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL);
+	FILE *in = NULL;
+	int shown, status = outputs_open(&replay.outputs, &options->outputs, 0, NULL)
+				    ?: replay_open(&in, options->replay);
 
 	/* The file may come from anybody, so root must not parse it. */
 	if (!status)
-		run_confine(&(struct run){ .options = options, .outputs = replay.outputs });
-	status = status ?: replay_read(options->replay, &handlers)
-			?: outputs_finish(replay.outputs)
+		run_confine(&(struct run_state){ .options = options, .outputs = replay.outputs });
+	status = status ?: outputs_read_baseline(replay.outputs, 0);
+	if (!status)
+		status = replay_read(in, options->replay, &handlers);
+	else
+		replay_close(in);
+	/* Statistics of triggers alone are a report, but nothing that a condition can be true of.
+	 */
+	if (!status && options->n_fail_if && !replay.samples) {
+		log_error("%s: there is no sample in it that --fail-if could look at",
+			  options->replay);
+		status = EX_DATAERR;
+	}
+	status = status ?: outputs_finish(replay.outputs)
 			?: fail_if_compare(fail_if, outputs_comparison(replay.outputs));
 	shown = outputs_show(replay.outputs);
 	status = status ?: shown;
 	if (!status && replay.report->threads && !replay.matched)
-		status = run_threads_absent(replay.report->threads);
+		status = run_threads_absent(replay.report->threads, &replay.names);
 	status = status ?: run_conclude(options, fail_if, replay.lost);
 	outputs_close(replay.outputs);
 	return status;
@@ -220,7 +243,7 @@ static void tracing_fill(struct tracing_config *tracing, const struct options *o
 /* Slots for threads of a command, or of processes that may join, as nobody can count them. */
 #define THREADS_TO_COME 3000
 
-static void config_fill(struct session_config *config, const struct run *run)
+static void config_fill(struct session_config *config, const struct run_state *run)
 {
 	const struct processes *processes = run->processes;
 	bool more = run->command || processes->follow_fork || processes->in_group;
@@ -240,8 +263,8 @@ static void config_fill(struct session_config *config, const struct run *run)
 		.processes = run->processes,
 		.threads = threads,
 		.banks = !trigger_set_is_empty(run->triggers) ? run->options->window_banks
-			 : run->options->sample_count == 1 && !run->record_on ? 1
-									      : 2,
+			 : run->options->sample_count == 1 && run->selection->each ? 1
+										   : 2,
 		.scans = options_scans(run->options) |
 			 (run->target->is_vswitchd && !run->options->skip_upcall_stats
 				  ? SCAN_UPCALLS
@@ -252,7 +275,7 @@ static void config_fill(struct session_config *config, const struct run *run)
 }
 
 /* Mappings made before the programs were attached sent no event. */
-static void run_open_stacks(const struct run *run)
+static void run_open_stacks(const struct run_state *run)
 {
 	const struct processes *processes = run->processes;
 
@@ -262,7 +285,7 @@ static void run_open_stacks(const struct run *run)
 }
 
 /* Opens the readers of the session. */
-static exit_status run_open_readers(struct run *run)
+static exit_status run_open_readers(struct run_state *run)
 {
 	struct tracer_config config = {
 		.epoch = session_window_now(run->session).epoch,
@@ -287,7 +310,7 @@ static exit_status run_open_readers(struct run *run)
 	return log_no_memory();
 }
 
-static exit_status run_open_session(struct run *run)
+static exit_status run_open_session(struct run_state *run)
 {
 	struct session_config config;
 	struct ipi_count ipis = { 0 };
@@ -306,7 +329,7 @@ static exit_status run_open_session(struct run *run)
 }
 
 /* Ends if a signal came before there was anything to report. */
-static exit_status run_begins(const struct run *run)
+static exit_status run_begins(const struct run_state *run)
 {
 	return !run->restarts && signals_ask(run->signals)
 		       ? EX_SIGNALLED + signals_number(run->signals)
@@ -314,7 +337,7 @@ static exit_status run_begins(const struct run *run)
 }
 
 /* From here on, reuse of the PID is noticed: checks that it was not reused before. */
-static exit_status run_hold(struct run *run)
+static exit_status run_hold(struct run_state *run)
 {
 	pid_t pid = run->target->pid;
 	struct proc_stat now;
@@ -328,55 +351,115 @@ static exit_status run_hold(struct run *run)
 	return EX_UNAVAILABLE;
 }
 
-/* Attaches to the target, which may be a successor. */
-static exit_status run_attach(struct run *run)
+/* --- Attaching to the target, which may be a successor, in steps --- */
+
+/* First, as its child should inherit as little as possible. */
+static exit_status step_stacks(struct run_state *run)
 {
-	pid_t children[OWN_CHILDREN];
-	int status = run_begins(run);
+	const struct stacks_setup setup = { .signals = run->signals };
 
 	tracing_fill(&run->tracing, run->options);
-	/* First, as its child should inherit as little as possible. */
-	if (!status && run->tracing.on && run->tracing.user_bytes)
-		status = stacks_open(
-			&run->stacks, processes_is_one(run->processes) ? run->target->pid : 0,
-			run->options->stacks, &(struct stacks_setup){ .signals = run->signals });
-	if (!status)
-		status = run_begins(run);
-	if (!status && !run->outputs)
-		status = outputs_open(&run->outputs, &run->options->outputs, run->target->pid,
-				      &run->capture);
-	if (!status && run->options->at.ns && !run->deadline)
-		status = run_at_approach(run);
-	status = status ?: run_begins(run) ?: run_open_session(run)
-			?: trigger_set_placed(run->triggers, run->processes, run->target->pid)
-			?: run_open_readers(run);
+	if (!run->tracing.on || !run->tracing.user_bytes)
+		return 0;
+	return stacks_open(&run->stacks, processes_is_one(run->processes) ? run->target->pid : 0,
+			   run->options->stacks, &setup);
+}
+
+static exit_status step_outputs(struct run_state *run)
+{
+	const exit_status status = run->outputs
+					   ? 0
+					   : outputs_open(&run->outputs, &run->options->outputs,
+							  run->target->pid, &run->capture);
+
+	if (!status && outputs_have_samples(run->outputs))
+		group_quota(run->target->pid, &run->quota);
+	return status;
+}
+
+/* Programs that are attached cost the target something: not long before the moment of --at. */
+static exit_status step_approach(struct run_state *run)
+{
+	return run->options->at.ns && !run->deadline ? run_at_approach(run) : 0;
+}
+
+static exit_status step_placed(struct run_state *run)
+{
+	return trigger_set_placed(run->triggers, run->processes, run->target->pid);
+}
+
+/* What this program takes, and its time, count when all is open. */
+static exit_status step_count(struct run_state *run)
+{
+	pid_t children[OWN_CHILDREN];
+
 	run_children(run, children);
 	own_cost_begin(&run->own, children);
 	if (!run->deadline)
 		run->deadline = u64_add(run_at_first(&run->options->at), run->options->duration);
-	if (!status && !run->loop) {
-		run->loop = loop_new(run->signals);
-		status = run->loop ? 0 : log_no_memory();
-		if (!status)
-			loop_heed(run->loop, &run->report_signal);
-	}
+	return 0;
+}
+
+static exit_status step_loop(struct run_state *run)
+{
+	if (run->loop)
+		return 0;
+	run->loop = loop_new(run->signals);
+	if (!run->loop)
+		return log_no_memory();
+	loop_heed(run->loop, &run->report_signal);
+	return 0;
+}
+
+static exit_status step_watch(struct run_state *run)
+{
+	bool is_one = processes_is_one(run->processes);
 	/* Signals are passed on to a command, even if the run continues without it. */
-	if (!status && (processes_is_one(run->processes) || run->command))
-		status = run_hold(run);
-	if (!status && !processes_is_one(run->processes))
+	int status = is_one || run->command ? run_hold(run) : 0;
+
+	if (status)
+		return status;
+	if (!is_one)
 		loop_outlive_process(run->loop);
-	if (!status)
-		loop_watch(run->loop, session_ring_fd(run->session, RING_TRACES));
-	if (!status)
-		status = run_begins(run);
-	if (!status && run->command)
+	loop_watch(run->loop, session_ring_fd(run->session, RING_TRACES));
+	return 0;
+}
+
+/* Until now, a signal ends this process if it cannot continue. */
+static exit_status step_signals(struct run_state *run)
+{
+	if (run->command)
 		loop_pass_on(run->loop);
-	if (!status) /* until now, a signal ends this process if it cannot continue */
-		signals_when_stuck(run->signals, attached_drop);
+	signals_when_stuck(run->signals, attached_drop);
+	return 0;
+}
+
+/* In order. Whoever sends a signal before there is anything to report is heeded between two. */
+/* clang-format off */
+static exit_status (*const attach_steps[])(struct run_state *run) = {
+	step_stacks,
+	step_outputs,
+	step_approach,
+	run_open_session,
+	step_placed,
+	run_open_readers,
+	step_count,
+	step_loop,
+	step_watch,
+	step_signals,
+};
+/* clang-format on */
+
+static exit_status run_attach(struct run_state *run)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(attach_steps) / sizeof(*attach_steps) && !status; i++)
+		status = run_begins(run) ?: attach_steps[i](run);
 	return status;
 }
 
-static void run_detach(struct run *run)
+static void run_detach(struct run_state *run)
 {
 	struct ipi_count ipis = { 0 };
 
@@ -403,7 +486,7 @@ static void run_detach(struct run *run)
 }
 
 /* Describes the container of a single process; a successor may have another. */
-static void container_fill(struct run *run)
+static void container_fill(struct run_state *run)
 {
 	struct capture *capture = &run->capture;
 	struct process_describer describer = { .silent = 0 };
@@ -419,7 +502,7 @@ static void container_fill(struct run *run)
 }
 
 /* Fills what all samples of the run share. */
-static void capture_fill(struct run *run)
+static void capture_fill(struct run_state *run)
 {
 	const struct trigger_sites *triggers = run->triggers->triggers;
 	char name[KD_COMM_LEN + 1];
@@ -444,7 +527,7 @@ static void capture_fill(struct run *run)
 		memcpy(run->capture.process, name, (size_t)length);
 }
 
-static void run_announce(struct run *run)
+static void run_announce(struct run_state *run)
 {
 	const struct options *options = run->options;
 	const struct progress_config config = {
@@ -452,7 +535,7 @@ static void run_announce(struct run *run)
 		.sample_interval = options->sample_interval,
 		.samples = options->sample_count,
 		.deadline = run->deadline,
-		.triggered = !trigger_set_is_empty(run->triggers) || run->record_on,
+		.triggered = !trigger_set_is_empty(run->triggers) || !run->selection->each,
 		/* A command may write to the terminal too. */
 		.quiet = options->outputs.quiet || options->outputs.listen ||
 			 options->outputs.live || run->command,
@@ -464,7 +547,7 @@ static void run_announce(struct run *run)
 }
 
 /* Takes the samples of one target. */
-static exit_status run_target(struct run *run)
+static exit_status run_target(struct run_state *run)
 {
 	bool is_first = !run->outputs;
 	int status;
@@ -481,6 +564,8 @@ static exit_status run_target(struct run *run)
 			live_record_with(run->live, run_record_shown, run);
 		run_confine(run);
 	}
+	if (!status && is_first)
+		status = outputs_read_baseline(run->outputs, run->capture.sample_time);
 	if (!status)
 		status = trigger_set_is_empty(run->triggers) ? run_timed(run) : run_triggered(run);
 	log_progress_end();
@@ -497,7 +582,7 @@ static exit_status run_target(struct run *run)
 	return status;
 }
 
-static bool run_follows(const struct run *run)
+static bool run_follows(const struct run_state *run)
 {
 	const struct options *options = run->options;
 
@@ -507,7 +592,7 @@ static bool run_follows(const struct run *run)
 }
 
 /* Takes the samples of the target and its successors. */
-static exit_status run_targets(struct run *run)
+static exit_status run_targets(struct run_state *run)
 {
 	bool goes_on = true;
 	int status = 0;
@@ -522,24 +607,28 @@ static exit_status run_targets(struct run *run)
 }
 
 /* Tells scripts that the requested threads do not exist. */
-static exit_status threads_conclude(const struct run *run)
+static exit_status threads_conclude(const struct run_state *run)
 {
 	const char *glob = run->options->outputs.settings.report.threads;
+	struct thread_names names = { .n = 0 };
 
-	return !glob || run->matched || !run_samples(run) ? 0 : run_threads_absent(glob);
+	if (!glob || run->matched || !run_samples(run))
+		return 0;
+	thread_names_read(&names, run);
+	return run_threads_absent(glob, &names);
 }
 
 exit_status run_all(const struct options *options, const struct processes *processes,
 		    const struct target *target, struct trigger_set *triggers,
 		    const struct run_conditions *conditions, struct command *command)
 {
-	struct run run = {
+	struct run_state run = {
 		.options = options,
 		.processes = processes,
 		.target = target,
 		.triggers = triggers,
 		.fail_if = conditions->fail_if,
-		.record_on = conditions->record_on,
+		.selection = conditions->selection,
 		.report_signal = { .fd = -1 },
 		.command = command,
 	};

@@ -11,12 +11,12 @@
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"
 
-struct record_on;
+struct selection;
 
 /* Conditions on samples. */
 struct run_conditions {
 	struct fail_if *fail_if;
-	struct record_on *record_on; /* NULL: all samples are reported */
+	struct selection *selection; /* of windows that are reported */
 };
 
 /* Takes and prints all samples of the processes; target is the first one. Command is one that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_sampling.h"
+#include "run_newcomers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,10 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/capture/session_processes.h"
-#include "cli/capture/session_triggers.h"
+#include "cli/capture/parts/processes.h"
+#include "cli/capture/parts/triggers.h"
+#include "cli/capture/session.h"
+#include "run_sampling.h"
 
 #define NEWCOMERS_MAX (2 * KD_PROCESSES)
 #define LOOKS_AT_ONCE 16 /* about 1 ms, if they run known files */
@@ -26,7 +28,7 @@ static void add(struct newcomers *newcomers, struct newcomer newcomer)
 		newcomers->missed++;
 }
 
-void newcomers_begin(struct newcomers *newcomers, const struct run *run)
+void newcomers_begin(struct newcomers *newcomers, const struct run_state *run)
 {
 	uint64_t now = clock_monotonic();
 
@@ -43,7 +45,7 @@ void newcomers_add(struct newcomers *newcomers, pid_t pid, uint64_t at)
 }
 
 /* Attaches the stop trigger first, as everywhere. */
-static void sites_attach(struct run *run, const size_t before[KD_ROLES])
+static void sites_attach(struct run_state *run, const size_t before[KD_ROLES])
 {
 	for (int role = KD_ROLES - 1; role >= 0; role--) {
 		const struct trigger_sites *given = &run->triggers->triggers[role];
@@ -57,7 +59,7 @@ static void sites_attach(struct run *run, const size_t before[KD_ROLES])
 	}
 }
 
-static exit_status newcomer_look(struct newcomers *newcomers, struct run *run,
+static exit_status newcomer_look(struct newcomers *newcomers, struct run_state *run,
 				 struct newcomer *newcomer)
 {
 	size_t before[KD_ROLES];
@@ -78,7 +80,7 @@ static exit_status newcomer_look(struct newcomers *newcomers, struct run *run,
 	return 0;
 }
 
-exit_status newcomers_look(struct newcomers *newcomers, struct run *run)
+exit_status newcomers_look(struct newcomers *newcomers, struct run_state *run)
 {
 	uint64_t now = clock_monotonic();
 	pid_t joined[LOOKS_AT_ONCE];

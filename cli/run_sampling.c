@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "run_sampling.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,9 +12,17 @@
 #include "cli/base/clock.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "cli/capture/collect.h"
-#include "cli/capture/session_locks.h"
-#include "cli/capture/session_processes.h"
+#include "cli/capture/interruptions.h"
+#include "cli/capture/parts/locks.h"
+#include "cli/capture/parts/processes.h"
+#include "cli/capture/parts/resources.h"
+#include "cli/capture/recording_take.h"
+#include "cli/capture/session.h"
+#include "cli/capture/session/windows.h"
+#include "cli/capture/tracer.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
 #include "cli/model/verdict.h"
@@ -34,12 +42,12 @@ exit_status run_capture_failed(int error)
 	return EX_OSERR;
 }
 
-bool run_is_cut(const struct run *run)
+bool run_is_cut(const struct run_state *run)
 {
 	return signals_was_stuck(run->signals);
 }
 
-void run_cut_tell(struct run *run)
+void run_cut_tell(struct run_state *run)
 {
 	run->lost = true;
 	log_warn("a signal came while an output could not be written: what was sampled after that "
@@ -47,7 +55,7 @@ void run_cut_tell(struct run *run)
 }
 
 /* Returns 1 if the run is to end. */
-static int live_drain(struct run *run)
+static int live_drain(struct run_state *run)
 {
 	int done = live_tick(run->live);
 
@@ -58,7 +66,7 @@ static int live_drain(struct run *run)
 
 int run_drain(void *context)
 {
-	struct run *run = context;
+	struct run_state *run = context;
 	int error = collector_drain(run->collector)
 			    ?: tracer_drain(run->tracer)
 			    ?: interruptions_drain(run->interruptions)
@@ -74,7 +82,7 @@ int run_drain(void *context)
 	return error ?: live_drain(run);
 }
 
-void run_children(const struct run *run, pid_t children[OWN_CHILDREN])
+void run_children(const struct run_state *run, pid_t children[OWN_CHILDREN])
 {
 	const struct stacks *stacks = run->stacks ? run->stacks : run->lock_stacks;
 
@@ -84,7 +92,7 @@ void run_children(const struct run *run, pid_t children[OWN_CHILDREN])
 	children[2] = outputs_child(run->outputs);
 }
 
-exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered)
+exit_status run_mark(struct run_state *run, const char *what, uint64_t edge, bool triggered)
 {
 	uint64_t hit = triggered ? edge - KD_LEAD_NS : 0;
 	struct timespec when = clock_wall_at(triggered ? hit : edge);
@@ -99,7 +107,7 @@ uint64_t run_pressed_end(uint64_t start)
 	return u64_max(clock_monotonic(), u64_add(start, PRESSED_LEAST_NS));
 }
 
-void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event)
+void run_sample_ended(const struct run_state *run, struct sample *sample, enum loop_event event)
 {
 	sample->interrupted = event == LOOP_SIGNAL;
 	sample->target_exited = event == LOOP_EXIT;
@@ -119,7 +127,7 @@ static void capture_name(char name[static KD_COMM_LEN], const struct sample *sam
 		memcpy(name, leader->name, KD_COMM_LEN);
 }
 
-exit_status run_print(struct run *run, struct sample *sample)
+exit_status run_print(struct run_state *run, struct sample *sample)
 {
 	if (sample->recording && critical_path_of_sample(sample))
 		return log_no_memory();
@@ -144,7 +152,7 @@ exit_status run_print(struct run *run, struct sample *sample)
 #define LOCK_STACKS 4096
 #define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
 
-static struct stacks *lock_stacks(struct run *run)
+static struct stacks *lock_stacks(struct run_state *run)
 {
 	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE,
 					    .signals = run->signals,
@@ -161,7 +169,7 @@ static struct stacks *lock_stacks(struct run *run)
 }
 
 /* Finds the variables of the locks, and the functions that waited for them. */
-static int locks_describe(struct run *run, struct sample *sample)
+static int locks_describe(struct run_state *run, struct sample *sample)
 {
 	struct lock_callers *callers = collector_lock_callers(run->collector);
 	struct stacks *stacks = NULL;
@@ -178,7 +186,7 @@ static int locks_describe(struct run *run, struct sample *sample)
 }
 
 /* Windows of triggers begin at any time, when nothing is read. */
-static int resources_collect(struct run *run, const struct session_view *view,
+static int resources_collect(struct run_state *run, const struct session_view *view,
 			     struct sample *sample)
 {
 	int error = usage_sum(sample) ?: session_resent(run->session, view, sample)
@@ -190,7 +198,7 @@ static int resources_collect(struct run *run, const struct session_view *view,
 	return error;
 }
 
-int run_record(struct run *run, const struct session_view *view, struct sample *sample)
+int run_record(struct run_state *run, const struct session_view *view, struct sample *sample)
 {
 	struct recording *recording;
 	int error = recording_take(run->session, view, run->options->record, &recording);
@@ -205,7 +213,7 @@ int run_record(struct run *run, const struct session_view *view, struct sample *
 
 int run_record_shown(void *context, struct sample *sample)
 {
-	struct run *run = context;
+	struct run_state *run = context;
 	struct session_view view = session_window_now(run->session);
 
 	view.start = sample->start - view.epoch;
@@ -214,19 +222,19 @@ int run_record_shown(void *context, struct sample *sample)
 		       ?: (sample->recording ? critical_path_of_sample(sample) : 0);
 }
 
-/* Otherwise recorded data is read later: with --record-on for reported samples, in the live view
+/* Otherwise recorded data is read later: of windows that turn out to be reported, in the live view
  * for samples that are written. */
-static bool is_recorded_at_once(const struct run *run)
+static bool is_recorded_at_once(const struct run_state *run)
 {
-	return !run->record_on && (!run->live || outputs_have_samples(run->outputs));
+	return run->selection->each && (!run->live || outputs_have_samples(run->outputs));
 }
 
-uint64_t run_samples(const struct run *run)
+uint64_t run_samples(const struct run_state *run)
 {
-	return run->record_on ? run->reported : run->begun;
+	return run->selection->each ? run->begun : run->reported;
 }
 
-int run_collect(struct run *run, const struct session_view *view, struct sample *sample)
+int run_collect(struct run_state *run, const struct session_view *view, struct sample *sample)
 {
 	pid_t children[OWN_CHILDREN];
 	int error = tracer_read(run->tracer, view)
@@ -241,6 +249,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	traces_finish(&sample->traces);
 	error = error ?: locks_describe(run, sample);
 	sample->distributions = run->options->histogram;
+	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;
 	run_children(run, children);
 	sample->own = own_cost_take(&run->own, children);
@@ -248,7 +257,7 @@ int run_collect(struct run *run, const struct session_view *view, struct sample 
 	return error;
 }
 
-unsigned int run_threads(const struct run *run)
+unsigned int run_threads(const struct run_state *run)
 {
 	const struct processes *processes = run->processes;
 	unsigned int threads = 0;
@@ -265,7 +274,7 @@ unsigned int run_threads(const struct run *run)
 }
 
 /* Counts threads of the target in /proc, even those that tracing hides. */
-static unsigned int run_threads_wanted(const struct run *run)
+static unsigned int run_threads_wanted(const struct run_state *run)
 {
 	const struct processes *processes = run->processes;
 	unsigned int threads = 0;
@@ -277,23 +286,87 @@ static unsigned int run_threads_wanted(const struct run *run)
 	return threads;
 }
 
-exit_status run_threads_absent(const char *glob)
+void thread_names_add(struct thread_names *names, const char name[static KD_COMM_LEN])
 {
+	for (size_t i = 0; i < names->n; i++)
+		if (!strncmp(names->all[i], name, KD_COMM_LEN))
+			return;
+	if (names->n == THREAD_NAMES)
+		names->more = true;
+	else
+		memcpy(names->all[names->n++], name, KD_COMM_LEN);
+}
+
+static void names_read_of(struct thread_names *names, pid_t pid)
+{
+	char path[32], name[KD_COMM_LEN];
+	struct dirent *entry;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && !names->more && (entry = readdir(threads))) {
+		memset(name, 0, sizeof(name));
+		if (proc_comm_read((pid_t)strtol(entry->d_name, NULL, 10), name, sizeof(name)) > 0)
+			thread_names_add(names, name);
+	}
+	if (threads)
+		closedir(threads);
+}
+
+void thread_names_read(struct thread_names *names, const struct run_state *run)
+{
+	const struct processes *processes = run->processes;
+
+	for (size_t i = 0; i < processes->n; i++)
+		names_read_of(names, processes->all[i].pid);
+	if (!processes->n)
+		names_read_of(names, run->target->pid);
+}
+
+#define NAMES_LEN (THREAD_NAMES * (4 * KD_COMM_LEN + 2) + 64)
+
+/* "the threads are called: a, b and others"; what else to do if none is known. */
+static const char *names_said(const struct thread_names *names, char text[static NAMES_LEN])
+{
+	if (!names->n)
+		return "`ps -L -p PID` lists the threads of a process; quote patterns, as the "
+		       "shell may expand them";
+	snprintf(text, NAMES_LEN, "the threads are called: ");
+	for (size_t i = 0; i < names->n; i++)
+		text_append(text, NAMES_LEN, "%s%.*s", i ? ", " : "", KD_COMM_LEN, names->all[i]);
+	text_append(text, NAMES_LEN, "%s", names->more ? " and others" : "");
+	return text;
+}
+
+exit_status run_threads_absent(const char *glob, const struct thread_names *names)
+{
+	char text[NAMES_LEN];
+
 	log_error("no thread has matched --threads '%s'", glob);
-	log_hint("`ps -L -p PID` lists the threads of a process; quote patterns, as the shell may "
-		 "expand them");
+	log_hint("%s", names_said(names, text));
 	return EX_UNAVAILABLE;
 }
 
-exit_status run_visible_check(const struct run *run)
+/* Some may come yet. */
+static void threads_warn(const struct run_state *run)
+{
+	struct thread_names names = { .n = 0 };
+	char text[NAMES_LEN];
+
+	thread_names_read(&names, run);
+	log_warn("no thread of the target matches --threads '%s' yet; %s",
+		 run->options->outputs.settings.report.threads, names_said(&names, text));
+}
+
+exit_status run_visible_check(const struct run_state *run)
 {
 	unsigned int threads;
 
 	if (!collector_is_empty(run->collector))
 		return 0;
 	if (run->options->outputs.settings.report.threads) {
-		log_warn("no thread of the target matches --threads '%s' yet",
-			 run->options->outputs.settings.report.threads);
+		threads_warn(run);
 		return 0;
 	}
 	threads = run_threads_wanted(run);
@@ -306,7 +379,7 @@ exit_status run_visible_check(const struct run *run)
 }
 
 /* The exit event comes before the last threads have left their CPUs. */
-int run_exit_await(struct run *run)
+int run_exit_await(struct run_state *run)
 {
 	uint64_t deadline = clock_monotonic() + EXIT_PATIENCE_NS;
 	int error = run_drain(run);
@@ -323,55 +396,4 @@ exit_status run_conclude(const struct options *options, const struct fail_if *fa
 	if (fail_if_tell(fail_if))
 		return EX_EXCEEDED;
 	return lost && options->strict ? EX_LOSSES : 0;
-}
-
-/* --- --record-on --- */
-
-exit_status record_on_open(struct record_on **out, const char *text, uint64_t hold,
-			   const struct fail_recorded *recorded)
-{
-	struct record_on *record_on = calloc(1, sizeof(*record_on));
-
-	*out = record_on;
-	if (!record_on)
-		return log_no_memory();
-	record_on->text = text;
-	record_on->hold = hold;
-	return fail_if_new(&record_on->condition, "--record-on", &text,
-			   strcmp(text, RECORD_ON_SIGNAL) != 0, recorded);
-}
-
-exit_status record_on_look(struct record_on *record_on, struct sample *sample, bool next_follows,
-			   bool *wanted)
-{
-	struct fulfilled *fulfilled = &record_on->fulfilled;
-	const struct excess *excess = fail_if_excess(record_on->condition, 0);
-	exit_status status;
-
-	fail_if_reset(record_on->condition);
-	status = fail_if_check(record_on->condition, sample, ++record_on->windows);
-	if (excess && excess->times) {
-		snprintf(fulfilled->condition, sizeof(fulfilled->condition), "%s", record_on->text);
-		fulfilled->by = *excess;
-		if (!record_on->until)
-			record_on->until = u64_add(sample->end, record_on->hold);
-		*wanted |= !excess->so_far || sample->end >= record_on->until;
-	} else {
-		*wanted |= record_on->until; /* the wait ended where the previous window did */
-	}
-	*wanted |= record_on->until && !next_follows;
-	if (*wanted) {
-		sample->fulfilled = *fulfilled;
-		*fulfilled = (struct fulfilled){ 0 };
-		record_on->until = 0;
-	}
-	return status;
-}
-
-void record_on_close(struct record_on *record_on)
-{
-	if (!record_on)
-		return;
-	fail_if_free(record_on->condition);
-	free(record_on);
 }

@@ -15,8 +15,10 @@
 #include "cli/capture/collect.h"
 #include "cli/capture/loop.h"
 #include "cli/capture/overhead.h"
-#include "cli/capture/session.h"
-#include "cli/capture/session_locks.h"
+#include "cli/capture/parts/locks.h"
+#include "cli/capture/parts/resources.h"
+#include "cli/capture/session/config.h"
+#include "cli/capture/session/types.h"
 #include "cli/live/live.h"
 #include "cli/model/sample.h"
 #include "cli/options/options.h"
@@ -28,56 +30,15 @@
 #include "cli/process/processes.h"
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"
-
-/* --- --at --- */
-
-struct run;
+#include "run_selection.h"
 
 /* A moment on both clocks, ns; 0: none. */
 struct run_at {
 	uint64_t wall, monotonic;
 };
 
-/* Sleeps until a few seconds before the first moment, as attached programs cost something.
- * Signals take their default action. Returns 0. Returns EX_UNAVAILABLE after printing that the
- * single process to watch has ended. */
-exit_status run_at_approach(const struct run *run);
-
-/* Returns when the first window can open, CLOCK_MONOTONIC ns: now, or at the next moment. */
-uint64_t run_at_first(const struct schedule *schedule);
-
-/* --- --record-on --- */
-
-struct record_on {
-	const char *text;
-	struct fail_if *condition;
-	uint64_t windows; /* looked at */
-	uint64_t hold;    /* longest wait for the end of a long wait, ns */
-	uint64_t until;   /* when that ends; 0: not waiting */
-	struct fulfilled fulfilled;
-};
-
-/* Stands for no condition: only samples requested by the operator are reported. */
-#define RECORD_ON_SIGNAL "signal"
-
-/* Parses the condition; its text must outlive the result. hold: longest wait, in ns, for the end
- * of what made the condition true. Returns 0, or an exit status after printing what is wrong.
- * The caller ends it with record_on_close(), which allows NULL. */
-exit_status record_on_open(struct record_on **record_on, const char *text, uint64_t hold,
-			   const struct fail_recorded *recorded);
-
-/* Decides whether to report a window: sets *wanted if so, or leaves it set. The sample gets the
- * condition that was true. Holds the report while a wait that made it true goes on, if a window
- * follows. Returns 0, or an exit status after printing that the result is unknown. */
-exit_status record_on_look(struct record_on *record_on, struct sample *sample, bool next_follows,
-			   bool *wanted);
-
-void record_on_close(struct record_on *record_on);
-
-/* --- Samples --- */
-
 /* State of a run; it owns the session, the collector and the loop. */
-struct run {
+struct run_state {
 	const struct options *options;
 	const struct processes *processes;
 	const struct target *target; /* the first process */
@@ -93,11 +54,12 @@ struct run {
 	struct interruptions *interruptions; /* NULL: not wanted */
 	struct lock_locations *lock_locations;
 	struct stacks *lock_stacks; /* of waits for locks; NULL: none */
+	struct cpu_quota quota;     /* of the target, for samples */
 	uint64_t lock_stacks_until; /* CLOCK_MONOTONIC ns: later, mappings may be out of date */
 	struct stacks *stacks;      /* user stacks; NULL: not wanted */
 	struct outputs *outputs;
 	struct fail_if *fail_if;     /* conditions */
-	struct record_on *record_on; /* NULL: every sample is reported */
+	struct selection *selection; /* of windows that are reported */
 	struct report_signal
 		report_signal; /* asks for a report of what is recorded; only with --record */
 	struct live *live;     /* --live; NULL: not begun */
@@ -125,101 +87,71 @@ exit_status run_conclude(const struct options *options, const struct fail_if *fa
 
 /* True if a signal came while an output was blocked, and all was detached: nothing was sampled
  * after that. */
-bool run_is_cut(const struct run *run);
+bool run_is_cut(const struct run_state *run);
 
 /* Warns that samples are left out, and counts that as a loss. */
-void run_cut_tell(struct run *run);
+void run_cut_tell(struct run_state *run);
 
 /* Prints that reading failed with a negative errno. Returns the exit status. */
 exit_status run_capture_failed(int error);
 
 /* Sets the children that resolve stacks, open files and serve metrics; 0: none. */
-void run_children(const struct run *run, pid_t children[OWN_CHILDREN]);
+void run_children(const struct run_state *run, pid_t children[OWN_CHILDREN]);
 
 /* Accounts finished waits; called by the loop on each tick. context is the run. */
 int run_drain(void *context);
 
 /* Prints a line such as "# Start sampling" for an edge of a window (CLOCK_MONOTONIC ns). Its
  * time is the wall clock at the edge; or at the hit, if triggered. */
-exit_status run_mark(struct run *run, const char *what, uint64_t edge, bool triggered);
+exit_status run_mark(struct run_state *run, const char *what, uint64_t edge, bool triggered);
 
 /* Reads a closed window into *sample, which the caller clears. Returns 0 or a negative errno.
- * With --record-on, run_record() adds recorded data later. */
-int run_collect(struct run *run, const struct session_view *view, struct sample *sample);
+ * If not each window is reported, run_record() adds recorded data later. */
+int run_collect(struct run_state *run, const struct session_view *view, struct sample *sample);
 
-int run_record(struct run *run, const struct session_view *view, struct sample *sample);
+int run_record(struct run_state *run, const struct session_view *view, struct sample *sample);
 
 /* Adds recorded data to a sample of the live view; context is the run. */
 int run_record_shown(void *context, struct sample *sample);
 
 /* Returns how many samples of a run without triggers count. */
-uint64_t run_samples(const struct run *run);
+uint64_t run_samples(const struct run_state *run);
 
 /* Returns when a sample for a SIGUSR1 now should end, by the start of its window: at once if it
  * is long enough to be useful. CLOCK_MONOTONIC ns. */
 uint64_t run_pressed_end(uint64_t start);
 
 /* Sets how the sample ended. */
-void run_sample_ended(const struct run *run, struct sample *sample, enum loop_event event);
+void run_sample_ended(const struct run_state *run, struct sample *sample, enum loop_event event);
 
 /* Sets the sample's number and time, and prints it. */
-exit_status run_print(struct run *run, struct sample *sample);
+exit_status run_print(struct run_state *run, struct sample *sample);
 
 /* Returns how many threads the report should have now; 0: unknown, as threads are filtered, or
  * processes may join. */
-unsigned int run_threads(const struct run *run);
+unsigned int run_threads(const struct run_state *run);
 
-/* Prints that no thread's name matches. Returns the exit status. */
-exit_status run_threads_absent(const char *glob);
+/* Different names of threads, as many as fit on a line or two. */
+#define THREAD_NAMES 24
+struct thread_names {
+	char all[THREAD_NAMES][KD_COMM_LEN];
+	size_t n;
+	bool more;
+};
+
+void thread_names_add(struct thread_names *names, const char name[static KD_COMM_LEN]);
+
+/* Adds those that the target's threads have now. */
+void thread_names_read(struct thread_names *names, const struct run_state *run);
+
+/* Prints that no thread's name matches, and which there are. Returns the exit status. */
+exit_status run_threads_absent(const char *glob, const struct thread_names *names);
 
 /* Call it after the first visit of the target. Returns 0, or an exit status after printing that
  * tracing shows nothing of the target. */
-exit_status run_visible_check(const struct run *run);
+exit_status run_visible_check(const struct run_state *run);
 
 /* Waits for the last threads of an ended process. Returns 0 or -errno. */
-int run_exit_await(struct run *run);
-
-/* Waits for the successor of the ended target, and makes it the target. *found is false if the
- * run ends before. Returns 0 or an exit status. */
-exit_status run_successor_await(struct run *run, bool *found);
-
-/* Kinds of runs. */
-
-/* Takes samples of a given length. Returns an exit status. */
-exit_status run_timed(struct run *run);
-
-/* Takes samples that triggers start or stop. Returns an exit status. */
-exit_status run_triggered(struct run *run);
-
-/* --- Programs that several processes execute after triggers were looked up --- */
-
-struct newcomer {
-	pid_t pid;
-	uint64_t due_at;    /* CLOCK_MONOTONIC ns */
-	unsigned int looks; /* looks before this one */
-	bool was_searched;  /* if it ends before, nothing may be missing */
-};
-
-/* Processes that have just run a program; starts as zeros. */
-struct newcomers {
-	struct newcomer *all;
-	size_t n, capacity;
-	uint64_t missed; /* ended before a look, or too many to look at */
-};
-
-/* Call it when hits begin to count: processes may have called execve since they were searched. */
-void newcomers_begin(struct newcomers *newcomers, const struct run *run);
-
-/* Adds a process that called execve at that time (CLOCK_MONOTONIC ns). */
-void newcomers_add(struct newcomers *newcomers, pid_t pid, uint64_t at);
-
-/* Looks for the triggers in the files of due processes and of those that joined the target, and
- * attaches probes there. Returns 0 or an exit status. */
-exit_status newcomers_look(struct newcomers *newcomers, struct run *run);
-
-/* Reports how many were missed. */
-void newcomers_tell(const struct newcomers *newcomers);
-
-void newcomers_clear(struct newcomers *newcomers);
+int run_exit_await(struct run_state *run);
 
 #endif

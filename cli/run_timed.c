@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
+#include "run_timed.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -11,6 +13,10 @@
 #include "cli/base/log.h"
 #include "cli/base/parse.h"
 #include "cli/base/wall_clock.h"
+#include "cli/capture/parts/resources.h"
+#include "cli/capture/recording_take.h"
+#include "cli/capture/session.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/verdict.h"
 #include "cli/process/pids.h"
 #include "cli/process/target.h"
@@ -24,7 +30,7 @@
 #define SETTLE_NS (50 * NSEC_PER_MSEC)
 
 struct search {
-	struct run *run;
+	struct run_state *run;
 	struct appear appear;
 	uint64_t not_before; /* earliest start, as in struct identity */
 	struct identity found;
@@ -79,7 +85,7 @@ static int successor_look(void *context)
 	return 0;
 }
 
-exit_status run_successor_await(struct run *run, bool *found)
+exit_status run_successor_await(struct run_state *run, bool *found)
 {
 	struct search search = { .run = run };
 	uint64_t now = identity_clock();
@@ -131,7 +137,7 @@ static uint64_t wall_now(void)
 }
 
 /* Sleeps until that wall clock time, which may be set meanwhile, or until a signal. */
-static void run_at_sleep(const struct run *run, uint64_t until)
+static void run_at_sleep(const struct run_state *run, uint64_t until)
 {
 	for (uint64_t now = wall_now(); now < until && !signals_ask(run->signals);
 	     now = wall_now()) {
@@ -142,7 +148,7 @@ static void run_at_sleep(const struct run *run, uint64_t until)
 	}
 }
 
-exit_status run_at_approach(const struct run *run)
+exit_status run_at_approach(const struct run_state *run)
 {
 	uint64_t now = wall_now(), next = schedule_next(&run->options->at, now);
 	const struct timespec when = clock_timespec(next);
@@ -193,7 +199,7 @@ static bool run_at_holds(const struct run_at *at)
 }
 
 /* Sets run->at to the next moment. Returns 0, or an exit status after printing that it is over. */
-static exit_status run_at_choose(struct run *run)
+static exit_status run_at_choose(struct run_state *run)
 {
 	const struct schedule *schedule = &run->options->at;
 	const struct timespec when = clock_timespec(schedule->ns);
@@ -211,7 +217,7 @@ static exit_status run_at_choose(struct run *run)
 }
 
 /* True if the moment is no longer right: the clock was set, or this program is late. */
-static bool is_missed(const struct run *run)
+static bool is_missed(const struct run_state *run)
 {
 	const struct schedule *schedule = &run->options->at;
 	uint64_t wall = wall_now();
@@ -221,7 +227,7 @@ static bool is_missed(const struct run *run)
 
 /* Waits until this many ns before run->at, or for an event. If the clock is set meanwhile, a
  * period gets another moment. Does not wait for a past moment. */
-static enum loop_event run_at_await(struct run *run, uint64_t before)
+static enum loop_event run_at_await(struct run_state *run, uint64_t before)
 {
 	enum loop_event event = LOOP_DEADLINE;
 
@@ -240,7 +246,7 @@ static enum loop_event run_at_await(struct run *run, uint64_t before)
 }
 
 /* Warns if the window for run->at opened much later. */
-static void run_at_tell(const struct run *run, uint64_t start)
+static void run_at_tell(const struct run_state *run, uint64_t start)
 {
 	const struct timespec when = clock_timespec(run->at.wall);
 	uint64_t late = u64_sub(start, run->at.monotonic);
@@ -257,7 +263,7 @@ static void run_at_tell(const struct run *run, uint64_t start)
 #define ANSWERED_NS (2 * NSEC_PER_SEC) /* longer than writing the recorded data takes */
 
 struct timed {
-	struct run *run;
+	struct run_state *run;
 	uint64_t start; /* of the open window; 0: none */
 	struct timespec wall_start;
 	unsigned int hidden; /* threads that tracing does not show */
@@ -269,7 +275,7 @@ struct timed {
 /* Gives threads slots, and reads the kernel's counts. */
 static int timed_visit(struct timed *timed, enum kd_visit visit)
 {
-	struct run *run = timed->run;
+	struct run_state *run = timed->run;
 	unsigned int threads = run_threads(run);
 	int error = session_visit(run->session, visit);
 
@@ -290,7 +296,7 @@ static void timed_started(struct timed *timed, uint64_t start)
 /* Opens a window that does not continue another one. */
 static exit_status timed_begin(struct timed *timed)
 {
-	struct run *run = timed->run;
+	struct run_state *run = timed->run;
 	int error, status;
 
 	collector_reset(run->collector);
@@ -311,28 +317,30 @@ static exit_status timed_begin(struct timed *timed)
 	return 0;
 }
 
-/* Prints the edges with the sample, where only the end tells which samples are reported. */
-static exit_status timed_print(struct run *run, struct sample *sample)
+/* Edges are printed as they come, or with the sample if only its end tells that it is reported. */
+static exit_status timed_mark(struct run_state *run, const char *what, uint64_t edge, bool ended)
 {
-	int status = 0;
+	return run->selection->each != ended ? run_mark(run, what, edge, false) : 0;
+}
 
-	if (run->record_on)
-		status = run_mark(run, "Start sampling", sample->start, false)
-				 ?: run_mark(run, "Stop sampling", sample->end, false);
-	return status ? status : run_print(run, sample);
+static exit_status timed_print(struct run_state *run, struct sample *sample)
+{
+	return timed_mark(run, "Start sampling", sample->start, true)
+		       ?: timed_mark(run, "Stop sampling", sample->end, true)
+		       ?: run_print(run, sample);
 }
 
 /* Reads the window just closed, and prints it. */
 static exit_status timed_finish(struct timed *timed, const struct timespec *wall_start,
 				enum loop_event event)
 {
-	struct run *run = timed->run;
+	struct run_state *run = timed->run;
 	struct session_view view;
 	struct sample sample = { 0 };
 	struct verdict verdict = { 0 };
 	unsigned int hidden = timed->hidden;
 	int status = 0, error;
-	bool wanted = timed->pressed || !run->record_on;
+	bool wanted = timed->pressed;
 
 	session_settle(run->session);
 	error = session_visit(run->session, KD_VISIT_CLOSE);
@@ -340,9 +348,9 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 		error = run_collect(run, &view, &sample);
 	if (!error)
 		error = verdict_find(&verdict, &sample);
-	if (!error && run->record_on)
-		status = record_on_look(run->record_on, &sample, timed->start, &wanted);
-	if (!error && wanted && run->record_on)
+	if (!error)
+		status = selection_look(run->selection, &sample, timed->start, &wanted);
+	if (!error && wanted && !run->selection->each)
 		error = run_record(run, &view, &sample);
 	if (!error && timed->start)
 		error = timed_visit(timed, KD_VISIT_NEXT);
@@ -363,7 +371,7 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 
 /* With a period in --at: true if the next moment is where the current sample should end. Then
  * sets run->at to it. */
-static bool timed_is_periodic(struct run *run)
+static bool timed_is_periodic(struct run_state *run)
 {
 	uint64_t end = u64_add(run->at.wall, run->options->sample_time);
 
@@ -377,7 +385,7 @@ static bool timed_is_periodic(struct run *run)
 /* Waits for the end of the window; SIGUSR1 may move the end forward. */
 static enum loop_event timed_wait(struct timed *timed, uint64_t *end)
 {
-	struct run *run = timed->run;
+	struct run_state *run = timed->run;
 	enum loop_event event;
 
 	timed->pressed = timed->extra;
@@ -395,13 +403,13 @@ static enum loop_event timed_wait(struct timed *timed, uint64_t *end)
  * window opens at the end of this one. */
 static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_event *event)
 {
-	struct run *run = timed->run;
+	struct run_state *run = timed->run;
 	struct timespec wall_start;
 	uint64_t end, until;
 	int status = timed->start ? 0 : timed_begin(timed);
 
-	if (!status && !run->record_on)
-		status = run_mark(run, "Start sampling", timed->start, false);
+	if (!status)
+		status = timed_mark(run, "Start sampling", timed->start, false);
 	if (status)
 		return status;
 	wall_start = timed->wall_start;
@@ -427,8 +435,8 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 		end = session_window_close(run->session);
 		timed->start = 0;
 	}
-	if (!run->record_on && !run_is_cut(run))
-		status = run_mark(run, "Stop sampling", end, false);
+	if (!run_is_cut(run))
+		status = timed_mark(run, "Stop sampling", end, false);
 	if (status || !run_is_cut(run))
 		return status ? status : timed_finish(timed, &wall_start, *event);
 	run_cut_tell(run);
@@ -436,7 +444,7 @@ static exit_status timed_take(struct timed *timed, bool next_follows, enum loop_
 }
 
 /* Waits for the moment of --at. Its sample answers a SIGUSR1 shortly before. */
-static enum loop_event timed_await_moment(struct run *run)
+static enum loop_event timed_await_moment(struct run_state *run)
 {
 	enum loop_event event;
 
@@ -446,21 +454,74 @@ static enum loop_event timed_await_moment(struct run *run)
 	return event;
 }
 
-/* Waits until the next window is to begin after a pause, or until SIGUSR1 asks for one. */
-static exit_status timed_await(struct timed *timed, uint64_t pause, enum loop_event *event)
+/* Returns how long to record before the first window, ns: what --record promises of its past, as
+ * far as --duration leaves time for it. Other kinds of runs cannot wait, or need no such past. */
+static uint64_t past_missing(const struct run_state *run)
 {
-	struct run *run = timed->run;
+	const struct options *options = run->options;
+	uint64_t left = u64_sub(run->deadline, clock_monotonic());
+
+	if (!run->selection->each || run->live || run->command || options->at.ns)
+		return 0;
+	return u64_min(options->record, u64_sub(left, options->sample_time));
+}
+
+static int past_look(void *context)
+{
+	struct run_state *run = context;
+
+	return run_drain(run) ?: recording_is_full(run->session);
+}
+
+/* Waits until that much is recorded, or as much as there is memory for. What ends the run ends the
+ * first sample at once, which has what is recorded by then. */
+static enum loop_event past_await(struct run_state *run)
+{
+	uint64_t missing = past_missing(run);
+	enum loop_event event;
+
+	if (!missing)
+		return LOOP_DEADLINE;
+	log_note("the sample begins in %s, when that is recorded", AS_TIME(missing));
+	event = loop_wait(run->loop, u64_add(clock_monotonic(), missing), past_look, run);
+	return event == LOOP_PRESSED || event == LOOP_ERROR ? event : LOOP_DEADLINE;
+}
+
+#define REST_LEAST_NS (100 * NSEC_PER_MSEC) /* much longer than finding the threads again takes */
+
+/* Waits between two samples. The target then costs no more than other processes, if only samples
+ * need its events. */
+static exit_status pause_await(struct run_state *run, uint64_t pause, enum loop_event *event)
+{
+	bool rests = pause >= REST_LEAST_NS && !run->options->at.ns &&
+		     session_can_rest(run->session);
+
+	if (rests)
+		collector_rest(run->collector);
+	*event = loop_wait(run->loop, u64_min(u64_add(clock_monotonic(), pause), run->deadline),
+			   run_drain, run);
+	return rests && (*event == LOOP_DEADLINE || *event == LOOP_PRESSED)
+		       ? session_wake(run->session)
+		       : 0;
+}
+
+/* Waits until the next window is to begin, the first one after its past, others after the pause
+ * of --sample-interval, or until SIGUSR1 asks for one. */
+static exit_status timed_await(struct timed *timed, bool is_first, enum loop_event *event)
+{
+	uint64_t pause = timed->run->options->sample_interval;
+	struct run_state *run = timed->run;
 	int status = 0;
 
 	timed->extra = false;
 	if (timed->start)
 		return 0;
 	run->at = (struct run_at){ 0 };
-	if (pause)
-		*event = loop_wait(run->loop,
-				   u64_min(u64_add(clock_monotonic(), pause), run->deadline),
-				   run_drain, run);
-	if (*event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
+	if (is_first)
+		*event = past_await(run);
+	else if (pause)
+		status = pause_await(run, pause, event);
+	if (!status && *event == LOOP_DEADLINE && clock_monotonic() < run->deadline &&
 	    (run->options->at.periodic || (run->options->at.ns && !run->begun)))
 		status = run_at_choose(run);
 	if (!status && run->at.wall)
@@ -481,7 +542,7 @@ static exit_status timed_too_late(void)
 	return EX_TEMPFAIL;
 }
 
-exit_status run_timed(struct run *run)
+exit_status run_timed(struct run_state *run)
 {
 	const struct options *options = run->options;
 	struct timed timed = { .run = run };
@@ -490,14 +551,14 @@ exit_status run_timed(struct run *run)
 	int status = 0;
 
 	for (; !status && event == LOOP_DEADLINE; is_first = false) {
-		bool is_last = options->sample_count && !run->record_on &&
+		bool is_last = options->sample_count && run->selection->each &&
 			       run->begun + 1 >= options->sample_count;
 		uint64_t now = clock_monotonic();
 
 		if ((options->sample_count && run_samples(run) == options->sample_count) ||
 		    (now >= run->deadline && !timed.start))
 			break;
-		status = timed_await(&timed, is_first ? 0 : options->sample_interval, &event);
+		status = timed_await(&timed, is_first, &event);
 		if (status || event != LOOP_DEADLINE ||
 		    (!timed.start && clock_monotonic() >= run->deadline))
 			break;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Takes samples that triggers start or stop. */
 #define _GNU_SOURCE
+#include "run_triggered.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +16,21 @@
 #include "cli/base/proc_file.h"
 #include "cli/base/wall_clock.h"
 #include "cli/capture/overhead.h"
-#include "cli/capture/session_triggers.h"
+#include "cli/capture/parts/triggers.h"
+#include "cli/capture/session.h"
+#include "cli/capture/session/rings.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/losses.h"
 #include "cli/model/trigger_stats.h"
 #include "cli/model/verdict.h"
+#include "run_newcomers.h"
 #include "run_sampling.h"
 
 #define NEVER UINT64_MAX
 #define NESTED_MAX 10000 /* in the list; all are counted */
 
 struct triggered {
-	struct run *run;
+	struct run_state *run;
 	bool has_start, has_stop;
 	uint64_t reported;      /* samples */
 	unsigned int hidden;    /* threads that tracing does not show */
@@ -78,7 +84,7 @@ static int names_read(struct triggered *state)
 static exit_status window_take(struct triggered *state, const struct session_view *view,
 			       enum loop_event event)
 {
-	struct run *run = state->run;
+	struct run_state *run = state->run;
 	struct sample sample = { 0 };
 	int status = 0, error;
 
@@ -95,7 +101,6 @@ static exit_status window_take(struct triggered *state, const struct session_vie
 	} else if (run->options->trigger_worst && !sample.pressed) {
 		run->lost |= sample_lost(&sample) > 0;
 		worst_offer(&state->worst, &sample);
-		windows_keep(session_windows(run->session), worst_bar(&state->worst));
 	} else {
 		status = sample_tell(state, &sample);
 	}
@@ -114,12 +119,12 @@ static exit_status windows_take(struct triggered *state, uint64_t until, enum lo
 	int status = 0;
 
 	while (!status && !run_is_cut(state->run) &&
-	       session_window_next(state->run->session, &view) && view.start <= until)
+	       session_window_take(state->run->session, until, &view))
 		status = window_take(state, &view, event);
 	return status;
 }
 
-static exit_status skipped_tell(struct run *run, const struct kd_event *event, uint64_t epoch)
+static exit_status skipped_tell(struct run_state *run, const struct kd_event *event, uint64_t epoch)
 {
 	struct timespec end = clock_wall_at(event->end - KD_LEAD_NS + epoch);
 
@@ -267,7 +272,7 @@ static bool overhead_check(struct triggered *state)
 static int triggered_tick(void *context)
 {
 	struct triggered *state = context;
-	struct run *run = state->run;
+	struct run_state *run = state->run;
 	struct session_view view;
 	uint64_t reported = state->reported;
 
@@ -451,7 +456,8 @@ static exit_status outcome_tell(const struct triggered *state, enum loop_event e
 			 "its ',stop' to have the probes in place part of the time");
 		return EX_TEMPFAIL;
 	}
-	if (state->reported || event == LOOP_SIGNAL)
+	/* Without a sample, no condition was looked at. */
+	if (state->reported || (event == LOOP_SIGNAL && !state->run->options->n_fail_if))
 		return 0;
 	log_error("no sample: %llu hits of the start trigger, %llu of the stop trigger%s",
 		  (unsigned long long)tally->hits[KD_START],
@@ -484,7 +490,7 @@ static void armed_tell(const struct triggered *state)
 
 static int triggered_begin(struct triggered *state)
 {
-	struct run *run = state->run;
+	struct run_state *run = state->run;
 	uint64_t count = run->options->sample_count;
 	unsigned int threads = run_threads(run);
 	int error, status;
@@ -525,7 +531,7 @@ static uint64_t next_time(const struct triggered *state)
 
 static enum loop_event triggered_loop(struct triggered *state)
 {
-	struct run *run = state->run;
+	struct run_state *run = state->run;
 	enum loop_event event = LOOP_DEADLINE;
 
 	while (!state->status && !state->taken && !is_finished(state)) {
@@ -541,7 +547,7 @@ static enum loop_event triggered_loop(struct triggered *state)
 	return event;
 }
 
-exit_status run_triggered(struct run *run)
+exit_status run_triggered(struct run_state *run)
 {
 	struct triggered *state = calloc(1, sizeof(*state)); /* the stack may be small */
 	enum loop_event event = LOOP_DEADLINE;
@@ -569,6 +575,8 @@ exit_status run_triggered(struct run *run)
 	status = status ?: windows_end(state, event) ?: worst_tell(state)
 			?: stats_tell(state, lasted) ?: outputs_finish(run->outputs)
 			?: outcome_tell(state, event);
+	if (!status && state->reported)
+		outputs_tell(run->outputs);
 	newcomers_tell(&state->newcomers);
 	newcomers_clear(&state->newcomers);
 	worst_clear(&state->worst);

@@ -12,6 +12,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
 
@@ -99,7 +100,16 @@ static uint64_t helper_cpu(const struct helper *helper)
 		       : 0;
 }
 
-/* Waits for a packet while the child computes; one that waits for files gets SILENCE only. */
+/* On a machine that has no CPU for it, the child may not get to compute. */
+static bool helper_is_runnable(const struct helper *helper)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, helper->pid) && stat.runnable;
+}
+
+/* Waits for a packet while the child computes, or could; one that waits for files gets SILENCE
+ * only. */
 static int packet_await(const struct probe_reader *reader, const struct helper *helper,
 			uint64_t until)
 {
@@ -113,7 +123,8 @@ static int packet_await(const struct probe_reader *reader, const struct helper *
 		err = signals_wait(reader->signals, helper->socket, POLLIN,
 				   silence < until ? silence : until);
 		cpu = helper_cpu(helper);
-	} while (err == -ETIMEDOUT && clock_monotonic() < until && cpu - before > SILENCE / 100);
+	} while (err == -ETIMEDOUT && clock_monotonic() < until &&
+		 (cpu - before > SILENCE / 100 || helper_is_runnable(helper)));
 	return err;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic that saturates instead of wrapping, and orders. */
 #ifndef ARITH_H
 #define ARITH_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CLOCK_MONOTONIC, and units of time. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

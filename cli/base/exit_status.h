@@ -10,7 +10,7 @@
 typedef int exit_status;
 
 /* EX_USAGE 64        wrong command line
- * EX_DATAERR 65      the file of --replay is damaged; too few samples for a condition on changes
+ * EX_DATAERR 65      the file of --replay is damaged; too few samples for a condition
  * EX_NOINPUT 66      several processes match; no file for --replay
  * EX_UNAVAILABLE 69  no such process, or the address of --listen is unavailable
  * EX_OSERR 71        the kernel refused a necessary operation

@@ -38,7 +38,7 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size)
 {
 	ssize_t length = proc_file_read(pid, "comm", comm, size);
 
-	if (length > 0)
+	if (length > 0 && comm[length - 1] == '\n') /* else it did not fit */
 		comm[--length] = '\0';
 	return length;
 }
@@ -66,6 +66,7 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
 	stat->comm[end - begin - 1] = '\0';
 	stat->kernel = flags & PF_KTHREAD;
+	stat->runnable = state == 'R';
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
 }

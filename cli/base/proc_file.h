@@ -18,6 +18,7 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
 struct proc_stat {
 	char comm[64]; /* longer for kernel threads than in struct task_struct */
 	bool kernel;   /* a kernel thread */
+	bool runnable; /* it runs, or waits for a CPU */
 	pid_t parent;
 	unsigned int threads; /* that are alive; 0: the process has ended */
 	uint64_t started;     /* ns since boot, rounded to a clock tick */

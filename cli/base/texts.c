@@ -6,14 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "escape.h"
+
 void text_append(char *text, size_t size, const char *fmt, ...)
 {
 	size_t used = strlen(text);
 	va_list args;
+	int wanted;
 
 	va_start(args, fmt);
-	vsnprintf(text + used, size - used, fmt, args);
+	wanted = vsnprintf(text + used, size - used, fmt, args);
 	va_end(args);
+	if (wanted >= 0 && (size_t)wanted >= size - used)
+		text_end_whole(text);
+}
+
+void text_end_whole(char *text)
+{
+	size_t length = strlen(text), at = length;
+	uint32_t code;
+
+	while (at && length - at < 3 && (text[at - 1] & 0xc0) == 0x80)
+		at--;
+	if (at && (unsigned char)text[at - 1] >= 0xc0 &&
+	    !utf8_decode(text + at - 1, length - at + 1, &code))
+		text[at - 1] = '\0';
 }
 
 /* Reserves space for "..." in place of what does not fit. */

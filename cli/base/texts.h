@@ -7,9 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds to a text in a buffer of that size, cut to fit. */
+/* Adds to a text in a buffer of that size, cut to fit between characters. */
 __attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, const char *fmt,
 						       ...);
+
+/* Takes off the beginning of a character (UTF-8) at the end of a text that was cut. */
+void text_end_whole(char *text);
 
 /* Writes bits 0 to below cpus, a multiple of 64, as the kernel writes lists: "0-3,8"; "" for none.
  * beyond adds "1024+" for those that have no bit. "..." replaces what does not fit. */

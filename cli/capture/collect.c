@@ -10,13 +10,21 @@
 
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
+#include "cli/capture/parts/culprits.h"
+#include "cli/capture/parts/faults.h"
+#include "cli/capture/parts/files.h"
+#include "cli/capture/parts/locks.h"
+#include "cli/capture/parts/processes.h"
+#include "cli/capture/parts/upcalls.h"
+#include "cli/capture/session/slots.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/ledger.h"
 #include "cli/model/sample.h"
 #include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"
+#include "collect_groups.h"
 #include "collect_row.h"
-#include "session_locks.h"
-#include "session_processes.h"
+#include "session.h"
 
 /* Threads that ended in a window, folded by process and name. */
 struct ended {
@@ -44,6 +52,7 @@ struct collector {
 	pid_t frozen_pid;                     /* the process in it; 0: none */
 	uint64_t frozen_looked;               /* last read of cgroups, CLOCK_MONOTONIC ns */
 	struct disk_limits disk_limits;
+	struct quota_watch quota_watch;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -115,6 +124,12 @@ void collector_reset(struct collector *collector)
 	session_resynced(collector->session);
 }
 
+void collector_rest(struct collector *collector)
+{
+	session_rest(collector->session);
+	memset(collector->ended_in, 0, session_window_now(collector->session).slots);
+}
+
 void collector_free(struct collector *collector)
 {
 	if (!collector)
@@ -127,6 +142,7 @@ void collector_free(struct collector *collector)
 	free(collector->row_of);
 	free(collector->ended_in);
 	lock_callers_free(collector->callers);
+	quota_watch_clear(&collector->quota_watch);
 	free(collector);
 }
 
@@ -235,6 +251,9 @@ static int rows_complete(struct collector *collector, const struct session_view 
 		thread_move_entries(&collector->rows[i], &cost);
 		if (collector->rows[i].unseen)
 			result = thread_add_unlisted(&collector->rows[i]);
+		else if (session_has_lost(collector->session, KD_LOSS_LOCKS))
+			result = thread_add_unlisted_locks(&collector->rows[i]);
+		thread_moments_add(&collector->rows[i], view->epoch);
 	}
 	return result;
 }
@@ -430,6 +449,7 @@ int collector_drain(struct collector *collector)
 
 	frozen_look(collector);
 	disk_limits_look(&collector->disk_limits, &view);
+	quota_watch_look(&collector->quota_watch, collector->pid, view.gen && view.end == KD_NEVER);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
 		    view.end != KD_NEVER)
@@ -543,6 +563,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			session_process_set(collector->session), view,
 			session_windows_since(collector->session, sample->start) - view->epoch,
 			sample);
+	if (!result)
+		cpu_rules_take(&collector->quota_watch, sample);
 	if (!result)
 		result = sample_finish(sample);
 	ended_clear(ended);

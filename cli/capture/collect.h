@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/capture/session/config.h"
+#include "cli/capture/session/types.h"
 #include "cli/model/recording.h"
 #include "cli/model/sample.h"
-#include "session.h"
 
 /* --- Rows --- */
 
@@ -40,67 +41,12 @@ struct lock_callers *collector_lock_callers(struct collector *collector);
 /* Forgets ended threads and losses: a new sample begins. */
 void collector_reset(struct collector *collector);
 
+/* Lets the session rest, see session_rest(); what its slots had is forgotten. */
+void collector_rest(struct collector *collector);
+
 /* Reads a closed window into *sample and releases it. The caller adds wall clock times and how
  * the sample ended. The caller clears the sample. Returns 0 or a negative errno. */
 int collector_finish(struct collector *collector, const struct session_view *view,
 		     struct sample *sample);
-
-/* --- Interruptions --- */
-
-struct interruptions;
-
-/* threshold: shorter ones, in ns, are counted but not listed. Returns NULL without memory. The
- * session must outlive it. */
-struct interruptions *interruptions_new(struct session *session, uint64_t threshold);
-
-/* NULL is allowed. */
-void interruptions_free(struct interruptions *interruptions);
-
-/* Reads the ring; call it every few tens of milliseconds. NULL: nothing to do. Returns 0 or a
- * negative errno. */
-int interruptions_drain(struct interruptions *interruptions);
-
-/* Adds interruptions to a sample whose threads have been read: those that ended in its window,
- * and those going on at its end. NULL: none wanted. Returns 0 or a negative errno. */
-int interruptions_collect(struct interruptions *interruptions, const struct session_view *view,
-			  struct sample *sample);
-
-/* --- Recordings --- */
-
-/* Reads the recording of a closed window, and this many ns before it, before the window's release.
- * The caller clears and frees *recording, which is NULL without one. Returns 0 or a negative
- * errno. */
-int recording_take(struct session *session, const struct session_view *view, uint64_t before,
-		   struct recording **recording);
-
-/* --- Traces --- */
-
-struct tracer;
-struct stacks;
-
-struct tracer_config {
-	uint64_t epoch;
-	const struct tracing_config *wanted;
-	struct stacks *stacks; /* user stacks; NULL: not wanted */
-	struct kernel_symbols *symbols;
-};
-
-/* Returns NULL without memory. Session, stacks and symbols must outlive the tracer. */
-struct tracer *tracer_new(struct session *session, const struct tracer_config *config);
-
-/* NULL is allowed. */
-void tracer_free(struct tracer *tracer);
-
-/* Reads the ring; call it every few tens of milliseconds, and when RING_TRACES is readable.
- * Returns 0 or a negative errno. */
-int tracer_drain(struct tracer *tracer);
-
-/* Reads the traces of a closed window not released yet, and counts what it lost. Returns 0 or a
- * negative errno. */
-int tracer_read(struct tracer *tracer, const struct session_view *view);
-
-/* Moves the traces of a read window (CLOCK_MONOTONIC ns) to the list, and forgets older ones.
- * The tracer owns the stacks. Returns 0 or a negative errno. */
-int tracer_collect(struct tracer *tracer, uint64_t start, uint64_t end, struct trace_list *list);
 
 #endif

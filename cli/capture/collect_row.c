@@ -11,9 +11,16 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/capture/parts/culprits.h"
+#include "cli/capture/parts/faults.h"
+#include "cli/capture/parts/histograms.h"
+#include "cli/capture/parts/locks.h"
+#include "cli/capture/parts/processes.h"
+#include "cli/capture/parts/resources.h"
+#include "cli/capture/parts/stops.h"
+#include "cli/capture/session/types.h"
 #include "cli/model/ledger.h"
-#include "session_locks.h"
-#include "session_processes.h"
+#include "session.h"
 
 /* --- Whether cgroup I/O limits kept the target's threads waiting --- */
 
@@ -151,6 +158,7 @@ static int calls_read(struct session *session, const struct session_view *view, 
 			.count = calls[i].count,
 			.total = calls[i].total,
 			.max = calls[i].max,
+			.began = calls[i].began,
 		};
 		row->n_calls++;
 		error = session_histogram(session, view, slot, i, &call->times);
@@ -230,7 +238,8 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 			continue;
 		rows[n] = (struct irq_row){ .count = irqs->count,
 					    .total = irqs->total,
-					    .max = irqs->max };
+					    .max = irqs->max,
+					    .began = irqs->began };
 		collect_hardirq_name(session, i, thread, &rows[n++]);
 	}
 	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);
@@ -244,7 +253,8 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 			continue;
 		rows[n] = (struct irq_row){ .count = irqs->count,
 					    .total = irqs->total,
-					    .max = irqs->max };
+					    .max = irqs->max,
+					    .began = irqs->began };
 		collect_softirq_name(i, &rows[n++]);
 	}
 	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);
@@ -401,8 +411,9 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	    thread.cpu < KD_CPU_WORDS * 64)
 		row->cpus[thread.cpu / 64] |= 1ULL << (thread.cpu % 64);
 	if (record.stolen.gen == view->gen)
-		row->stolen = (struct kd_count){ record.stolen.count, record.stolen.total,
-						 record.stolen.max };
+		row->stolen = (struct kd_count){ .count = record.stolen.count,
+						 .total = record.stolen.total,
+						 .max = record.stolen.max };
 	error = session_usage(session, view, slot, row)
 			?: calls_read(session, view, slot, &thread, &record, row)
 			?: durations_read(session, view, slot, row)

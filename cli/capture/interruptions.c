@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collect.h"
+#include "interruptions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +9,14 @@
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
+#include "cli/capture/parts/culprits.h"
+#include "cli/capture/session/rings.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/interruption.h"
 #include "cli/model/ledger.h"
 #include "cli/model/words.h"
 #include "collect_row.h"
+#include "session.h"
 
 /* Interruptions that wait for the end of their window; 35 MB. */
 #define ENDED_MAX 200000
@@ -429,10 +433,12 @@ struct filling {
 	size_t n_rows, capacity;  /* capacity: of the sample's list */
 };
 
-static void late_tick_add(struct kd_count *ticks, uint64_t ns)
+static void late_tick_add(struct kd_count *ticks, uint64_t since, uint64_t ns)
 {
 	ticks->count++;
 	ticks->total = u64_add(ticks->total, ns);
+	if (ns > ticks->max)
+		ticks->began = since;
 	ticks->max = u64_max(ticks->max, ns);
 }
 
@@ -444,7 +450,7 @@ static int sample_add(const struct interruptions *interruptions, struct filling 
 	int error = row ? interruption_count(&row->interrupted, interruption) : 0;
 
 	if (row && interruption->tick_late)
-		late_tick_add(&row->late_ticks, interruption->tick_late);
+		late_tick_add(&row->late_ticks, interruption->since, interruption->tick_late);
 
 	if (error || interruption->ns < interruptions->threshold)
 		return error;

@@ -13,8 +13,10 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/parts/triggers.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/trigger_stats.h"
-#include "session_triggers.h"
+#include "session.h"
 
 /* --- What probes cost --- */
 

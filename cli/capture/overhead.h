@@ -11,11 +11,12 @@
 #include <sys/types.h>
 
 #include "cli/base/exit_status.h"
+#include "cli/capture/session/config.h"
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
-#include "session.h"
 
 struct overhead;
+struct session;
 
 /* Starts with attached probes. percent: the limit, a share of a thread's CPU time; 0: none. A
  * mostly sleeping thread may lose a little, even if that is much of its CPU time. Returns NULL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collect_row.h"
+#include "record_row.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,9 +8,12 @@
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/parts/locks.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/words.h"
 #include "cli/stack/kernel_symbols.h"
-#include "session_locks.h"
+#include "collect_row.h"
+#include "session.h"
 
 /* --- Memory of a thread that is in a call now --- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "collect.h"
+#include "recording_take.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,12 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/parts/culprits.h"
+#include "cli/capture/parts/recorder.h"
+#include "cli/capture/session/types.h"
 #include "cli/model/recording_make.h"
 #include "collect_row.h"
-#include "session_recorder.h"
+#include "session.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
@@ -252,6 +255,11 @@ static int recording_fill(struct taking *taking, uint64_t before)
 		error = recording_make(recording, &source) ?: running_take(taking);
 	free(source.events);
 	return error;
+}
+
+bool recording_is_full(struct session *session)
+{
+	return recorder_rings_are_full(&session_recorder(session)->rings);
 }
 
 int recording_take(struct session *session, const struct session_view *view, uint64_t before,

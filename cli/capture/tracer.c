@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "collect.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,13 +10,18 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
+#include "cli/capture/parts/tracing.h"
+#include "cli/capture/session/file_names.h"
+#include "cli/capture/session/programs.h"
+#include "cli/capture/session/rings.h"
+#include "cli/capture/session/windows.h"
 #include "cli/model/traces.h"
 #include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
 #include "collect_row.h"
-#include "file_names.h"
-#include "session_programs.h"
+#include "record_row.h"
+#include "session.h"
 
 /* Most records that wait for their window to be read. */
 #define PENDING_MAX 500000
@@ -149,7 +154,7 @@ static void pending_drop(struct tracer *tracer, uint64_t before)
 			continue;
 		}
 		*link = pending->next;
-		free((char *)pending->row.path);
+		trace_row_clear(&pending->row);
 		free(pending);
 		tracer->n--;
 	}
@@ -255,9 +260,10 @@ static int file_add(struct tracer *tracer, struct pending *pending, const struct
 		if (session_call_goes_on(tracer->session, trace->tid, trace->call, trace->since))
 			error = record_row_path(&pending->row, path, size);
 	}
-	if (trace->file.kind && !(pending->row.path && *pending->row.path == '/'))
-		pending->row.at = file_names_text(names, (pid_t)trace->tgid, &trace->file);
-	return error;
+	if (error || !trace->file.kind || (pending->row.path && *pending->row.path == '/'))
+		return error;
+	pending->row.at = file_names_text(names, (pid_t)trace->tgid, &trace->file);
+	return pending->row.at ? 0 : -ENOMEM;
 }
 
 static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size_t size)
@@ -537,6 +543,7 @@ static int row_move(const struct rows *rows, struct pending *pending)
 	}
 	rows->list->limited += row.limited;
 	rows->list->own_samples += row.tracing;
+	rows->list->unread += row.user && stack_is_beyond(row.user);
 	return error ? error : traces_add(rows->list, &row);
 }
 

@@ -57,8 +57,8 @@ static void offer(const struct completion *completion, char kind, const char *wo
 
 static void offer_files(const struct completion *completion, const char *suffix)
 {
-	printf("f%.*s\t%s\n", (int)(completion->value - completion->last), completion->last,
-	       suffix ? suffix : "");
+	printf("f%.*s\t%.*s\n", (int)(completion->value - completion->last), completion->last,
+	       (int)strcspn(suffix, " "), suffix);
 }
 
 static void offer_options(const struct completion *completion)
@@ -195,7 +195,7 @@ static void offer_outputs(struct completion *completion)
 		format = output_format_find(completion->value, (size_t)(colon - completion->value));
 	if (format)
 		completion->value = colon + 1;
-	offer_files(completion, format ? format->suffix : NULL);
+	offer_files(completion, format && format->suffixes ? format->suffixes : "");
 	for (size_t i = 0; !colon && (format = output_format_at(i)); i++) {
 		snprintf(word, sizeof(word), "%s:", format->name);
 		offer(completion, 'p', word, format->about);
@@ -211,10 +211,10 @@ static void offer_fields(const struct completion *completion, const struct fail_
 	for (int i = 0; i < FAIL_FIELDS; i++) {
 		const char *field = fail_field_name((enum fail_field)i);
 
-		if (!(metric->fields & FAIL_HAS(i)))
+		if (!(fail_metric_fields(metric) & FAIL_HAS(i)))
 			continue;
-		snprintf(word, sizeof(word), "%s%s%.*s%s", metric->name, *field ? "." : "", length,
-			 name, field);
+		snprintf(word, sizeof(word), "%s%s%.*s%s", fail_metric_title(metric),
+			 *field ? "." : "", length, name, field);
 		offer(completion, 'p', word, "");
 	}
 }
@@ -224,7 +224,7 @@ static void offer_label(const struct completion *completion, const struct fail_m
 {
 	char word[128];
 
-	snprintf(word, sizeof(word), "%s.%s.", metric->name, name);
+	snprintf(word, sizeof(word), "%s.%s.", fail_metric_title(metric), name);
 	offer(completion, 'p', word, "");
 }
 
@@ -260,10 +260,10 @@ static void offer_conditions(struct completion *completion)
 	for (size_t i = 0; (metric = fail_metric_at(i)); i++) {
 		if (threads && !fail_metric_of_threads(metric))
 			continue;
-		length = strlen(metric->name);
+		length = strlen(fail_metric_title(metric));
 		offer_fields(completion, metric, "", 0);
-		if (metric->fields & FAIL_NAMES &&
-		    !strncmp(completion->value, metric->name, length) &&
+		if (fail_metric_fields(metric) & FAIL_NAMES &&
+		    !strncmp(completion->value, fail_metric_title(metric), length) &&
 		    completion->value[length] == '.')
 			offer_labels(completion, metric, completion->value + length + 1);
 	}
@@ -325,7 +325,7 @@ static void offer_values(struct completion *completion)
 		offer_conditions(completion);
 		break;
 	case WORDS_FILES:
-		offer_files(completion, NULL);
+		offer_files(completion, "");
 		break;
 	case WORDS_CHOICES:
 		for (size_t i = 0; completion->row->choices[i]; i++)
@@ -373,9 +373,9 @@ exit_status completion_print(int argc, char **argv)
 	/* Stops at an unreadable word: it may be the one to complete. */
 	options_walk(argc, argv, word_note, &completion, &at, &command);
 	if (command && *command) /* otherwise -- is the word itself */
-		offer_files(&completion, NULL);
+		offer_files(&completion, "");
 	else if (completion.in_file)
-		offer_files(&completion, NULL);
+		offer_files(&completion, "");
 	else if (completion.row)
 		offer_values(&completion);
 	else if (*completion.last == '-')

@@ -25,6 +25,7 @@ struct csv_writer {
 	struct columns columns;
 	bool comma;  /* before the next field */
 	char id[64]; /* of the sample */
+	int lines;   /* so far */
 };
 
 #define TEXT_MOST 512
@@ -96,6 +97,7 @@ static void csv_text(struct csv_writer *writer, const char *text, size_t length)
 static void csv_line_end(struct csv_writer *writer)
 {
 	columns_add(&writer->columns, "\r\n");
+	writer->lines++;
 	writer->comma = false;
 }
 
@@ -333,7 +335,7 @@ static void figures_lines(struct csv_writer *writer, const struct sample *sample
 	for (size_t i = 0; source->read(source, thread, i, &is); i++)
 		if (is.count)
 			count_line(writer, sample, thread, kind, is.name,
-				   &(struct kd_count){ is.count, is.total, is.complete.max });
+				   &(struct kd_count){ is.count, is.total, is.complete.max, 0 });
 }
 
 static int interruptions_rows(struct csv_writer *writer, const struct sample *sample)
@@ -419,5 +421,5 @@ int csv_write_rows(const struct csv_table *table, const struct sample *sample, F
 	columns_begin(&writer.columns, out);
 	error = table->rows(&writer, sample);
 	failed = columns_end(&writer.columns);
-	return error ? error : failed;
+	return error ? error : failed ? failed : writer.lines;
 }

@@ -23,8 +23,8 @@ struct csv_table {
 #define CSV_TABLES 6
 extern const struct csv_table csv_tables[CSV_TABLES + 1];
 
-/* Write and flush a table's header line, and the rows of a finished sample. Return 0 or a
- * negative errno. */
+/* Write and flush a table's header line, and the rows of a finished sample. Return 0, and how many
+ * rows there are; or a negative errno. */
 int csv_write_header(const struct csv_table *table, FILE *out);
 int csv_write_rows(const struct csv_table *table, const struct sample *sample, FILE *out);
 

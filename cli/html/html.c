@@ -13,6 +13,7 @@
 #include "cli/model/verdict.h"
 #include "cli/model/words.h"
 #include "cli/text/text.h"
+#include "html_part.h"
 
 /* --- Text streams --- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "html.h"
+#include "html_part.h"
 
 #include <errno.h>
 #include <stdlib.h>

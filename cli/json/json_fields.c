@@ -108,6 +108,37 @@ static void word_read(struct reader *reader, const json_t *object, const struct 
 
 static const struct json_form word_form = { word_write, word_read };
 
+void writer_moment(struct json_writer *writer, const char *key, uint64_t moment)
+{
+	struct timespec when;
+
+	if (moment && writer->sample && sample_wall_at(writer->sample, moment, &when))
+		writer_time(writer, key, &when);
+}
+
+static void moment_write(struct json_writer *writer, const struct field *field,
+			 const void *structure)
+{
+	uint64_t moment;
+
+	memcpy(&moment, (const char *)structure + field->at, sizeof(moment));
+	writer_moment(writer, field->key, moment);
+}
+
+/* Unknown without the window's wall clock, and if it is too far from the window. */
+static void moment_read(struct reader *reader, const json_t *object, const struct field *field,
+			void *structure)
+{
+	struct timespec when;
+	uint64_t moment = reader_time(reader, object, field->key, &when) && reader->sample
+				  ? sample_moment_of(reader->sample, &when)
+				  : 0;
+
+	memcpy((char *)structure + field->at, &moment, sizeof(moment));
+}
+
+static const struct json_form moment_form = { moment_write, moment_read };
+
 /* --- Nested structures --- */
 
 static void object_write(struct json_writer *writer, const struct field *field,
@@ -348,6 +379,7 @@ static void complete_write(struct json_writer *writer, const struct field *field
 				       : complete_period(structure, (enum open_kind)field->of);
 
 	writer_u64(writer, "longest_ns", complete.max);
+	writer_moment(writer, "longest_at", complete.began);
 	writer_bool(writer, "longest_open", complete.max_open);
 	json_distribution(writer, &complete.times);
 }
@@ -562,6 +594,7 @@ static const struct json_form *form_of(const struct field *field)
 		[FIELD_CPUS] = &cpus_form,         [FIELD_OPEN] = &open_form,
 		[FIELD_LOCK] = &lock_form,         [FIELD_SLEPT_IN] = &slept_in_form,
 		[FIELD_WORD] = &word_form,         [FIELD_OWN] = &own_form,
+		[FIELD_MOMENT] = &moment_form,
 	};
 
 	return field->form ? field->form : forms[field->kind];

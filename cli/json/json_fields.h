@@ -20,6 +20,10 @@ void json_fields_read(struct reader *reader, const json_t *object, const struct 
 /* True if any field of a structure is nonzero. */
 bool json_fields_any(const struct field *fields, const void *structure);
 
+/* Writes a time on CLOCK_MONOTONIC as one of the wall clock, as far as that is known at the start
+ * of the writer's sample; nothing if it is 0. */
+void writer_moment(struct json_writer *writer, const char *key, uint64_t moment);
+
 /* Writes and reads one kind of field of structure. read is NULL for derived data. */
 struct json_form {
 	void (*write)(struct json_writer *writer, const struct field *field, const void *structure);

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/base/clock.h"
-#include "cli/base/wall_clock.h"
 #include "cli/model/field.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
@@ -17,52 +15,16 @@
 #include "json_fields.h"
 #include "json_recorded.h"
 
-/* --- RFC 3339 times, in UTC --- */
-
-/* 0000-01-01 and 9999-12-31T23:59:59: the range of RFC 3339. */
-#define FIRST_SECOND -62167219200
-#define LAST_SECOND 253402300799
-
 static void time_write(struct json_writer *writer, const struct field *field, const void *structure)
 {
-	const struct timespec *when =
-		(const struct timespec *)((const char *)structure + field->at);
-	time_t seconds = when->tv_sec;
-	long ns = when->tv_nsec;
-	char text[64];
-	struct tm tm;
-
-	seconds = seconds < FIRST_SECOND ? FIRST_SECOND : seconds;
-	seconds = seconds > LAST_SECOND ? LAST_SECOND : seconds;
-	ns = ns < 0 ? 0 : ns >= (long)NSEC_PER_SEC ? (long)NSEC_PER_SEC - 1 : ns;
-	if (!gmtime_r(&seconds, &tm))
-		return;
-	snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09ldZ", tm.tm_year + 1900,
-		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ns);
-	writer_word(writer, field->key, text);
-}
-
-static bool time_parse(const char *text, struct timespec *when)
-{
-	struct tm tm = { 0 };
-	long ns = 0;
-
-	if (!timestamp_date(&text, &tm) || *text++ != 'T' || !timestamp_clock(&text, &tm, &ns) ||
-	    strcmp(text, "Z") != 0)
-		return false;
-	when->tv_sec = timegm(&tm);
-	when->tv_nsec = ns;
-	return true;
+	writer_time(writer, field->key,
+		    (const struct timespec *)((const char *)structure + field->at));
 }
 
 static void time_read(struct reader *reader, const json_t *object, const struct field *field,
 		      void *structure)
 {
-	const char *text = reader_text(reader, object, field->key);
-
-	if (text && !time_parse(text, (struct timespec *)((char *)structure + field->at)))
-		reader_fail(reader, field->key,
-			    "a time such as \"2026-11-21T15:04:05Z\" is expected");
+	reader_time(reader, object, field->key, (struct timespec *)((char *)structure + field->at));
 }
 
 static const struct json_form time_form = { time_write, time_read };
@@ -144,6 +106,14 @@ static void who_write(struct json_writer *writer, const struct verdict_who *who)
 		writer_word(writer, "policy", culprit_policies[who->policy]);
 		writer_i64(writer, "priority", who->priority);
 	}
+	if (who->stopped_by[0])
+		writer_word(writer, "stopped_by", who->stopped_by);
+	if (who->group[0])
+		writer_text(writer, "group", who->group, sizeof(who->group));
+	if (who->parent)
+		writer_i64(writer, "parent_pid", who->parent);
+	if (who->parent_name[0])
+		writer_text(writer, "parent_name", who->parent_name, sizeof(who->parent_name));
 	if (who->period_ns) {
 		writer_u64(writer, "quota_ns", who->quota_ns);
 		writer_u64(writer, "period_ns", who->period_ns);
@@ -162,6 +132,11 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 	writer_share(writer, "share", row->ns, verdict->busy);
 	writer_u64(writer, "count", row->count);
 	writer_u64(writer, "longest_ns", row->longest);
+	writer_moment(writer, "longest_at", row->began);
+	if (row->before)
+		writer_bool(writer, "longest_began_before", true);
+	if (row->culprits > 1)
+		writer_u64(writer, "culprits", row->culprits);
 	who_write(writer, &row->who);
 	if (row->at && row->at->fd >= 0) {
 		writer_object(writer, "at");
@@ -174,11 +149,36 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "requests", row->requests.count);
 		writer_u64(writer, "request_total_ns", row->requests.total);
 		writer_u64(writer, "request_max_ns", row->requests.max);
+		writer_moment(writer, "request_max_at", row->requests.began);
 	}
 	writer_u64(writer, "threads", row->threads);
 	writer_i64(writer, "worst_tid", row->worst->tid);
 	writer_u64(writer, "worst_ns", row->worst_ns);
 	writer_word(writer, "evidence", cause_words[row->cause].evidence);
+	writer_object_end(writer);
+}
+
+/* The first sentence, if it is about one culprit by several causes. */
+static void culprit_write(struct json_writer *writer, const struct verdict *verdict,
+			  const struct verdict_row *row)
+{
+	writer_object(writer, "largest_culprit");
+	who_write(writer, &row->who);
+	writer_u64(writer, "ns", row->ns);
+	writer_share(writer, "share", row->ns, verdict->busy);
+	writer_u64(writer, "longest_ns", row->longest);
+	writer_moment(writer, "longest_at", row->began);
+	writer_array(writer, "causes");
+	for (unsigned int i = 0; i < row->n_parts; i++) {
+		writer_object(writer, NULL);
+		writer_word(writer, "cause", cause_words[row->parts[i].cause].key);
+		writer_u64(writer, "ns", row->parts[i].ns);
+		writer_object_end(writer);
+	}
+	writer_array_end(writer);
+	writer_u64(writer, "threads", row->threads);
+	writer_i64(writer, "worst_tid", row->worst->tid);
+	writer_u64(writer, "worst_ns", row->worst_ns);
 	writer_object_end(writer);
 }
 
@@ -197,6 +197,8 @@ static void verdict_write(struct json_writer *writer, const struct field *field,
 	for (size_t i = 0; i < verdict->n_blamed; i++)
 		row_write(writer, verdict, &verdict->rows[i]);
 	writer_array_end(writer);
+	if (verdict->n_told_blamed && verdict->told[0].n_parts)
+		culprit_write(writer, verdict, &verdict->told[0]);
 }
 
 static const struct json_form verdict_form = { verdict_write, NULL };
@@ -386,6 +388,14 @@ static const struct field absence_fields[] = {
 	FIELDS_END,
 };
 
+#define QUOTA(key, kind, member) FIELD(key, kind, struct cpu_quota, member)
+static const struct field quota_fields[] = {
+	QUOTA("group", FIELD_NAME, group),
+	QUOTA("quota_ns", FIELD_U64, quota_ns),
+	QUOTA("period_ns", FIELD_U64, period_ns),
+	FIELDS_END,
+};
+
 #define OWN(key, kind, member) FIELD(key, kind, struct own_cost, member)
 static const struct field own_fields[] = {
 	OWN("cpu_ns", FIELD_U64, cpu_ns),
@@ -471,6 +481,37 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define CPU_RULE(key, kind, member, ...)                                                           \
+	FIELD(key, kind, struct cpu_rules, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
+static const struct field cpu_rules_fields[] = {
+	FIELD("tid", FIELD_I32, struct cpu_rules, tid),
+	CPU_RULE("version_1", FIELD_BOOL, version_1),
+	CPU_RULE("rival", FIELD_I32, rival),
+	CPU_RULE("decided_by", FIELD_WORD, decided_by, .words = cpu_by_keys, .of = CPU_BY_KINDS),
+	CPU_RULE("weighed", FIELD_NAME, weighed),
+	CPU_RULE("weight", FIELD_I64, weight),
+	CPU_RULE("rival_weight", FIELD_I64, rival_weight),
+	CPU_RULE("autogroup", FIELD_U32, autogroup),
+	CPU_RULE("autogroup_nice", FIELD_I32, autogroup_nice),
+	CPU_RULE("cpuset", FIELD_NAME, cpuset),
+	CPU_RULE("cpus", FIELD_NAME, cpus),
+	CPU_RULE("confined", FIELD_BOOL, confined),
+	CPU_RULE("rt_group", FIELD_NAME, rt_group),
+	CPU_RULE("rt_runtime_ns", FIELD_U64, rt_runtime_ns),
+	CPU_RULE("rt_period_ns", FIELD_U64, rt_period_ns),
+	FIELDS_END,
+};
+
+#define QUOTA_USE(key, kind, member, ...) FIELD(key, kind, struct quota_use, member, __VA_ARGS__)
+static const struct field quota_use_fields[] = {
+	QUOTA_USE("group", FIELD_NAME, group),
+	QUOTA_USE("user", FIELD_NAME, user),
+	QUOTA_USE("own", FIELD_BOOL, own, .flags = FIELD_IF_ANY),
+	QUOTA_USE("used_ns", FIELD_U64, used_ns),
+	QUOTA_USE("all_ns", FIELD_U64, all_ns),
+	FIELDS_END,
+};
+
 const struct field json_sample_fields[] = {
 	JSON_FORM("capture", capture_form, .fields = capture_fields),
 	SAMPLE("number", FIELD_U64, number),
@@ -496,8 +537,13 @@ const struct field json_sample_fields[] = {
 	SAMPLE("own_cost", FIELD_OBJECT, own, .fields = own_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("recorded", FIELD_OBJECT, recorded, .fields = recorded_fields,
 	       .flags = FIELD_IF_ANY),
+	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("cpu_rules", FIELD_OBJECT, cpu_rules, .fields = cpu_rules_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("quota_use", FIELD_OBJECT, quota_use, .fields = quota_use_fields,
 	       .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_LENT),
 	JSON_FORM("verdict", verdict_form),
@@ -535,6 +581,7 @@ int report_json(const struct sample *sample, const struct report_options *option
 
 void replay_sample(struct reader *reader, const json_t *object, struct sample *sample)
 {
+	reader->sample = sample;
 	json_fields_read(reader, object, json_sample_fields, sample);
 	/* Older captures lack some sums. */
 	for (size_t i = 0; i < sample->n_threads; i++)

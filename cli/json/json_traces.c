@@ -366,6 +366,7 @@ static void traces_write(struct json_writer *writer, const struct field *field,
 	writer->columns.err = writer->columns.err ?: err;
 	writer_object(writer, field->key);
 	json_fields_write(writer, json_trace_fields, traces);
+	writer_u64(writer, "joined_stacks", 0); /* promised; no row is given another's stack */
 	stacks_write(writer, &list);
 	writer->parent = &list;
 	for (unsigned int kind = 0; kind < TRACE_KINDS; kind++)

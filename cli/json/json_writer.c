@@ -5,7 +5,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/escape.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -196,9 +198,32 @@ void writer_text(struct json_writer *writer, const char *key, const char *text, 
 		return;
 	}
 	replaced_add(writer, text, length);
+	if (!key) /* in a list there is no place for its bytes */
+		return;
 	columns_add(&writer->columns, ",\"");
 	columns_add(&writer->columns, key);
 	columns_add(&writer->columns, "_hex\":\"");
 	hex_add(writer, text, length);
 	columns_add(&writer->columns, "\"");
+}
+
+/* 0000-01-01 and 9999-12-31T23:59:59: the range of RFC 3339. */
+#define FIRST_SECOND -62167219200
+#define LAST_SECOND 253402300799
+
+void writer_time(struct json_writer *writer, const char *key, const struct timespec *when)
+{
+	time_t seconds = when->tv_sec;
+	long ns = when->tv_nsec;
+	char text[64];
+	struct tm tm;
+
+	seconds = seconds < FIRST_SECOND ? FIRST_SECOND : seconds;
+	seconds = seconds > LAST_SECOND ? LAST_SECOND : seconds;
+	ns = ns < 0 ? 0 : ns >= (long)NSEC_PER_SEC ? (long)NSEC_PER_SEC - 1 : ns;
+	if (!gmtime_r(&seconds, &tm))
+		return;
+	snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09ldZ", tm.tm_year + 1900,
+		 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, ns);
+	writer_word(writer, key, text);
 }

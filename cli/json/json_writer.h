@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "cli/base/columns.h"
 
@@ -48,6 +49,9 @@ void writer_bool(struct json_writer *writer, const char *key, bool truth);
 
 /* A string: 0x and hexadecimal digits. */
 void writer_address(struct json_writer *writer, const char *key, uint64_t address);
+
+/* RFC 3339, in UTC. */
+void writer_time(struct json_writer *writer, const char *key, const struct timespec *when);
 
 /* A constant without need for escapes. */
 void writer_word(struct json_writer *writer, const char *key, const char *word);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
@@ -295,6 +296,10 @@ static const uint16_t costs[UCHAR_MAX + 1] = {
 	['"'] = 36,                           /* half a string */
 };
 #define COST_BYTE 2
+/* A capture takes some 20 times its text. What takes more than this, and is not small, was made to
+ * take memory: a thread without figures is 10 bytes of text and some thousand here. */
+#define COST_TIMES 48
+#define COST_SMALL (64ULL << 20)
 
 /* A file, and what has been read of it. */
 struct stream {
@@ -303,6 +308,7 @@ struct stream {
 	struct replay_error *error;
 	unsigned long line;
 	uint64_t cost, cost_max; /* of this document so far */
+	uint64_t bytes;          /* of it */
 	bool too_large;
 	uint64_t samples;
 	struct replay_recording pending; /* for the next sample */
@@ -320,6 +326,14 @@ __attribute__((format(printf, 4, 5))) static int fail(const struct stream *strea
 	return status;
 }
 
+/* What the document may take, by its text so far. */
+static uint64_t memory_most(const struct stream *stream)
+{
+	uint64_t most = u64_max(COST_SMALL, u64_times(stream->bytes, COST_TIMES));
+
+	return u64_min(most, stream->cost_max);
+}
+
 /* Gives jansson one byte at a time, so that what follows the document stays in the file. */
 static size_t stream_give(void *buffer, size_t size, void *data)
 {
@@ -330,7 +344,8 @@ static size_t stream_give(void *buffer, size_t size, void *data)
 		return 0;
 	stream->line += byte == '\n';
 	stream->cost += costs[byte] ?: COST_BYTE;
-	if (stream->cost > stream->cost_max) {
+	stream->bytes++;
+	if (stream->cost > memory_most(stream)) {
 		stream->too_large = true;
 		return (size_t)-1;
 	}
@@ -439,7 +454,7 @@ static int typed_read(struct stream *stream, struct reader *reader, const json_t
 
 static int document_read(struct stream *stream, const json_t *root, unsigned long line)
 {
-	struct reader reader = { .memory = stream->cost, .memory_max = stream->cost_max };
+	struct reader reader = { .memory = stream->cost, .memory_max = memory_most(stream) };
 	const char *type = NULL;
 	int status = 0;
 
@@ -490,7 +505,7 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 		json_error_t parse;
 		json_t *root;
 
-		stream.cost = 0;
+		stream.cost = stream.bytes = 0;
 		errno = 0;
 		root = json_load_callback(stream_give, &stream, flags, &parse);
 		status = root ? document_read(&stream, root, first)
@@ -503,26 +518,33 @@ exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 	return status;
 }
 
-exit_status replay_read(const char *path, const struct replay_handlers *handlers)
+exit_status replay_open(FILE **in, const char *path)
 {
-	bool is_stdin = !strcmp(path, "-");
-	const char *name = is_stdin ? "standard input" : path;
-	FILE *in = is_stdin ? stdin : fopen(path, "re");
-	struct replay_error error = { 0 };
-	int status;
+	*in = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	if (*in)
+		return 0;
+	log_error("cannot open %s: %s", path, strerror(errno));
+	return EX_NOINPUT;
+}
 
-	if (!in) {
-		log_error("cannot open %s: %s", path, strerror(errno));
-		return EX_NOINPUT;
-	}
-	status = replay_stream(in, handlers, &error);
+exit_status replay_read(FILE *in, const char *path, const struct replay_handlers *handlers)
+{
+	const char *name = in == stdin ? "standard input" : path;
+	struct replay_error error = { 0 };
+	int status = replay_stream(in, handlers, &error);
+
 	if (error.line)
 		log_error("%s:%lu: %s", name, error.line, error.text);
 	else if (*error.text)
 		log_error("%s: %s", name, error.text);
 	if (status == EX_DATAERR && *error.text)
 		log_hint("--replay takes what \"-o json:FILE\" has written");
-	if (!is_stdin)
-		fclose(in);
+	replay_close(in);
 	return status;
+}
+
+void replay_close(FILE *in)
+{
+	if (in && in != stdin)
+		fclose(in);
 }

@@ -39,8 +39,14 @@ struct replay_error {
 exit_status replay_stream(FILE *in, const struct replay_handlers *handlers,
 			  struct replay_error *error);
 
-/* Reads a file, "-" for standard input, and prints errors. EX_NOINPUT: the file could not be
- * opened. */
-exit_status replay_read(const char *path, const struct replay_handlers *handlers);
+/* Opens a file, "-" for standard input, so that it can be read with fewer privileges. Returns 0, or
+ * EX_NOINPUT after printing why. */
+exit_status replay_open(FILE **in, const char *path);
+
+/* Reads it to its end and closes it, as replay_stream(), and prints errors. */
+exit_status replay_read(FILE *in, const char *path, const struct replay_handlers *handlers);
+
+/* Closes one that was not read; NULL is allowed. */
+void replay_close(FILE *in);
 
 #endif

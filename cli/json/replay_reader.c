@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "replay_reader.h"
 
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 
 #include "cli/base/array.h"
 #include "cli/base/texts.h"
+#include "cli/base/wall_clock.h"
 
 #define DECIMAL "0123456789"
 #define HEXADECIMAL "0123456789abcdef"
@@ -314,4 +316,30 @@ const json_t *reader_element(struct reader *reader, const json_t *array, const c
 void reader_leave(struct reader *reader)
 {
 	reader->depth--;
+}
+
+static bool time_parse(const char *text, struct timespec *when)
+{
+	struct tm tm = { 0 };
+	long ns = 0;
+
+	if (!timestamp_date(&text, &tm) || *text++ != 'T' || !timestamp_clock(&text, &tm, &ns) ||
+	    strcmp(text, "Z") != 0)
+		return false;
+	when->tv_sec = timegm(&tm);
+	when->tv_nsec = ns;
+	return true;
+}
+
+bool reader_time(struct reader *reader, const json_t *object, const char *key,
+		 struct timespec *when)
+{
+	const char *text = reader_text(reader, object, key);
+
+	if (!text)
+		return false;
+	if (time_parse(text, when))
+		return true;
+	reader_fail(reader, key, "a time such as \"2026-11-21T15:04:05Z\" is expected");
+	return false;
 }

@@ -8,8 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #define READER_DEPTH 8
+
+struct sample;
 
 struct reader {
 	struct reader_step {
@@ -22,6 +25,8 @@ struct reader {
 	char error[320];
 	void **owned;
 	size_t n_owned, capacity;
+	/* For json_fields.h: the sample that is read, or NULL. */
+	const struct sample *sample;
 };
 #define READER_MEMBER SIZE_MAX
 
@@ -70,6 +75,10 @@ uint64_t reader_address(struct reader *reader, const json_t *object, const char 
 /* Text, restored from "KEY_hex" if it was invalid UTF-8; NULL if missing. Valid as long as the
  * document and the reader. */
 const char *reader_text(struct reader *reader, const json_t *object, const char *key);
+
+/* A time in UTC as of RFC 3339; returns false, and leaves *when, if it is missing. */
+bool reader_time(struct reader *reader, const json_t *object, const char *key,
+		 struct timespec *when);
 
 /* Text of at most size bytes, without a NUL at full length. All zeros if missing. */
 void reader_name(struct reader *reader, const json_t *object, const char *key, char *name,

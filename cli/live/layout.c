@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "view.h"
+#include "layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +11,11 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/text/text_parts.h"
+#include "cli/text/text_processes.h"
+#include "cli/text/text_screen.h"
+#include "cli/text/text_thread.h"
+#include "cli/text/text_traces.h"
+#include "view.h"
 
 /* --- Lines cut at the edges of the screen --- */
 

@@ -17,6 +17,8 @@
 #include "cli/options/options_table.h"
 #include "cli/text/text.h"
 #include "cli/text/text_parts.h"
+#include "layout.h"
+#include "screen.h"
 #include "view.h"
 
 #define DRAW_NS (100 * NSEC_PER_MSEC) /* least time between two drawn windows */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
+#include "screen.h"
 
 #include <curses.h>
 #include <errno.h>

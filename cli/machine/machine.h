@@ -25,6 +25,7 @@ struct machine {
 	const char *root;       /* "" for this machine */
 	pid_t pid;              /* of the target; 0: none */
 	struct cpu_quota quota; /* of its cgroup; zeros: none */
+	struct cpu_rules rules; /* of its control groups; zeros: unknown */
 	struct finding *findings;
 	size_t n, capacity;
 	int error; /* -ENOMEM, or 0 */

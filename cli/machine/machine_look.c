@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
 #include "machine.h"
@@ -116,6 +117,10 @@ static void affinity_look(struct machine *machine, struct cpus *cpus)
 		return;
 	}
 	cpus_text(text, sizeof(text), &bound.all);
+	if (*machine->rules.cpuset)
+		finding_add(machine, FINDING_NOTE, "cpuset",
+			    "taskset cannot give the target other CPUs: cpuset.cpus",
+			    "CPUs %s, of %s", machine->rules.cpus, machine->rules.cpuset);
 	if (CPU_EQUAL(&bound.all, &cpus->online)) {
 		finding_add(machine, FINDING_NOTE, "affinity",
 			    "the scheduler may move them, and others may run there",
@@ -397,7 +402,10 @@ static void quota_look(struct machine *machine)
 		return;
 	if (quota->period_ns)
 		finding_add(machine, FINDING_WARNING, "CPU quota",
-			    "what is beyond it waits for the next period: cpu.max",
+			    machine->rules.version_1
+				    ? "what is beyond it waits for the next period: "
+				      "cpu.cfs_quota_us"
+				    : "what is beyond it waits for the next period: cpu.max",
 			    "%.2f CPUs in each %.1f ms, of %s",
 			    (double)quota->quota_ns / (double)quota->period_ns,
 			    (double)quota->period_ns / 1e6, quota->group);
@@ -408,9 +416,22 @@ static void quota_look(struct machine *machine)
 
 static void realtime_look(struct machine *machine)
 {
+	const struct cpu_rules *rules = &machine->rules;
 	char runtime[32], period[32];
 	long long run, period_us;
 
+	if (rules->rt_period_ns) {
+		finding_add(machine, FINDING_NOTE, "real-time limit",
+			    rules->rt_runtime_ns
+				    ? "a thread of real-time priority that needs more is stopped "
+				      "for the rest: cpu.rt_runtime_us"
+				    : "no thread can get a real-time priority: cpu.rt_runtime_us",
+			    "%llu of %llu us, of %s",
+			    (unsigned long long)(rules->rt_runtime_ns / NSEC_PER_USEC),
+			    (unsigned long long)(rules->rt_period_ns / NSEC_PER_USEC),
+			    rules->rt_group);
+		return;
+	}
 	if (!line_read(machine, runtime, sizeof(runtime), "/proc/sys/kernel/sched_rt_runtime_us") ||
 	    !line_read(machine, period, sizeof(period), "/proc/sys/kernel/sched_rt_period_us")) {
 		finding_add(machine, FINDING_NOTE, "real-time limit", NULL, "not known");

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "cli/base/clock.h"
+#include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "cli/model/trigger_stats.h"
 #include "cli/model/words.h"
@@ -21,42 +22,44 @@
 /* Use const struct sample *sample. */
 #define SAMPLE_FIGURES_WINDOW(FIGURE)                                                              \
 	FIGURE(MEASURED, COUNTER, ALWAYS, "measured_seconds", "seconds",                           \
-	       "Time inside the windows of samples.",                                              \
+	       "Time that the windows of samples covered.",                                        \
 	       sample->end > sample->start ? sample->end - sample->start : 0)                      \
 	FIGURE(DUMP, GAUGE, IF_ANY, "last_sample_timestamp_seconds", "seconds",                    \
 	       "When the last sample was reported, in seconds since 1970.",                        \
 	       clock_ns(&sample->wall_dump))                                                       \
 	FIGURE(RESTARTS, COUNTER, IF_ANY, "target_restarts", "",                                   \
-	       "Times that the process had ended, and its successor was followed.",                \
+	       "How often the process ended and its successor was followed instead.",              \
 	       sample->restarts)
 
 #define SAMPLE_FIGURES_CALLS(FIGURE)                                                               \
 	FIGURE(CALL_ENTRY, GAUGE, IF_ANY, "syscall_entry_seconds", "seconds",                      \
-	       "Time of each system call that counts as kernel and not as user: an estimate of "   \
-	       "entering and leaving the kernel.",                                                 \
+	       "What entering and leaving the kernel is estimated to take in each system call; "   \
+	       "it "                                                                               \
+	       "counts as kernel, not as user.",                                                   \
 	       sample->entry.call_ns)
 
 #define SAMPLE_FIGURES_IRQS(FIGURE)                                                                \
 	FIGURE(IRQ_ENTRY, GAUGE, IF_ANY, "hardirq_entry_seconds", "seconds",                       \
-	       "Time of each hard interrupt that counts as hardirq and not as what it "            \
-	       "interrupted: an estimate of entering and leaving the kernel.",                     \
+	       "What entering and leaving the kernel is estimated to take in each hard "           \
+	       "interrupt; it "                                                                    \
+	       "counts as hardirq, not as what was interrupted.",                                  \
 	       sample->entry.irq_ns)                                                               \
 	FIGURE(FAULT_ENTRY, GAUGE, IF_ANY, "page_fault_entry_seconds", "seconds",                  \
-	       "Time of each page fault that counts as page_fault and not as user: an estimate "   \
-	       "of entering and leaving the kernel.",                                              \
+	       "What entering and leaving the kernel is estimated to take in each page fault; it " \
+	       "counts as page_fault, not as user.",                                               \
 	       sample->entry.fault_ns)
 
 #define SAMPLE_FIGURES_TRACES(FIGURE)                                                              \
 	FIGURE(CALL_THRESHOLD, GAUGE, IF_ANY, "slow_syscall_threshold_seconds", "seconds",         \
-	       "Duration from which system calls count as slow.",                                  \
+	       "System calls that take this long count as slow (-s).",                             \
 	       sample->traces.calls_wanted ? sample->traces.call_threshold : 0)                    \
 	FIGURE(WAIT_THRESHOLD, GAUGE, IF_ANY, "wait_threshold_seconds", "seconds",                 \
-	       "Duration from which waits count as long.",                                         \
+	       "Waits that take this long are listed (--off-cpu).",                                \
 	       sample->traces.waits_wanted ? sample->traces.wait_threshold : 0)                    \
 	FIGURE(LEFT_OUT, COUNTER, IF_ANY, "left_out_waits", "",                                    \
-	       "Long waits that filters left out.", sample->traces.left_out)                       \
+	       "Long waits that --wait-filter left out.", sample->traces.left_out)                 \
 	FIGURE(LEFT_OUT_NS, COUNTER, IF_ANY, "left_out_wait_seconds", "seconds",                   \
-	       "Their durations.", sample->traces.left_out_ns)                                     \
+	       "Time in long waits that --wait-filter left out.", sample->traces.left_out_ns)      \
 	FIGURE(PROFILE_HZ, GAUGE, IF_ANY, "profile_frequency_hertz", "hertz",                      \
 	       "Samples of running code per second and CPU.", sample->traces.profile_hz)
 
@@ -64,18 +67,19 @@
 	FIGURE(RESYNCED, COUNTER, ALWAYS, "unreported_switches", "",                               \
 	       "Context switches that the kernel did not report.", sample->resynced)               \
 	FIGURE(UNTIMED, COUNTER, ALWAYS, "page_faults_untimed_seconds", "seconds",                 \
-	       "Time inside the windows in which page faults were too many to be timed.",          \
+	       "Time inside windows when there were too many page faults to time them.",           \
 	       sample->page_faults_untimed)                                                        \
 	FIGURE(LIMITED, COUNTER, ALWAYS, "limited_stacks", "",                                     \
 	       "User stacks left out by the rate limit.", sample->traces.limited)                  \
 	FIGURE(INCOMPLETE, COUNTER, ALWAYS, "incomplete_stacks", "",                               \
-	       "User stacks that end too early.", sample->traces.incomplete)
+	       "User stacks that could not be unwound to the end.", sample->traces.incomplete)
 
 #define SAMPLE_FIGURES_OWN(FIGURE)                                                                 \
 	FIGURE(OWN_CPU, COUNTER, ALWAYS, "own_cpu_seconds", "seconds",                             \
-	       "CPU time of this program itself, since it was attached.", sample->own.cpu_ns)      \
+	       "CPU time that kernel_delay itself has used since it was attached.",                \
+	       sample->own.cpu_ns)                                                                 \
 	FIGURE(OWN_WAKEUPS, COUNTER, ALWAYS, "own_wakeups", "",                                    \
-	       "Times that a thread of this program itself was woken up.", sample->own.wakeups)
+	       "How often a thread of kernel_delay itself was woken up.", sample->own.wakeups)
 
 #define SAMPLE_FIGURES(FIGURE)                                                                     \
 	SAMPLE_FIGURES_WINDOW(FIGURE)                                                              \
@@ -88,38 +92,40 @@
 /* Use const struct trigger_stats *stats. */
 #define TRIGGER_FIGURES(FIGURE)                                                                    \
 	FIGURE(FOREIGN, COUNTER, ALWAYS, "trigger_foreign_hits", "",                               \
-	       "Hits by other processes, or threads not in the tables.", stats->tally.foreign)     \
+	       "Trigger hits by other processes, or by threads for which the tables had no "       \
+	       "space.",                                                                           \
+	       stats->tally.foreign)                                                               \
 	FIGURE(OUTSIDE, COUNTER, IF_ANY, "trigger_outside_hits", "",                               \
-	       "Hits of probes in files by processes outside the target, if that is several "      \
-	       "processes: they do not count, but cost as much.",                                  \
+	       "Hits of probes by processes that are not watched but run the same files, where "   \
+	       "the "                                                                              \
+	       "target is several processes. They do not count, but cost as much.",                \
 	       stats->tally.outside)                                                               \
 	FIGURE(NESTED, COUNTER, ALWAYS, "nested_windows", "",                                      \
-	       "Windows not shorter than the trigger delta that began while no bank was free.",    \
+	       "Windows as long as the trigger delta that were missed, as all banks were in use.", \
 	       stats->tally.nested)                                                                \
 	FIGURE(ARMED, COUNTER, IF_ANY, "trigger_armed_seconds", "seconds",                         \
-	       "Time from arming the triggers to the end of the run, the time for which the "      \
-	       "probes were taken out included.",                                                  \
+	       "Time from arming the triggers to the end of the run, with the time for which "     \
+	       "--max-overhead took the probes out.",                                              \
 	       stats->to > stats->from ? stats->to - stats->from : 0)                              \
 	FIGURE(PROBES_OFF, COUNTER, IF_ANY, "trigger_off_seconds", "seconds",                      \
-	       "Time for which the probes were taken out to stay below --max-overhead.",           \
-	       stats->duty.off)                                                                    \
+	       "Time for which --max-overhead took the probes out.", stats->duty.off)              \
 	FIGURE(PROBES_PHASES, COUNTER, IF_ANY, "trigger_off_phases", "",                           \
-	       "How often the probes were taken out to stay below --max-overhead.",                \
-	       stats->duty.phases)                                                                 \
+	       "How often --max-overhead took the probes out.", stats->duty.phases)                \
 	FIGURE(PROBES_DROPPED, COUNTER, IF_ANY, "trigger_dropped_windows", "",                     \
-	       "Windows that were open when the probes were taken out.", stats->duty.dropped)      \
+	       "Windows given up because --max-overhead took the probes out.",                     \
+	       stats->duty.dropped)                                                                \
 	FIGURE(WORK_ON, COUNTER, IF_ANY, "trigger_seen_work_seconds", "seconds",                   \
-	       "CPU time, without what the probes cost, of threads that hit them, while they "     \
-	       "were in place.",                                                                   \
+	       "CPU time of threads that hit probes while these were in place, less what the "     \
+	       "probes cost.",                                                                     \
 	       stats->duty.worked_on)                                                              \
 	FIGURE(WORK_OFF, COUNTER, IF_ANY, "trigger_unseen_work_seconds", "seconds",                \
-	       "CPU time of threads that hit the probes, while they were taken out.",              \
+	       "CPU time of threads that hit probes while these were taken out.",                  \
 	       stats->duty.worked_off)                                                             \
 	FIGURE(PAYER_COST, GAUGE, IF_ANY, "trigger_worst_cost_seconds", "seconds",                 \
-	       "Estimated time that the probes took from the thread that lost most to them.",      \
+	       "What the probes are estimated to have cost the thread that hit them most.",        \
 	       stats->payer.cost)                                                                  \
 	FIGURE(PAYER_CPU, GAUGE, IF_ANY, "trigger_worst_cpu_seconds", "seconds",                   \
-	       "CPU time of the thread that lost most to the probes.", stats->payer.cpu)
+	       "CPU time of the thread that the probes cost most.", stats->payer.cpu)
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_HISTOGRAM };
 
@@ -245,7 +251,13 @@ struct metric_family {
 	const struct metric_point *points;
 	size_t n_points;
 	bool billionths; /* without unit: values are in billionths */
+	/* NULL: none. Else it has name, help and labels for this figure of its rows. */
+	const struct row_list *list;
+	enum list_figure figure;
 };
+
+const char *metric_family_name(const struct metric_family *family);
+const char *metric_family_help(const struct metric_family *family);
 
 extern const struct metric_family metric_families[];
 extern const size_t metric_n_families;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Metrics of a sample, and of triggers. */
 #define _GNU_SOURCE
+#include "metric_sample.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,6 +240,18 @@ static void run_take(struct metrics *metrics, const struct sample *sample)
 	SAMPLE_FIGURES(FIGURE_TAKE)
 }
 
+/* A saved sample may have any text there. */
+static void absence_take(struct metrics *metrics, const char *section)
+{
+	struct metric_labels labels = { .length = 0 };
+	struct metric_row *row;
+
+	metric_labels_foreign(&labels, "section", section, SIZE_MAX, "");
+	row = metric_row_touch(metrics, METRIC_ABSENCE, NULL, &labels);
+	if (row)
+		row->values[ONE_VALUE] = 1;
+}
+
 static void losses_take(struct metrics *metrics, const struct sample *sample)
 {
 	for (size_t i = 0; i < LOSSES; i++)
@@ -247,7 +261,7 @@ static void losses_take(struct metrics *metrics, const struct sample *sample)
 	one_sum(metrics, METRIC_LOSS, "reason", "series", 0);
 	one_sum(metrics, METRIC_LOSS, "reason", "trigger_runs", 0);
 	for (size_t i = 0; i < sample->n_absent; i++)
-		one_set(metrics, METRIC_ABSENCE, "section", sample->absent[i].section, 1);
+		absence_take(metrics, sample->absent[i].section);
 }
 
 /* Adds every cause and the rest: a series that is there from the start has rates. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics.h"
+#include "metric_text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void name_add(struct writing *writing, const char *suffix, const struct m
 {
 	struct columns *columns = &writing->columns;
 
-	columns_add(columns, writing->family->name);
+	columns_add(columns, metric_family_name(writing->family));
 	columns_add(columns, suffix);
 	if (row->length || *more) {
 		columns_add(columns, "{");
@@ -177,10 +177,12 @@ static int metric_text_write(const struct metrics *metrics, const struct metric_
 
 static void openmetrics_family(struct columns *columns, const struct metric_family *family)
 {
-	columns_print(columns, "# TYPE %s %s\n", family->name, metric_type_name(family->type));
+	columns_print(columns, "# TYPE %s %s\n", metric_family_name(family),
+		      metric_type_name(family->type));
 	if (*family->unit)
-		columns_print(columns, "# UNIT %s %s\n", family->name, family->unit);
-	columns_print(columns, "# HELP %s %s\n", family->name, family->help);
+		columns_print(columns, "# UNIT %s %s\n", metric_family_name(family), family->unit);
+	columns_print(columns, "# HELP %s %s\n", metric_family_name(family),
+		      metric_family_help(family));
 }
 
 /* In seconds. */
@@ -203,8 +205,8 @@ static void prometheus_family(struct columns *columns, const struct metric_famil
 {
 	const char *suffix = suffixes[family->type];
 
-	columns_print(columns, "# HELP %s%s %s\n# TYPE %s%s %s\n", family->name, suffix,
-		      family->help, family->name, suffix,
+	columns_print(columns, "# HELP %s%s %s\n# TYPE %s%s %s\n", metric_family_name(family),
+		      suffix, metric_family_help(family), metric_family_name(family), suffix,
 		      metric_type_name(family->type == METRIC_INFO ? METRIC_GAUGE : family->type));
 }
 

@@ -358,12 +358,20 @@ struct metric_row *metric_row_touch(struct metrics *metrics, enum metric_kind ki
 	return row;
 }
 
+/* A row of nothing but gauges shows the latest sample only: a target that renames itself, or is
+ * another process after a restart, leaves one behind each time. Without room for all, threads and
+ * processes that have ended, or have another name now, give way at once: whoever renames its
+ * threads would keep others from having series. */
 static bool is_stale(const struct metrics *metrics, const struct metric_row *row)
 {
 	const struct metric_row *thread = row->parent ? row->parent : row;
+	bool is_past = thread->sample + 1 < metrics->sample;
 
-	return (thread->with_tid || metrics->refused) && metrics->now > thread->updated &&
-	       metrics->now - thread->updated > STALE;
+	if (!metric_columns[row->kind].last || row->kind < METRIC_PROCESS)
+		return is_past && !metric_columns[row->kind].last;
+	return is_past &&
+	       (metrics->refused || (thread->with_tid && metrics->now > thread->updated &&
+				     metrics->now - thread->updated > STALE));
 }
 
 /* Parents (processes, threads) come first among the kinds, and are freed last. */
@@ -371,7 +379,7 @@ void metric_rows_sweep(struct metrics *metrics)
 {
 	size_t before = metrics->n_rows;
 
-	for (size_t kind = METRIC_KINDS; kind-- > METRIC_PROCESS;) {
+	for (size_t kind = METRIC_KINDS; kind-- > 0;) {
 		struct metric_rows *rows = &metrics->kinds[kind];
 		size_t left = 0;
 

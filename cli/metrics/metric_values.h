@@ -81,7 +81,8 @@ struct metric_row *metric_row_touch(struct metrics *metrics, enum metric_kind ki
 struct metric_row *metric_row_find(const struct metrics *metrics, enum metric_kind kind,
 				   const struct metric_labels *labels);
 
-/* Drops TID rows that no sample used in the last minutes; also name rows if space ran out. */
+/* Drops TID rows that no sample used in the last minutes, rows that only the latest sample has, and
+ * if space ran out, all that the latest sample did not use. */
 void metric_rows_sweep(struct metrics *metrics);
 
 /* Adds to a column; saturates. */
@@ -127,5 +128,16 @@ void metric_process_labels(struct metric_labels *labels, const struct process_ro
 
 /* Adds the labels of a single target process: only its container's. */
 void metric_target_labels(struct metric_labels *labels, const struct capture *capture);
+
+/* Returns an empty set; NULL without memory. Free it with metrics_free(). */
+struct metrics *metrics_new(const struct report_options *options);
+void metrics_free(struct metrics *metrics); /* NULL is allowed */
+
+/* Sets the limit of series. Values without space are dropped and counted as
+ * lost_events{reason="series"}. */
+void metrics_limit(struct metrics *metrics, size_t series);
+
+/* Upper bound on the current number of series. */
+size_t metrics_series(const struct metrics *metrics);
 
 #endif

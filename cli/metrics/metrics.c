@@ -33,7 +33,6 @@
 #define COUNTER_FAMILY(name, unit, labels, help, counters)                                         \
 	{ P name, METRIC_COUNTER, unit, labels, help, METRIC_THREAD, POINTS(counters) },
 #define FIGURE_POINT(member, key, condition, label, ...) { label, THREAD_COUNTER_##member, false },
-#define METRIC_LIST(of) METRIC_LISTS + LIST_##of
 #define VALUE(of) POINTS({ "", of, false })
 #define VALUE_IF_ANY(of) POINTS({ "", of, true })
 #define POINT_ALWAYS VALUE
@@ -50,6 +49,20 @@
 			LONGEST_VALUE(EVENTS_MAX)                                                  \
 	}
 #define EVENTS(kind, name, ...) EVENTS_NAMED(kind, name "s", name, __VA_ARGS__)
+/* A family of a list, which has name and help; labels follow from its fields. */
+#define LIST_OF(id, of, kinds, of_type, of_unit, of_figure, column)                                \
+	{                                                                                          \
+		.list = &(of), .figure = (of_figure), .type = (of_type), .unit = (of_unit),        \
+		.kind = (kinds) + (id), VALUE(column)                                              \
+	}
+#define LIST_FAMILY(id, of, type, figure, unit, column)                                            \
+	LIST_OF(id, of, METRIC_LISTS, type, unit, figure, column)
+#define LIST_EVENTS(id, of)                                                                        \
+	LIST_FAMILY(id, of, METRIC_COUNTER, ROW_COUNT, "", EVENTS_COUNT),                          \
+		LIST_FAMILY(id, of, METRIC_COUNTER, ROW_TOTAL, SECONDS, EVENTS_TOTAL),             \
+		LIST_FAMILY(id, of, METRIC_GAUGE, ROW_MAX, SECONDS, EVENTS_MAX)
+#define LIST_DISTRIBUTION(id, of)                                                                  \
+	LIST_OF(id, of, METRIC_LIST_TIMES, METRIC_HISTOGRAM, SECONDS, ROW_TIMES, 0)
 #define STATISTIC_POINT(of, label)                                                                 \
 	{                                                                                          \
 		"statistic=\"" label "\"", STATISTIC_##of, false                                   \
@@ -65,7 +78,8 @@
 		 STATISTIC_POINT(MAX, "max"), STATISTIC_POINT(STDDEV, "stddev"),                   \
 		 STATISTIC_POINT(JITTER, "jitter"), STATISTIC_POINT(EWMA, "ewma")),                \
 	  __VA_ARGS__ },
-#define LONGEST "The longest of them over the last one to two minutes."
+/* HELP texts are read one at a time: each says what it is about. */
+#define LONGEST(what) "The longest " what " in the last one to two minutes."
 
 const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_BUILD] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
@@ -112,17 +126,19 @@ const struct metric_family metric_families[] = {
 	  "What was sampled; triggers as they were given.", METRIC_CAPTURE,
 	  VALUE_IF_ANY(ONE_VALUE) },
 	{ P "captures", METRIC_COUNTER, "", "result",
-	  "Samples by how they ended; skipped ones are windows shorter than the trigger delta.",
+	  "Samples, by how they ended. Those that were skipped had windows shorter than the "
+	  "trigger delta.",
 	  METRIC_ENDING, VALUE(ONE_VALUE) },
 	SAMPLE_FIGURES_WINDOW(RUN_FAMILY) /* "measured_seconds" and so on */
 	{ P "window_seconds", METRIC_HISTOGRAM, SECONDS, "",
-	  "Durations from start to stop trigger, also of skipped windows; without both triggers, "
-	  "durations of samples.",
+	  "Time from the start trigger to the stop trigger, of skipped windows, too. Without both "
+	  "triggers, the lengths of samples.",
 	  METRIC_WINDOW, VALUE(0) },
 
 	{ P "busy_seconds", METRIC_COUNTER, SECONDS, "",
-	  "Life of all threads inside the windows, less what they waited for work.", METRIC_BUSY,
-	  VALUE(ONE_VALUE) },
+	  "Time inside windows that threads lived and did not wait for work, of all threads "
+	  "together.",
+	  METRIC_BUSY, VALUE(ONE_VALUE) },
 	{ P "kept_seconds", METRIC_COUNTER, SECONDS, "cause",
 	  "The part of busy_seconds in which threads were kept from running, by what kept them.",
 	  METRIC_CAUSE, VALUE(ONE_VALUE) },
@@ -134,25 +150,25 @@ const struct metric_family metric_families[] = {
 	{ P "ended_processes", METRIC_COUNTER, "", PROCESS, "Processes that ended inside a window.",
 	  METRIC_PROCESS, VALUE(PROCESS_ENDED) },
 	{ P "process_busy_seconds", METRIC_COUNTER, SECONDS, PROCESS,
-	  "The part of busy_seconds that is of these processes.", METRIC_PROCESS,
+	  "How much of busy_seconds these processes account for.", METRIC_PROCESS,
 	  VALUE(PROCESS_BUSY) },
 	{ P "process_kept_seconds", METRIC_COUNTER, SECONDS, PROCESS,
-	  "The part of that in which they were kept from running.", METRIC_PROCESS,
+	  "How much of process_busy_seconds their threads were kept from running.", METRIC_PROCESS,
 	  VALUE(PROCESS_DELAY) },
-	{ P "container", METRIC_INFO, "", PROCESS ",image", "The images of processes' containers.",
+	{ P "container", METRIC_INFO, "", PROCESS ",image", "The image of a process's container.",
 	  METRIC_IMAGE, VALUE_IF_ANY(ONE_VALUE) },
 	{ P "process_cpu_seconds", METRIC_COUNTER, SECONDS, PROCESS,
-	  "CPU time of processes inside the windows; this and what follows of bytes, memory and "
-	  "requests with --resources.",
-	  METRIC_USAGE, VALUE(USAGE_CPU) },
+	  "CPU time that processes used inside windows; with --resources.", METRIC_USAGE,
+	  VALUE(USAGE_CPU) },
 	{ P "resident_memory_bytes", METRIC_GAUGE, BYTES, PROCESS,
-	  "Resident memory of processes at the end of the last sample.", METRIC_USAGE,
-	  VALUE_IF_ANY(USAGE_MEMORY) },
+	  "Resident memory of processes at the end of the last sample; with --resources.",
+	  METRIC_USAGE, VALUE_IF_ANY(USAGE_MEMORY) },
 	{ P "resident_memory_peak_bytes", METRIC_GAUGE, BYTES, PROCESS,
-	  "The most that they have had in their lives.", METRIC_USAGE, VALUE_IF_ANY(USAGE_PEAK) },
+	  "The most resident memory that processes have had since they began; with --resources.",
+	  METRIC_USAGE, VALUE_IF_ANY(USAGE_PEAK) },
 	{ P "tcp_retransmissions", METRIC_COUNTER, "", PROCESS,
-	  "Segments that TCP sent again, of sockets that processes had open at a window's end; "
-	  "several that are sent again at once count as one.",
+	  "TCP segments sent again by sockets that processes had open at the end of a window. "
+	  "Several sent again at once count as one; with --resources.",
 	  METRIC_USAGE, VALUE(USAGE_RESENT) },
 	{ P "threads", METRIC_GAUGE, "", "thread", "Threads alive at the end of the last sample.",
 	  METRIC_THREAD, VALUE(THREAD_MEMBERS) },
@@ -163,28 +179,27 @@ const struct metric_family metric_families[] = {
 	  "the windows.",
 	  METRIC_THREAD, POINTS(LEDGER_WORDS(STATE_POINT)) },
 	{ P "thread_exec_seconds", METRIC_COUNTER, SECONDS, "thread",
-	  "The kernel's own count of run time, in samples for which it is known.", METRIC_THREAD,
-	  VALUE_IF_ANY(THREAD_EXEC) },
+	  "Run time by the kernel's own count (sum_exec_runtime), in samples that have it.",
+	  METRIC_THREAD, VALUE_IF_ANY(THREAD_EXEC) },
 	{ P "thread_periods", METRIC_COUNTER, "", "thread,state",
 	  "Periods in a state that began and ended inside a window.", METRIC_THREAD,
 	  POINTS(PERIOD_WORDS(PERIOD_POINT, PERIOD_POINT)) },
 	{ P "thread_period_seconds", METRIC_COUNTER, SECONDS, "thread,state",
-	  "Durations of the periods of thread_periods.", METRIC_THREAD,
+	  "Total length of the periods that thread_periods counts.", METRIC_THREAD,
 	  POINTS(PERIOD_WORDS(PERIOD_NS_POINT, PERIOD_NS_POINT)) },
 	{ P "thread_max_seconds", METRIC_GAUGE, SECONDS, "thread,state",
-	  "The longest period that ended inside a window, wherever it began, or was still open at "
-	  "its end, counted up to there; over the last one to two minutes.",
+	  "The longest period in a state, of the last one to two minutes: one that ended inside a "
+	  "window, or what a window's end had seen of one that went on.",
 	  METRIC_THREAD, POINTS(PERIOD_WORDS(PERIOD_MAX_POINT, PERIOD_MAX_POINT)) },
 	{ P "thread_open_seconds", METRIC_GAUGE, SECONDS, "thread,state",
-	  "The longest period that was still open at the end of the last sample, counted up to "
-	  "there.",
+	  "How long threads had been in their state at the end of the last sample: the longest.",
 	  METRIC_THREAD, POINTS(OPEN_PERIOD_WORDS(PERIOD_OPEN_POINT, PERIOD_OPEN_POINT)) },
 	{ P "thread_min_seconds", METRIC_GAUGE, SECONDS, "thread,state",
-	  "The shortest of the periods of thread_periods in the last sample.", METRIC_THREAD,
+	  "The shortest period in a state that began and ended in the last sample.", METRIC_THREAD,
 	  POINTS(PERIOD_WORDS(PERIOD_MIN_POINT, NO_POINT)) },
 	{ P "thread_period_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,state",
-	  "Distribution of the durations of periods that ended inside a window, wherever they "
-	  "began; with --histogram.",
+	  "Lengths of periods in a state that ended inside a window, wherever they began; with "
+	  "--histogram.",
 	  METRIC_PERIOD_TIMES, VALUE(0) },
 	THREAD_COUNTERS(COUNTER_FAMILY, FIGURE_POINT,
 			FIGURE_POINT) /* "context_switches" and so on */
@@ -192,115 +207,102 @@ const struct metric_family metric_families[] = {
 	  METRIC_THREAD, VALUE(THREAD_CPUS) },
 
 	{ P "ready_by_seconds", METRIC_COUNTER, SECONDS, "thread,culprit",
-	  "Time that threads waited for a CPU, or were throttled, by the name of who had the CPU, "
-	  "or hardirq, softirq, idle, throttled, deadline, stolen, own, rest, unexplained. Of each "
-	  "thread the first 16 have names, the others are other.",
+	  "Time that threads waited for a CPU or were throttled, by the name of who had the CPU, "
+	  "or hardirq, softirq, idle, throttled, deadline, stolen, own, rest, unexplained. "
+	  "Each thread has up to 16 names; the rest is other.",
 	  METRIC_READY_BY, VALUE(EVENTS_TOTAL) },
 	{ P "ready_by_max_seconds", METRIC_GAUGE, SECONDS, "thread,culprit",
-	  "The most that one took in one wait; over the last one to two minutes.", METRIC_READY_BY,
-	  VALUE(EVENTS_MAX) },
+	  "The longest that a culprit kept a thread from its CPU in one wait, in the last one to "
+	  "two minutes.",
+	  METRIC_READY_BY, VALUE(EVENTS_MAX) },
 	EVENTS_NAMED(METRIC_BLOCKED, "blocked", "blocked", "thread,kind", VALUE,
-		     "Sleeps, interruptible or not, that ended in a window, by what they waited "
-		     "for.",
-		     "Their time inside the windows; that of all kinds is that of the states "
-		     "blocked and blocked_uninterruptible.",
-		     "The longest of them, as a whole or so far; over the last one to two "
-		     "minutes."),
-	EVENTS_NAMED(METRIC_OVERSLEPT, "overslept", "overslept", "thread", VALUE,
-		     "Sleeps that lasted until their time-out; it and their end lie inside a "
-		     "window.",
-		     "By how much they ended later than requested.",
-		     "The largest of these times; over the last one to two minutes."),
-	EVENTS_NAMED(METRIC_LIST(STOPS), "stopped_by", "stopped_by", "thread,kind,stopper", VALUE,
-		     "Stops of which a part lies in a window: kind is signal, tracer or "
-		     "unexplained, stopper the name of the signal's sender or the tracer, or "
-		     "terminal. Of each thread the first 16 have names, the others are other.",
-		     "Their time inside the windows; that of all is that of the state stopped.",
-		     "The longest of them inside a window; over the last one to two minutes."),
-	{ P "moved_by", METRIC_COUNTER, "", "thread,mover",
-	  "Moves to another CPU that a call of sched_setaffinity caused (affinity in "
-	  "migrations_by), by the name of the calling thread. Of each thread the first 16 names "
-	  "are kept; the rest is other.",
-	  METRIC_LIST(MOVERS), VALUE(EVENTS_COUNT) },
+		     "Sleeps, interruptible or not, that ended inside a window, by what the thread "
+		     "waited for.",
+		     "Time asleep inside windows, by what the thread waited for; all kinds add up "
+		     "to its states blocked and blocked_uninterruptible.",
+		     "The longest sleep, as a whole or so far, in the last one to two minutes."),
+	EVENTS_NAMED(
+		METRIC_OVERSLEPT, "overslept", "overslept", "thread", VALUE,
+		"Sleeps that ran into their time-out, where that and the end of the sleep lie "
+		"inside a window.",
+		"How much later than their time-out sleeps ended.",
+		"The latest end of a sleep after its time-out, in the last one to two minutes."),
+	LIST_EVENTS(LIST_STOPS, stop_list),
+	LIST_FAMILY(LIST_MOVERS, mover_list, METRIC_COUNTER, ROW_COUNT, "", EVENTS_COUNT),
 	EVENTS(METRIC_DISK, "disk_request", "device", VALUE,
-	       "Requests to disks whose completion ended a wait of a thread; of the first 16 "
-	       "disks, "
-	       "the others are other.",
-	       "How long they took since the driver got them.", LONGEST),
+	       "Requests to disks whose completion ended a wait of a thread. Up to 16 disks have "
+	       "names; the rest is other.",
+	       "Time that the disk took for the requests that ended waits, from when its driver "
+	       "got them.",
+	       LONGEST("request to a disk that ended a wait")),
 
-	{ P "perf_events", METRIC_COUNTER, "", "thread,event,cpu",
-	  "Perf events that were counted while threads ran; cpu only with per-cpu of "
-	  "--counters; with --counters.",
-	  METRIC_LIST(COUNTERS), VALUE(EVENTS_COUNT) },
+	LIST_FAMILY(LIST_COUNTERS, counter_list, METRIC_COUNTER, ROW_COUNT, "", EVENTS_COUNT),
 	{ P "io_calls", METRIC_COUNTER, "", "thread,kind,direction",
-	  "System calls that read or wrote, by the kind of descriptor: network, file, pipe (also "
-	  "unix sockets), tty, other. Those that failed are not counted.",
+	  "System calls that read or wrote, by kind of descriptor: network, file, pipe (unix "
+	  "sockets, too), tty, other. Calls that failed do not count; with --resources.",
 	  METRIC_IO, IO_POINTS(IO_READ_CALLS, IO_WRITTEN_CALLS) },
-	{ P "io_bytes", METRIC_COUNTER, BYTES, "thread,kind,direction", "What they moved.",
+	{ P "io_bytes", METRIC_COUNTER, BYTES, "thread,kind,direction",
+	  "Bytes that system calls read or wrote, by kind of descriptor; with --resources.",
 	  METRIC_IO, IO_POINTS(IO_READ_BYTES, IO_WRITTEN_BYTES) },
 	{ P "io_uring_calls", METRIC_COUNTER, "", "thread",
-	  "Calls of io_uring_enter, whose bytes are in none of these.", METRIC_THREAD,
+	  "Calls of io_uring_enter; what they read and wrote is not in io_bytes.", METRIC_THREAD,
 	  VALUE_IF_ANY(THREAD_RINGS) },
-	EVENTS(METRIC_LIST(BLOCKS), "block_request", "thread,device,operation", VALUE,
-	       "Requests to disks that threads made and that were completed inside a window: read, "
-	       "write, other.",
-	       "How long they took since they were made.", LONGEST),
-	{ P "block_request_bytes", METRIC_COUNTER, BYTES, "thread,device,operation", "Their bytes.",
-	  METRIC_LIST(BLOCKS), VALUE(LIST_BYTES) },
-	{ P "block_request_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,device,operation",
-	  "Distribution of their durations.", METRIC_LIST_TIMES + LIST_BLOCKS, VALUE(0) },
+	LIST_EVENTS(LIST_BLOCKS, block_list),
+	LIST_FAMILY(LIST_BLOCKS, block_list, METRIC_COUNTER, ROW_BYTES, BYTES, LIST_BYTES),
+	LIST_DISTRIBUTION(LIST_BLOCKS, block_list),
 	EVENTS(METRIC_CALL, "syscall", "thread,syscall", VALUE,
-	       "System calls that returned inside a window they began in.", "Their durations.",
-	       "The longest system call that returned inside a window, wherever it began, or was "
-	       "still open at its end, counted up to there; over the last one to two minutes."),
+	       "System calls that began and returned inside the same window.",
+	       "Time in system calls that began and returned inside the same window.",
+	       "The longest system call of the last one to two minutes: one that returned inside "
+	       "a window, or what a window's end had seen of one that went on."),
 	{ P "syscall_duration_seconds", METRIC_HISTOGRAM, SECONDS, "thread,syscall",
-	  "Distribution of the durations of system calls that returned inside a window, wherever "
-	  "they began; with --histogram.",
+	  "Durations of system calls that returned inside a window, wherever they began; with "
+	  "--histogram.",
 	  METRIC_CALL_TIMES, VALUE(0) },
 	SAMPLE_FIGURES_CALLS(RUN_FAMILY) /* "syscall_entry_seconds" */
 	EVENTS(METRIC_OPEN_CALL, "open_syscall", "thread,syscall", VALUE_IF_ANY,
-	       "System calls that were open at an edge of a window.",
-	       "Their time inside the window.",
-	       "The longest that was still open at the end of a window, counted up to there; over "
+	       "System calls in progress at an edge of a window.",
+	       "Time inside windows of system calls in progress at an edge.",
+	       "The longest that a system call had been in progress at the end of a window, in "
 	       "the last one to two minutes."),
-	EVENTS(METRIC_LIST(HARDIRQS), "hardirq", "thread,action", VALUE,
-	       "Hard interrupts that came while a thread ran; [unhandled] if that action did not "
-	       "handle it.",
-	       "Their durations.", LONGEST),
+	LIST_EVENTS(LIST_HARDIRQS, hardirq_list),
 	SAMPLE_FIGURES_IRQS(RUN_FAMILY) /* "hardirq_entry_seconds" and so on */
-	EVENTS(METRIC_LIST(SOFTIRQS), "softirq", "thread,vector", VALUE,
-	       "Soft interrupts that came while a thread ran.", "Their durations.", LONGEST),
+	LIST_EVENTS(LIST_SOFTIRQS, softirq_list),
 	EVENTS(METRIC_INTERRUPTION, "interruption", "thread,cause", VALUE,
-	       "Interruptions of threads, however short, in which a cause had a part: hardirq, "
-	       "softirq, "
-	       "preempted, throttled, page_fault, stolen, unexplained; with --interruptions.",
-	       "What those causes took.", LONGEST),
+	       "Interruptions of threads, however short, by each cause that had a part in them: "
+	       "hardirq, softirq, preempted, throttled, page_fault, stolen, unexplained; with "
+	       "--interruptions.",
+	       "Time that each cause of interruptions took from threads.",
+	       LONGEST("interruption by that cause")),
 	EVENTS(METRIC_LATE_TICK, "late_tick", "thread", VALUE,
-	       "Interruptions in which a tick of the thread's CPU came 0.1 ms late or more, as "
+	       "Interruptions in which a tick of the thread's CPU came at least 0.1 ms late, since "
 	       "that CPU did not run; with --interruptions.",
-	       "How late they came.", LONGEST),
+	       "By how much ticks came late.", LONGEST("delay of a tick")),
 
 	EVENTS(METRIC_SLOW_CALL, "slow_syscall", "thread,syscall", VALUE,
-	       "System calls that were listed as slow, including unfinished ones.",
-	       "Their durations, up to the end of the window.", LONGEST),
-	EVENTS(METRIC_WAIT, "wait", "thread,state", VALUE, "Waits that were listed as long.",
-	       "Their durations.", LONGEST),
+	       "System calls listed as slow, unfinished ones, too; with -s.",
+	       "Time in system calls listed as slow, up to the end of the window.",
+	       LONGEST("slow system call")),
+	EVENTS(METRIC_WAIT, "wait", "thread,state", VALUE, "Waits listed as long; with --off-cpu.",
+	       "Time in waits listed as long.", LONGEST("wait")),
 	EVENTS(METRIC_WAIT_END, "wait_end", "thread,context", VALUE,
-	       "Listed waits for anything but a CPU, by the context that ended them.",
-	       "Their durations.", LONGEST),
+	       "Long waits for anything but a CPU, by the context that ended them; with --off-cpu.",
+	       "Time in long waits, by the context that ended them.",
+	       LONGEST("wait that this context ended")),
 	{ P "profile_samples", METRIC_COUNTER, "", "thread,mode",
-	  "Samples of running code, by where the thread was.", METRIC_PROFILE, VALUE(ONE_VALUE) },
+	  "Samples of running code, by the mode of the CPU; with --profile.", METRIC_PROFILE,
+	  VALUE(ONE_VALUE) },
 	SAMPLE_FIGURES_TRACES(RUN_FAMILY) /* "slow_syscall_threshold_seconds" and so on */
 
 	{ P "upcalls", METRIC_COUNTER, "", "cpu,error",
 	  "Upcalls of Open vSwitch by the error they ended with, if any.", METRIC_UPCALL,
 	  VALUE(ONE_VALUE) },
 	{ P "trigger_hits", METRIC_COUNTER, "", "trigger,result",
-	  "Hits of triggers, by what became of them.", METRIC_TRIGGER,
+	  "Hits of triggers, by what they did.", METRIC_TRIGGER,
 	  POINTS(OUTCOME_WORDS(OUTCOME_POINT)) },
 	{ P "trigger_unmet_conditions", METRIC_COUNTER, "", "trigger,condition",
-	  "Hits that did not count, as the trigger's condition was false, or could not be tested "
-	  "(unread), as memory was not there.",
+	  "Hits that did not count: the trigger's condition was false, or it could not be tested "
+	  "since the memory was not there (unread).",
 	  METRIC_TRIGGER,
 	  POINTS({ "condition=\"false\"", TRIGGER_UNMET, true },
 		 { "condition=\"unread\"", TRIGGER_UNREAD, true }) },
@@ -310,21 +312,23 @@ const struct metric_family metric_families[] = {
 	TRIGGER_FIGURES(RUN_FAMILY) /* "trigger_foreign_hits" and so on */
 
 	{ P "lost_events", METRIC_COUNTER, "", "reason",
-	  "What is missing from the other metrics. For series: values that were left out.",
+	  "What is missing from the other metrics, by reason. Those of series are values left out "
+	  "to keep the number of series low.",
 	  METRIC_LOSS, VALUE(ONE_VALUE) },
-	STATISTIC_FAMILY(
-		METRIC_STATISTIC_TIME, "over_samples_seconds", SECONDS,
-		"What times of threads were over the samples of a run, at its end; with the "
-		"TID. Of 16 threads those 16 measures that vary most, and all of all threads.",
-		.billionths = false) STATISTIC_FAMILY(METRIC_STATISTIC_COUNT, "over_samples", "",
-						      "The same of what is no time.",
-						      .billionths = true)
-		STATISTIC_FAMILY(METRIC_STATISTIC_RATE, "over_samples_per_second", "",
-				 "The same of rates; of times these are shares of the time, up to "
-				 "1 for each "
-				 "thread.",
-				 .billionths = true)
-			SAMPLE_FIGURES_LOSSES(RUN_FAMILY) /* "unreported_switches" and so on */
+	/* clang-format off */
+	STATISTIC_FAMILY(METRIC_STATISTIC_TIME, "over_samples_seconds", SECONDS,
+		"Times of a thread over all samples of a run, at its end; threads have their TID. "
+		"Of 16 threads the 16 measures that vary most, and all of the sum of threads.",
+		.billionths = false)
+	STATISTIC_FAMILY(METRIC_STATISTIC_COUNT, "over_samples", "",
+		"Counts of a thread over all samples of a run, as in over_samples_seconds.",
+		.billionths = true)
+	STATISTIC_FAMILY(METRIC_STATISTIC_RATE, "over_samples_per_second", "",
+		"Rates of a thread over all samples of a run, as in over_samples_seconds; those of "
+		"times are shares, up to 1 for each thread.",
+		.billionths = true)
+	/* clang-format on */
+	SAMPLE_FIGURES_LOSSES(RUN_FAMILY) /* "unreported_switches" and so on */
 	{ P "absent_sections", METRIC_GAUGE, "", "section",
 	  "1 for each section of the report that this kernel does not allow, or not in full.",
 	  METRIC_ABSENCE, VALUE_IF_ANY(ONE_VALUE) },
@@ -332,6 +336,26 @@ const struct metric_family metric_families[] = {
 };
 
 const size_t metric_n_families = sizeof(metric_families) / sizeof(*metric_families);
+
+const char *metric_family_name(const struct metric_family *family)
+{
+	return family->list ? family->list->metrics[family->figure].name : family->name;
+}
+
+const char *metric_family_help(const struct metric_family *family)
+{
+	return family->list ? family->list->metrics[family->figure].help : family->help;
+}
+
+static void labels_add(struct columns *columns, const struct metric_family *family)
+{
+	const struct field *field = family->list ? family->list->fields : NULL;
+
+	columns_add(columns, field ? "thread" : *family->labels ? family->labels : "-");
+	for (; field && field->key; field++)
+		if (field->label)
+			columns_print(columns, ",%s", field->label);
+}
 
 const char *metric_type_name(enum metric_type type)
 {
@@ -355,12 +379,12 @@ int metrics_list(FILE *out)
 	for (size_t i = 0; i < metric_n_families; i++) {
 		const struct metric_family *family = &metric_families[i];
 
-		columns_left(&columns, family->name, 44);
+		columns_left(&columns, metric_family_name(family), 44);
 		columns_left(&columns, metric_type_name(family->type), 11);
 		columns_left(&columns, *family->unit ? family->unit : "-", 9);
-		columns_add(&columns, *family->labels ? family->labels : "-");
+		labels_add(&columns, family);
 		columns_add(&columns, "\n    ");
-		columns_add(&columns, family->help);
+		columns_add(&columns, metric_family_help(family));
 		columns_add(&columns, "\n");
 	}
 	return columns_end(&columns);

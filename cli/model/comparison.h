@@ -16,7 +16,7 @@
 #define SERIES_SAMPLES 400
 #define SERIES_SUBJECTS 256
 
-#define SERIES_NAME (KD_COMM_LEN + 16)
+#define SERIES_NAME CULPRIT_GROUP_LEN
 
 struct series_subject {
 	bool is_cause;

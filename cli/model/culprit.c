@@ -89,6 +89,8 @@ static bool row_add(struct culprit *rows, size_t n, const struct culprit *culpri
 		return false;
 	rows[i].woken_ns = u64_add(rows[i].woken_ns, culprit->woken_ns);
 	rows[i].preempted_ns = u64_add(rows[i].preempted_ns, culprit->preempted_ns);
+	if (culprit->longest_ns > rows[i].longest_ns)
+		rows[i].longest_began = culprit->longest_began;
 	rows[i].longest_ns = u64_max(rows[i].longest_ns, culprit->longest_ns);
 	if (culprit->period_ns) { /* the latest limit */
 		rows[i].quota_ns = culprit->quota_ns;
@@ -114,6 +116,7 @@ static size_t rows_fold(struct culprit *rows, size_t n)
 				.woken_ns = row.woken_ns,
 				.preempted_ns = row.preempted_ns,
 				.longest_ns = row.longest_ns,
+				.longest_began = row.longest_began,
 			};
 		if (!row_add(rows, left, &row))
 			rows[left++] = row;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
 #include "cli/base/clock.h"
@@ -50,18 +51,58 @@ struct culprit {
 	 * group with the quota; "": unknown. */
 	char group[CULPRIT_GROUP_LEN];
 	bool same_group; /* the task is in the target's cgroup, so nice values count between them */
+	pid_t parent;    /* the process that this one is a child of; 0: unknown, or own */
+	char parent_name[KD_COMM_LEN]; /* not escaped; "" if that has ended */
 	/* Quota of the group, or of CULPRIT_DEADLINE: CPU time per period; 0: unknown. */
 	uint64_t quota_ns, period_ns;
 
-	uint64_t woken_ns;     /* time the thread waited after a wakeup, */
-	uint64_t preempted_ns; /* and after a preemption */
-	uint64_t longest_ns;   /* longest in one wait, including time outside the window */
+	uint64_t woken_ns;      /* time the thread waited after a wakeup, */
+	uint64_t preempted_ns;  /* and after a preemption */
+	uint64_t longest_ns;    /* longest in one wait, including time outside the window */
+	uint64_t longest_began; /* when that wait began; 0: unknown */
 };
 
 /* CPU bandwidth limit of a cgroup. */
 struct cpu_quota {
 	char group[CULPRIT_GROUP_LEN]; /* as in struct culprit */
 	uint64_t quota_ns, period_ns;  /* period 0: no quota */
+};
+
+/* What decides how much CPU time a thread gets beside a rival: ROW(kind, key). A promise. */
+#define CPU_BY_WORDS(ROW)                                                                          \
+	ROW(CPU_BY_UNKNOWN, "unknown")                                                             \
+	ROW(CPU_BY_NICE, "nice")                                                                   \
+	ROW(CPU_BY_AUTOGROUP, "autogroup")                                                         \
+	ROW(CPU_BY_GROUP, "group")
+#define CPU_BY_KIND(kind, key) kind,
+enum cpu_by { CPU_BY_WORDS(CPU_BY_KIND) CPU_BY_KINDS };
+extern const char *const cpu_by_keys[CPU_BY_KINDS];
+
+#define CPU_RULES_LIST 64
+
+/* Rules for the thread that waited longest for a CPU. Paths are as in struct culprit. */
+struct cpu_rules {
+	int32_t tid;                     /* 0: unknown */
+	bool version_1;                  /* of the hierarchy of the cpu controller; else 2 */
+	int32_t rival;                   /* PID of the task that took most, 0: none */
+	uint32_t decided_by;             /* enum cpu_by, between these two: */
+	char weighed[CULPRIT_GROUP_LEN]; /* the thread's group or autogroup, */
+	int64_t weight, rival_weight;    /* its cpu.shares, cpu.weight or nice value; 0: unknown */
+	uint32_t autogroup;              /* the thread's; 0: none, or without effect */
+	int32_t autogroup_nice;
+	/* The group whose cpuset has not all CPUs, and these; "": none. confined: the thread may
+	 * run on each of them, so that only the cpuset keeps it from others. */
+	char cpuset[CULPRIT_GROUP_LEN], cpus[CPU_RULES_LIST];
+	bool confined;
+	char rt_group[CULPRIT_GROUP_LEN];     /* with a limit of its own for real-time threads, */
+	uint64_t rt_runtime_ns, rt_period_ns; /* so much per period; 0: none */
+};
+
+/* Who used up a CPU quota: of the group with it, the one right below that used most. */
+struct quota_use {
+	char group[CULPRIT_GROUP_LEN], user[CULPRIT_GROUP_LEN]; /* "": unknown */
+	bool own;                                               /* the target is in it */
+	uint64_t used_ns, all_ns;                               /* of the user, and of the group */
 };
 
 /* Culprits that a report names; the others are "the rest". */

@@ -61,6 +61,10 @@ static void member_merge(const struct field *field, void *into, const void *from
 		figure_set(into, field->at,
 			   u64_max(figure_of(into, field->at), figure_of(from, field->at)));
 		break;
+	case MERGE_OF_MAX:
+		if (figure_of(from, field->count) > figure_of(into, field->count))
+			figure_set(into, field->at, figure_of(from, field->at));
+		break;
 	case MERGE_MIN:
 		figure_set(into, field->at, min_of(field, into, from));
 		break;
@@ -128,7 +132,7 @@ static int field_merge(const struct field *field, void *into, const void *from)
 	return 0;
 }
 
-/* Goes from last to first, so that minima are merged before their counts. */
+/* Goes from last to first, so that what depends on a count or maximum is merged before it. */
 int fields_merge(const struct field *fields, void *into, const void *from)
 {
 	size_t n = 0;

@@ -25,8 +25,9 @@ enum field_kind {
 	FIELD_COMPLETE, /* a distribution, or none, of a period in thread_row.h */
 	FIELD_TIMES,    /* a distribution after its struct kd_count */
 	FIELD_CPUS,     /* the bitmap of CPUs */
-	FIELD_OPEN,     /* items that cross the window's edges */
-	FIELD_LOCK,     /* enum kd_lock */
+	FIELD_MOMENT, /* uint64_t: CLOCK_MONOTONIC, as a wall clock time; 0: unknown, not written */
+	FIELD_OPEN,   /* items that cross the window's edges */
+	FIELD_LOCK,   /* enum kd_lock */
 	FIELD_SLEPT_IN, /* a system call like FIELD_CALL, in an object; missing if none */
 	FIELD_WORD,     /* an index into a table of words, in 32 or 8 bits */
 	FIELD_FORM,     /* custom, see its form; only in tables of cli/json */
@@ -37,8 +38,9 @@ enum field_merge {
 	MERGE_KEEP, /* keeps the first value, or is merged elsewhere */
 	MERGE_SUM,  /* saturates; unknown if either value is */
 	MERGE_MAX,
-	MERGE_MIN, /* over rows with a nonzero count */
-	MERGE_ANY, /* union of all set bits */
+	MERGE_OF_MAX, /* of the one with the larger figure, which is at `count` */
+	MERGE_MIN,    /* over rows with a nonzero count */
+	MERGE_ANY,    /* union of all set bits */
 };
 
 enum field_flag {
@@ -62,7 +64,7 @@ struct field {
 	unsigned int flags;         /* enum field_flag */
 	size_t at, size;            /* in the structure; FIELD_ROWS: size of a row */
 	size_t n;                   /* FIELD_ROWS: offset of their number */
-	size_t count;               /* MERGE_MIN: offset of the count */
+	size_t count;               /* MERGE_MIN, MERGE_OF_MAX: offset of the count, or maximum */
 	size_t valid;               /* offset of the bool that says whether it is valid; 0:
 				     * always valid */
 	const struct field *fields; /* FIELD_OBJECT, FIELD_ROWS: their members */
@@ -87,7 +89,7 @@ struct field {
 	 : (of) == FIELD_U32 || (of) == FIELD_I32 ? (bytes) == sizeof(uint32_t)                    \
 	 : (of) == FIELD_TEXT || (of) == FIELD_PHRASE || (of) == FIELD_OWN                         \
 		 ? (bytes) == sizeof(char *)                                                       \
-	 : (of) == FIELD_U64 || (of) == FIELD_I64 || (of) == FIELD_ADDRESS                         \
+	 : (of) == FIELD_U64 || (of) == FIELD_I64 || (of) == FIELD_ADDRESS || (of) == FIELD_MOMENT \
 		 ? (bytes) == sizeof(uint64_t)                                                     \
 		 : true)
 
@@ -112,7 +114,13 @@ struct field {
 #define FIELD_TOTAL(type, prefix) FIELD_SUM("total_ns", type, prefix total)
 #define FIELD_MIN(type, prefix)                                                                    \
 	FIELD_FIGURE("min_ns", MERGE_MIN, type, prefix min, .count = offsetof(type, prefix count))
-#define FIELD_MAX(type, prefix) FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max)
+/* When the longest one began; behind its length. */
+#define FIELD_BEGAN(text, type, longest, member)                                                   \
+	FIELD(text, FIELD_MOMENT, type, member, .merge = MERGE_OF_MAX,                             \
+	      .count = offsetof(type, longest), .flags = FIELD_IF_ANY)
+#define FIELD_MAX(type, prefix)                                                                    \
+	FIELD_FIGURE("max_ns", MERGE_MAX, type, prefix max),                                       \
+		FIELD_BEGAN("max_at", type, prefix max, prefix began)
 #define FIELDS_COUNTED(type, prefix)                                                               \
 	FIELD_COUNT(type, prefix), FIELD_TOTAL(type, prefix), FIELD_MAX(type, prefix)
 #define FIELDS_SPAN(type, prefix)                                                                  \

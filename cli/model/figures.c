@@ -65,7 +65,7 @@ bool figures_of_culprit(const struct figures_source *source, const struct thread
 		return false;
 	culprit = &thread->culprits[i];
 	count_set(figures, culprit_name(culprit, name),
-		  &(struct kd_count){ 0, culprit_ns(culprit), culprit->longest_ns });
+		  &(struct kd_count){ .total = culprit_ns(culprit), .max = culprit->longest_ns });
 	return true;
 }
 
@@ -128,7 +128,7 @@ bool figures_of_list(const struct figures_source *source, const struct thread_ro
 		return false;
 	row += i * list->size;
 	has = row_figures(list, row);
-	count_set(figures, "", &(struct kd_count){ has.count, has.total, has.max });
+	count_set(figures, "", &(struct kd_count){ has.count, has.total, has.max, 0 });
 	figures->bytes = has.bytes;
 	for (field = list->fields; field->key && !*figures->name; field++)
 		if (field->kind == FIELD_NAME)

@@ -147,12 +147,14 @@ void interruption_stolen(const struct kd_interruption *piece, struct interruptio
 	};
 }
 
-static int sum_add(struct interruption_sum *sum, uint64_t ns)
+static int sum_add(struct interruption_sum *sum, uint64_t since, uint64_t ns)
 {
 	if (!ns)
 		return 0;
 	sum->count.count++;
 	sum->count.total = u64_add(sum->count.total, ns);
+	if (ns > sum->count.max)
+		sum->count.began = since;
 	sum->count.max = u64_max(sum->count.max, ns);
 	return distribution_add(&sum->times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns);
 }
@@ -165,9 +167,9 @@ int interruption_count(struct interruption_sum **rows, const struct interruption
 	if (!sums)
 		return -ENOMEM;
 	*rows = sums;
-	error = sum_add(&sums[INTERRUPTION_CAUSES], interruption->ns);
+	error = sum_add(&sums[INTERRUPTION_CAUSES], interruption->since, interruption->ns);
 	for (int i = 0; i < INTERRUPTION_CAUSES && !error; i++)
-		error = sum_add(&sums[i], interruption->by[i]);
+		error = sum_add(&sums[i], interruption->since, interruption->by[i]);
 	return error;
 }
 

@@ -11,13 +11,6 @@
 
 /* --- Ledger --- */
 
-/* Ticks are up to 10 ms long, so too few of them prove nothing. Differences within three
- * standard deviations may be chance: ticks hit user mode at random. */
-#define TICK_NS 10000000.0
-#define TICKS_LEAST_NS 500000000ULL
-#define TICKS_DIFFER 0.1
-#define TICKS_SIGMAS 3
-
 static uint32_t state_now(const struct kd_thread *thread)
 {
 	return thread->state == KD_UNSEEN ? thread->seed_state : thread->state;
@@ -133,8 +126,9 @@ static bool is_blocked(uint32_t state)
 	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
 }
 
-/* ns: inside the window; length: of the entire wait so far, or less. */
-static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint64_t length)
+/* ns: inside the window; length: of the entire wait so far, which began at since, or less. */
+static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t since, uint64_t ns,
+			uint64_t length)
 {
 	struct kd_count *count;
 
@@ -143,7 +137,10 @@ static void awaited_add(struct ledger *ledger, uint32_t kind, uint64_t ns, uint6
 	count = &ledger->awaited[kind];
 	count->count++;
 	count->total += ns;
-	count->max = u64_max(count->max, u64_max(ns, length));
+	length = u64_max(ns, length);
+	if (length > count->max)
+		count->began = since;
+	count->max = u64_max(count->max, length);
 }
 
 /* Reads the record, without the time beyond the window: see ledger_fill(). */
@@ -211,8 +208,8 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		    record->before < KD_STATES) {
 			ns[record->before] += record->first - from;
 			if (is_blocked(record->before))
-				awaited_add(ledger, record->before_awaited, record->first - from,
-					    0);
+				awaited_add(ledger, record->before_awaited, from,
+					    record->first - from, 0);
 		}
 		if (record->upto == window->end && is_blocked(record->last))
 			asleep_note(ledger, record->last_awaited,
@@ -228,7 +225,7 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 			uint64_t since = u64_max(thread->since, thread->tracked);
 			uint64_t so_far = u64_add(tail, u64_sub(upto, since));
 
-			awaited_add(ledger, awaited_now(thread), tail, so_far);
+			awaited_add(ledger, awaited_now(thread), since, tail, so_far);
 			asleep_note(ledger, awaited_now(thread), so_far);
 		}
 		if (thread->since > upto)
@@ -247,38 +244,11 @@ int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 	for (size_t i = 0; i < LEDGER_STATES; i++)
 		if (ledger_words[i].of != KD_UNSEEN)
 			ledger->ns[i] = ns[ledger_words[i].of];
+	if (record->ticks.gen == window->gen)
+		ledger->ticks = record->ticks;
 	if (window->has_readings)
 		ledger_exec(ledger, thread, window->end);
 	return result;
-}
-
-/* User-mode part of the CPU time by the kernel's ticks; 0 if there are too few. */
-static uint64_t ticks_user(const struct ledger *ledger)
-{
-	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
-
-	if (ticks < TICKS_LEAST_NS)
-		return 0;
-	return (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_user /
-			  (double)ticks);
-}
-
-int ledger_ticks_differ(const struct ledger *ledger, unsigned int *percent)
-{
-	uint64_t ticks = u64_add(ledger->ticks_user, ledger->ticks_system);
-	uint64_t running = ledger_running(ledger);
-	double said, chance, differ;
-
-	if (ticks < TICKS_LEAST_NS || !running)
-		return 0;
-	said = (double)ledger->ticks_user / (double)ticks;
-	chance = said * (1 - said) * TICK_NS / (double)ticks;
-	differ = (double)ledger->ns[LEDGER_USER] / (double)running - said;
-	*percent = (unsigned int)(said * 100 + 0.5);
-	if (differ * differ <= TICKS_DIFFER * TICKS_DIFFER ||
-	    differ * differ <= TICKS_SIGMAS * TICKS_SIGMAS * chance)
-		return 0;
-	return (int)(differ * 100 + (differ > 0 ? 0.5 : -0.5));
 }
 
 void ledger_faults(const struct kd_thread *thread, const struct ledger_window *window,
@@ -371,10 +341,10 @@ static size_t pending_period(struct open_item *item, const struct kd_thread *thr
 static size_t pending_round(struct open_item *item, const struct kd_thread *thread,
 			    const struct ledger_window *window)
 {
-	if (thread->died || !thread->poll_since || thread->poll_since >= window->end)
+	if (thread->died || !thread->polls.since || thread->polls.since >= window->end)
 		return 0;
 	*item = (struct open_item){ .kind = OPEN_ROUND, .number = KD_CALL_UNKNOWN };
-	return item_fill(item, thread, window, thread->poll_since, 0);
+	return item_fill(item, thread, window, thread->polls.since, 0);
 }
 
 size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct kd_thread *thread,
@@ -405,6 +375,93 @@ size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct
 	return n;
 }
 
+/* --- Running user, as ticks found it --- */
+
+/* Ticks are 1 to 10 ms apart. */
+#define TICK_NS 10000000.0
+#define TICKS_LEAST 50 /* less say nothing exact, */
+#define TICKS_FEW 3    /* and less than this nothing at all */
+#define SIGMAS 3       /* less may be chance: ticks hit user mode at random */
+
+/* Ticks in some of the running time, how many of them found the CPU in the kernel, and how long the
+ * ledger says that it was there. */
+struct mode_ticks {
+	double all, in_kernel;
+	uint64_t ns, kernel_ns;
+};
+
+/* Where no tracepoint tells of ticks (other machines than x86, nohz_full), only their sums are
+ * known, or exact times in their place. They say nothing of a thread that runs in step with the
+ * ticks: their sum is not its run time then. */
+static void ticks_summed(struct mode_ticks *ticks, const struct ledger *ledger, uint64_t sum)
+{
+	double running = (double)ledger_running(ledger), off = (double)sum - running;
+
+	ticks->all = (double)sum / TICK_NS;
+	ticks->in_kernel = (double)ledger->ticks_system / TICK_NS;
+	ticks->ns = ledger_running(ledger);
+	ticks->kernel_ns = u64_sub(ticks->ns, ledger->ns[LEDGER_USER]);
+	if (ticks->all < TICKS_LEAST ||
+	    off * off * ticks->all > SIGMAS * SIGMAS * running * running)
+		ticks->all = ticks->in_kernel = 0;
+}
+
+/* A tick in user mode during a page fault tells that ends of faults were missed, as for those that
+ * only emulate an instruction: their time is running user. */
+static struct mode_ticks ticks_of(const struct ledger *ledger)
+{
+	const uint64_t sum = u64_add(ledger->ticks_user, ledger->ticks_system);
+	const __u64 *user = ledger->ticks.user, *fault = ledger->ticks.fault;
+	struct mode_ticks ticks = {
+		.all = (double)user[0] + (double)user[1],
+		.in_kernel = (double)user[1],
+		.ns = ledger->ns[LEDGER_USER],
+	};
+
+	if ((double)ledger->ticks.all * TICK_NS < (double)sum / 2) {
+		ticks_summed(&ticks, ledger, sum);
+	} else if (fault[0]) {
+		ticks.all += (double)fault[0] + (double)fault[1];
+		ticks.in_kernel += (double)fault[1];
+		ticks.kernel_ns = ledger->ns[LEDGER_FAULT];
+		ticks.ns += ticks.kernel_ns;
+	}
+	return ticks;
+}
+
+/* What of running user was in user mode, by the ticks in that state or by the sums of all,
+ * whichever is less: ticks may find faults that a hypervisor ends in user mode. 0 if there are too
+ * few. */
+static uint64_t user_least(const struct mode_ticks *ticks, const struct ledger *ledger)
+{
+	const uint64_t sum = u64_add(ledger->ticks_user, ledger->ticks_system);
+	uint64_t by_state = 0, by_sum = 0;
+
+	if (ticks->all >= TICKS_LEAST)
+		by_state = (uint64_t)((double)ticks->ns * (1 - ticks->in_kernel / ticks->all));
+	if ((double)sum >= TICKS_LEAST * TICK_NS)
+		by_sum = (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_user /
+				    (double)sum);
+	return by_state && by_sum ? u64_min(by_state, by_sum) : by_state + by_sum;
+}
+
+/* How much longer the CPU was in the kernel than the ledger says, which has moved as much as is
+ * estimated; 0 if that may be chance, or with few ticks a price that has doubled, as beside busy
+ * neighbours. */
+static uint64_t kernel_more(const struct mode_ticks *ticks, uint64_t estimated)
+{
+	double most, more, in_kernel, times = ticks->all < TICKS_LEAST ? 2 : 1;
+
+	if (ticks->in_kernel < TICKS_FEW || !ticks->ns)
+		return 0;
+	in_kernel = ticks->in_kernel / ticks->all;
+	most = ((double)ticks->kernel_ns + times * (double)estimated) / (double)ticks->ns;
+	more = in_kernel - most;
+	if (more <= 0 || more * more * ticks->all <= SIGMAS * SIGMAS * most * (1 - most))
+		return 0;
+	return (uint64_t)((double)ticks->ns * in_kernel) - ticks->kernel_ns - estimated;
+}
+
 /* --- Cost of kernel entry and exit --- */
 
 static void move(uint64_t *from, uint64_t *to, uint64_t ns)
@@ -418,7 +475,8 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 {
 	struct ledger *ledger = &thread->ledger;
 	uint64_t *ns = ledger->ns, calls = 0, irqs = 0, measured = ns[LEDGER_HARDIRQ];
-	uint64_t timed = ledger->timed_faults, faults, mean, user = ticks_user(ledger), rest;
+	uint64_t timed = ledger->timed_faults, faults, mean, before, least, rest, signals, more;
+	struct mode_ticks ticks;
 
 	for (size_t i = 0; i < thread->n_hardirqs; i++)
 		irqs = u64_add(irqs, u64_times(thread->hardirqs[i].count, cost->irq_ns));
@@ -438,20 +496,31 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 		rest -= part;
 	}
 	move(&ns[LEDGER_KERNEL], &ns[LEDGER_HARDIRQ], rest);
+	before = ns[LEDGER_USER];
+	ticks = ticks_of(ledger);
+	least = user_least(&ticks, ledger);
 	/* A price that leaves nothing is too high, as when it was measured beside other tracers. */
 	calls = u64_times(calls, cost->call_ns);
 	if (calls >= ns[LEDGER_USER])
-		calls = u64_sub(ns[LEDGER_USER], user);
+		calls = u64_sub(ns[LEDGER_USER], least);
 	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], calls);
 	faults = u64_times(timed, cost->fault_ns);
 	mean = timed ? (ns[LEDGER_FAULT] + faults) / timed : cost->fault_mean_ns;
 	faults = u64_add(faults,
 			 u64_times(ledger->untimed_faults, u64_sub(mean, cost->fault_timing_ns)));
 	/* The cost may be the hypervisor's work, which ticks count as user mode. */
-	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], user));
+	faults = u64_min(faults, u64_sub(ns[LEDGER_USER], least));
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
-	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL],
-	     u64_min(u64_times(ledger->signals, cost->signal_ns), u64_sub(ns[LEDGER_USER], user)));
+	signals = u64_min(u64_times(ledger->signals, cost->signal_ns),
+			  u64_sub(ns[LEDGER_USER], least));
+	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], signals);
+	more = u64_min(kernel_more(&ticks, before - ns[LEDGER_USER]), ns[LEDGER_USER]);
+	/* Prices may have doubled since they were measured, as beside busy neighbours; of faults
+	 * that were only counted it is not known how long they took. */
+	faults = ledger->untimed_faults ? more : u64_min(more, faults);
+	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
+	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], more - faults);
+	thread->outside_calls = u64_sub(more - faults, u64_add(calls, signals));
 }
 
 /* --- Waits whose wakeups were not reported: in the states, but in no list --- */
@@ -460,16 +529,17 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
  * before the window. */
 static struct kd_count unlisted(struct kd_count all, const struct kd_count *listed)
 {
-	struct kd_count left = { u64_sub(all.count, listed->count),
-				 u64_sub(all.total, listed->total), 0 };
+	struct kd_count left = { .count = u64_sub(all.count, listed->count),
+				 .total = u64_sub(all.total, listed->total) };
 
 	left.max = u64_min(all.max, left.total);
+	left.began = left.max == all.max ? all.began : 0;
 	if (left.max)
 		left.count = u64_max(left.count, (left.total - 1) / left.max + 1);
 	return left;
 }
 
-static int unlisted_locks_add(struct thread_row *thread)
+int thread_add_unlisted_locks(struct thread_row *thread)
 {
 	struct lock_row row = *(const struct lock_row *)lock_list.others;
 	struct kd_count all = thread->ledger.awaited[KD_AWAITED_LOCK], listed = { 0 };
@@ -521,5 +591,5 @@ static int unlisted_descriptors_add(struct thread_row *thread)
 
 int thread_add_unlisted(struct thread_row *thread)
 {
-	return unlisted_locks_add(thread) ?: unlisted_descriptors_add(thread);
+	return thread_add_unlisted_locks(thread) ?: unlisted_descriptors_add(thread);
 }

@@ -24,10 +24,6 @@ struct ledger_window {
 int ledger_fill(struct ledger *ledger, const struct kd_thread *thread,
 		const struct kd_record *record, const struct ledger_window *window);
 
-/* Difference between the user-mode share and what the ticks say, in percentage points; positive
- * if the ledger's share is larger. 0 if within the error of the ticks. *percent: share by ticks. */
-int ledger_ticks_differ(const struct ledger *ledger, unsigned int *percent);
-
 /* Sets both to the kernel's own page fault counts of the window. Leaves them unchanged if these
  * were not read at its edges. */
 void ledger_faults(const struct kd_thread *thread, const struct ledger_window *window,
@@ -38,17 +34,21 @@ void ledger_faults(const struct kd_thread *thread, const struct ledger_window *w
 size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct kd_thread *thread,
 			 const struct kd_record *record, const struct ledger_window *window);
 
-/* --- Moves the cost of kernel entry and exit from what was interrupted to what interrupted it
- * --- */
+/* --- Moves the cost of kernel entry and exit from what was interrupted to what interrupted it,
+ * and from running user what ticks found in the kernel --- */
 
 /* Moves estimated times within the ledger, as far as there is time to move. Untimed page faults
  * move to page faults, at the mean of timed ones without the cost of timing. Entry and exit
  * costs move for each system call (user to kernel), page fault (to page faults) and hardirq
- * (from the states it hit to hardirq). */
+ * (from the states it hit to hardirq). Then moves what else of running user was in the kernel, by
+ * the kernel's ticks, if that is no chance: outside_calls. */
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost);
 
 /* Adds rows named "others" for waits for locks and at descriptors that are in the states, but in no
  * list, as their wakeups were not reported. Returns 0 or -ENOMEM. */
 int thread_add_unlisted(struct thread_row *thread);
+
+/* The same of locks only, of which their table had no space for some. */
+int thread_add_unlisted_locks(struct thread_row *thread);
 
 #endif

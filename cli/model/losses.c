@@ -3,67 +3,11 @@
 
 #include "cli/base/arith.h"
 
-#define LOSS_AT(reason, member, ...) [reason] = { offsetof(struct sample, member), __VA_ARGS__ }
-#define LOSS_ROW(...) LOSS_AT(__VA_ARGS__),
-#define KERNEL_LOSS(reason, ...) LOSS_AT(reason, losses[reason], __VA_ARGS__)
+#define SAMPLE_ROW(reason, member, key, one, many, what)                                           \
+	[reason] = { offsetof(struct sample, member), key, one, many, what },
+#define KERNEL_ROW(reason, ...) SAMPLE_ROW(reason, losses[reason], __VA_ARGS__)
 
-const struct loss losses[LOSSES] = {
-	KERNEL_LOSS(KD_LOSS_THREADS, "threads", "thread is", "threads are",
-		    "missing (more threads at once than fit); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_CALLS, "syscalls", "system call is", "system calls are",
-		    "missing from [SYSCALL STATISTICS], but not from [THREAD TIME] (too many "
-		    "different ones); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_IRQ_NAMES, "irq_names", "hard interrupt is", "hard interrupts are",
-		    "shown without a name (too many different ones); look up the number in "
-		    "/proc/interrupts."),
-	KERNEL_LOSS(KD_LOSS_UNTRACKED, "untracked", "event is", "events are",
-		    "missing (from threads that were not known yet); take another sample."),
-	KERNEL_LOSS(KD_LOSS_PAIRS, "trigger_pairs", "start trigger is", "start triggers are",
-		    "missing (on too many threads of other processes at once); add "
-		    "target-only to them."),
-	KERNEL_LOSS(KD_LOSS_EDGES, "trigger_edges", "trigger is", "triggers are",
-		    "missing (another CPU was just starting or ending a sample)."),
-	KERNEL_LOSS(KD_LOSS_DURATIONS, "durations", "duration is", "durations are",
-		    "missing from [DISTRIBUTIONS], but not from the other sections (no free "
-		    "histogram, or too many different system calls); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_LOCKS, "locks", "wait for a lock is", "waits for locks are",
-		    "missing from [THREAD LOCK STATISTICS], but not from the other sections (too "
-		    "many different locks); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_FILES, "descriptors", "wait at a descriptor is",
-		    "waits at descriptors are",
-		    "missing from [THREAD DESCRIPTOR STATISTICS], but not from the other sections "
-		    "(too many threads wait at them); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_INTERRUPTIONS, "interruptions", "interruption is", "interruptions are",
-		    "missing from [INTERRUPTIONS] (too many at once); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_WAITERS, "waiters", "wait for a CPU is", "waits for a CPU are",
-		    "in part unexplained in [READY: WHO HAD THE CPU] (several threads were "
-		    "woken for one CPU at the same moment)."),
-	KERNEL_LOSS(KD_LOSS_STOPS, "stops", "stop is", "stops are",
-		    "missing from [STOPPED: BY WHOM], but not from the other sections (too many "
-		    "stopped threads); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_MOVES, "moves", "migration is", "migrations are",
-		    "missing from [AFFINITY SET: BY WHOM], but not from the other sections (too "
-		    "many threads were moved); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_REQUESTS, "block_requests", "request to a disk is",
-		    "requests to disks are",
-		    "missing from [THREAD BLOCK I/O STATISTICS] (too many at once, too many "
-		    "threads and disks, or ends that the kernel hid); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_RESENT, "retransmissions", "TCP segment that was sent again is",
-		    "TCP segments that were sent again are",
-		    "missing (of too many sockets on this machine); take a shorter sample."),
-	KERNEL_LOSS(KD_LOSS_COUNTERS, "counters", "run of a thread is", "runs of threads are",
-		    "missing from [THREAD COUNTERS] (too many threads, or CPUs); take a shorter "
-		    "sample."),
-	KERNEL_LOSS(
-		KD_LOSS_CALLERS, "lock_callers", "wait for a lock is", "waits for locks are",
-		"listed without the function that waited (too many threads and locks); choose some "
-		"of them with --threads."),
-	KERNEL_LOSS(
-		KD_LOSS_RECORDED, "recorded_events", "recorded event is", "recorded events are",
-		"missing from what --record has, but not from the other sections (interrupts came "
-		"in the middle of others)."),
-	SAMPLE_LOSSES(LOSS_ROW)
-};
+const struct loss losses[LOSSES] = { KD_LOSS_ROWS(KERNEL_ROW) SAMPLE_LOSSES(SAMPLE_ROW) };
 
 uint64_t loss_count(const struct sample *sample, const struct loss *loss)
 {

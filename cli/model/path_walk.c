@@ -545,8 +545,8 @@ static void choose_row(struct critical_path *path, const struct sample *sample)
 	const struct verdict *verdict = sample->verdict;
 	const struct verdict_thread *delayed = NULL, *busy = NULL;
 
-	if (verdict->n_blamed && verdict->rows[0].worst->members == 1) {
-		thread_take(&path->thread, sample, verdict->rows[0].worst);
+	if (verdict->n_told_blamed && verdict->told[0].worst->members == 1) {
+		thread_take(&path->thread, sample, verdict->told[0].worst);
 		path->chosen = PATH_OF_VERDICT;
 		return;
 	}

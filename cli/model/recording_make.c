@@ -97,6 +97,17 @@ void recorder_rings_begin(struct recorder_rings *rings)
 	}
 }
 
+bool recorder_rings_are_full(const struct recorder_rings *rings)
+{
+	for (uint32_t i = 0; i < rings->cpus; i++) {
+		const struct kd_recorder_ring *ring = &rings->positions[i].rings[0];
+
+		if (__atomic_load_n(&rings->events[ring->end - 1].word, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
 int recorder_rings_copy(const struct recorder_rings *rings, uint64_t since, uint64_t now,
 			uint64_t epoch, struct recorded_event **events, size_t *n,
 			uint64_t *complete)
@@ -220,7 +231,6 @@ struct event_walk {
 	int32_t call;
 	uint64_t call_since; /* 0: unknown */
 	pid_t holder;        /* holder of the lock it sleeps for next */
-	uint64_t owed[2];    /* lead times longer than their waits, by kind of wait */
 	bool valid;          /* now is valid, */
 	bool first;          /* inferred from the next event only: it began before the first
 			      * event */
@@ -268,45 +278,6 @@ static void walk_begin(struct event_walk *walk, const struct recorded_event *eve
 	walk->call = event->kind == KD_RECORDED_CALL || !state_has_call(before) ? KD_CALL_NONE
 										: KD_CALL_UNKNOWN;
 	walk->valid = walk->first = true;
-}
-
-/* Lead of the run that begins with an event; NULL: none, or the run goes on. */
-static const struct recorded_event *run_lead(const struct recorded_event *events, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		if (events[i].kind == KD_RECORDED_LEAD)
-			return &events[i];
-		if (events[i].kind == KD_RECORDED_SLEEP ||
-		    events[i].kind == KD_RECORDED_PREEMPTED || events[i].kind == KD_RECORDED_RUN)
-			return NULL;
-	}
-	return NULL;
-}
-
-static uint64_t *owed_of(struct event_walk *walk)
-{
-	return &walk->owed[walk->now.state == KD_READY_PREEMPTED];
-}
-
-/* Splits off the part of a wait that the scheduler counts as running, as switch_lead() of the
- * kernel side does. A lead longer than its wait is taken from other waits there, so the next
- * wait gets the rest here. */
-static int lead_add(struct event_walk *walk, uint64_t at, const struct recorded_event *event)
-{
-	struct span running = walk->now;
-	uint64_t *owed = owed_of(walk), lead = u64_add(event ? event->what : 0, *owed);
-
-	running.start = u64_max(u64_sub(at, lead), walk->now.start);
-	*owed = u64_sub(lead, at - running.start);
-	running.end = at;
-	running.state = event                               ? recorded_event_state(event)
-			: walk->now.state == KD_READY_WOKEN ? KD_KERNEL
-							    : KD_USER;
-	running.awaited = 0;
-	running.from = KD_FROM_UNKNOWN;
-	running.waker = running.holder = 0;
-	walk->now.end = running.start;
-	return state_add(walk->recording, &walk->now) ?: state_add(walk->recording, &running);
 }
 
 static int call_end(struct event_walk *walk, const struct recorded_event *event)
@@ -358,47 +329,42 @@ static bool state_is_doubtful(const struct event_walk *walk, const struct record
 }
 
 /* Ends the previous state. */
-static int state_end(struct event_walk *walk, const struct recorded_event *events, size_t n)
+static int state_end(struct event_walk *walk, const struct recorded_event *event)
 {
-	const struct recorded_event *lead = events->kind == KD_RECORDED_RUN ? run_lead(events, n)
-									    : NULL;
-
-	if (events->kind == KD_RECORDED_WOKEN) {
-		walk->now.waker = (pid_t)(events->what & TID_MASK);
-		walk->now.from = (uint8_t)(events->what >> KD_RECORDED_FROM & FROM_MASK);
+	if (event->kind == KD_RECORDED_WOKEN) {
+		walk->now.waker = (pid_t)(event->what & TID_MASK);
+		walk->now.from = (uint8_t)(event->what >> KD_RECORDED_FROM & FROM_MASK);
 		if (walk->first)
-			walk->now.awaited = awaited_of(events->what >> KD_RECORDED_AWAITED);
+			walk->now.awaited = awaited_of(event->what >> KD_RECORDED_AWAITED);
 	}
 	/* The wakeup event has the waker's CPU; the thread waits where it runs in the end. */
-	if (events->kind == KD_RECORDED_RUN && walk->now.state == KD_READY_WOKEN)
-		walk->now.cpu = events->cpu;
+	if (event->kind == KD_RECORDED_RUN && walk->now.state == KD_READY_WOKEN)
+		walk->now.cpu = event->cpu;
 	walk->first = false;
-	if (state_is_doubtful(walk, events))
+	if (state_is_doubtful(walk, event))
 		walk->now.state = KD_UNSEEN;
-	if (events->kind == KD_RECORDED_RUN && (lead || *owed_of(walk)))
-		return lead_add(walk, events->at, lead);
-	walk->now.end = events->at;
+	walk->now.end = event->at;
 	return state_add(walk->recording, &walk->now);
 }
 
-static int walk_enter(struct event_walk *walk, const struct recorded_event *events, size_t n)
+static int walk_enter(struct event_walk *walk, const struct recorded_event *event)
 {
 	int error;
 
 	if (!walk->valid)
-		walk_begin(walk, events);
+		walk_begin(walk, event);
 	walk->now.call = walk->call;
-	error = state_end(walk, events, n);
-	if (events->kind == KD_RECORDED_CALL) {
-		walk->call = (int32_t)events->what;
-		walk->call_since = events->at;
-	} else if (events->kind == KD_RECORDED_RETURN) {
+	error = state_end(walk, event);
+	if (event->kind == KD_RECORDED_CALL) {
+		walk->call = (int32_t)event->what;
+		walk->call_since = event->at;
+	} else if (event->kind == KD_RECORDED_RETURN) {
 		if (!error)
-			error = call_end(walk, events);
+			error = call_end(walk, event);
 		walk->call = KD_CALL_NONE;
 		walk->call_since = 0;
 	}
-	state_begin(walk, events);
+	state_begin(walk, event);
 	return error;
 }
 
@@ -435,7 +401,7 @@ static int walk_make(struct recording *recording, const struct recording_source 
 	walk.thread = recording_thread(recording, (pid_t)events->tid);
 	for (size_t i = 0; i < n && !error; i++) {
 		if (events[i].kind < KD_RECORDED_ENTERS)
-			error = walk_enter(&walk, events + i, n - i);
+			error = walk_enter(&walk, events + i);
 		else if (events[i].kind == KD_RECORDED_LOCK)
 			walk.holder = (pid_t)events[i].what;
 		else if (events[i].kind == KD_RECORDED_STOLEN)
@@ -471,8 +437,8 @@ static int silent_make(struct recording *recording, const struct recorded_now *n
 static bool is_of_thread(const struct recorded_event *event)
 {
 	return event->kind && event->tid &&
-	       (event->kind < KD_RECORDED_ENTERS || event->kind == KD_RECORDED_LEAD ||
-		event->kind == KD_RECORDED_LOCK || event->kind == KD_RECORDED_STOLEN);
+	       (event->kind < KD_RECORDED_ENTERS || event->kind == KD_RECORDED_LOCK ||
+		event->kind == KD_RECORDED_STOLEN);
 }
 
 /* Makes the rows of all threads in order of TID, with and without events. */

@@ -68,6 +68,9 @@ struct recorder_rings {
 /* Tells the BPF side where each CPU's rings are. */
 void recorder_rings_begin(struct recorder_rings *rings);
 
+/* True if some CPU's events have filled its ring once: the oldest are overwritten from now on. */
+bool recorder_rings_are_full(const struct recorder_rings *rings);
+
 /* What the rings hold of events since a time, up to now: CPU by CPU, in the order in which they
  * were written. Times are CLOCK_MONOTONIC; epoch is the session's. *events becomes the caller's to
  * free(). *complete: of what happened since then nothing is missing that had found its place.

@@ -106,12 +106,13 @@ static void *row_append_others(const struct row_list *list, void *rows, size_t *
 	return others;
 }
 
-int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row)
+/* into: the row with the same keys; NULL: none. */
+static int row_add_to(const struct row_list *list, void *rows, size_t *n, const void *row,
+		      char *into)
 {
-	char *all, *into;
+	char *all;
 
 	memcpy(&all, rows, sizeof(all));
-	into = row_find(list, all, *n, row, false);
 	if (!into && list->most && *n >= list->most && !has_keys(list, row, row, true)) {
 		into = row_find(list, all, *n, row, true) ?: row_append_others(list, rows, n, row);
 		if (!into)
@@ -124,6 +125,88 @@ int row_list_add(const struct row_list *list, void *rows, size_t *n, const void 
 	if (list->meet)
 		list->meet(into, row);
 	return fields_merge(list->fields, into, row);
+}
+
+int row_list_add(const struct row_list *list, void *rows, size_t *n, const void *row)
+{
+	char *all;
+
+	memcpy(&all, rows, sizeof(all));
+	return row_add_to(list, rows, n, row, row_find(list, all, *n, row, false));
+}
+
+/* --- Adding many --- */
+
+#define ROWS_MANY 256 /* fewer are found as fast one by one */
+
+struct keyed {
+	const struct row_list *list;
+	const char *rows;
+};
+
+static int keys_compare(const struct row_list *list, const char *x, const char *y)
+{
+	int result = 0;
+
+	for (const struct field *field = list->fields;
+	     field->key && field->merge == MERGE_KEEP && !result; field++)
+		if (field->flags & FIELD_KEY)
+			result = field_compare(field, x, y);
+	return result;
+}
+
+static int numbers_compare(const void *a, const void *b, void *context)
+{
+	const struct keyed *keyed = context;
+	const size_t *x = a, *y = b, size = keyed->list->size;
+
+	return keys_compare(keyed->list, keyed->rows + *x * size, keyed->rows + *y * size)
+		       ?: (*x > *y) - (*x < *y);
+}
+
+/* Numbers of the rows in the order of their keys, and of arrival; NULL without memory. */
+static size_t *rows_order(const struct row_list *list, const char *rows, size_t n)
+{
+	struct keyed keyed = { list, rows };
+	size_t *order = calloc(n + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = i;
+	if (order)
+		qsort_r(order, n, sizeof(*order), numbers_compare, &keyed);
+	return order;
+}
+
+/* Adds as many rows: both lists are walked in the order of their keys. */
+static int rows_add(const struct row_list *list, void *rows, size_t *n, const char *from,
+		    size_t more)
+{
+	const size_t size = list->size, before = *n;
+	size_t *here, *order, i = 0, last = SIZE_MAX;
+	char *all;
+	int error;
+
+	memcpy(&all, rows, sizeof(all));
+	here = rows_order(list, all, before);
+	order = rows_order(list, from, more);
+	error = here && order ? 0 : -ENOMEM;
+	for (size_t j = 0; j < more && !error; j++) {
+		const char *row = from + order[j] * size;
+		int differs = -1;
+
+		while (i < before && (differs = keys_compare(list, all + here[i] * size, row)) < 0)
+			i++;
+		if (i < before && !differs)
+			last = here[i];
+		else if (last != SIZE_MAX && keys_compare(list, all + last * size, row))
+			last = SIZE_MAX;
+		error = row_add_to(list, rows, n, row, last == SIZE_MAX ? NULL : all + last * size);
+		memcpy(&all, rows, sizeof(all));
+		last = last == SIZE_MAX ? *n - 1 : last;
+	}
+	free(here);
+	free(order);
+	return error;
 }
 
 /* --- Sorting --- */
@@ -174,11 +257,14 @@ int row_lists_merge(const struct field *fields, void *into, const void *from)
 
 	for (size_t n; fields->key && !error; fields++) {
 		const char *rows = fields->list ? row_list_of(fields, from, &n) : NULL;
+		size_t *n_into = (size_t *)((char *)into + fields->n);
 
-		for (size_t i = 0; rows && i < n && !error; i++)
-			error = row_list_add(fields->list, (char *)into + fields->at,
-					     (size_t *)((char *)into + fields->n),
-					     rows + i * fields->list->size);
+		if (rows && n > ROWS_MANY && !fields->list->most)
+			error = rows_add(fields->list, (char *)into + fields->at, n_into, rows, n);
+		else
+			for (size_t i = 0; rows && i < n && !error; i++)
+				error = row_list_add(fields->list, (char *)into + fields->at,
+						     n_into, rows + i * fields->list->size);
 	}
 	return error;
 }

@@ -19,6 +19,7 @@ struct column {
 		COLUMN_COUNT, /* uint64_t, no separators; summed in the line of the others */
 		COLUMN_SUM,   /* like COLUMN_COUNT, with separators */
 		COLUMN_MAX,   /* with separators, not summed */
+		COLUMN_BEGAN, /* when the longest did, in full blocks */
 	} kind;
 	size_t at;                                              /* offset in the row */
 	void (*cell)(struct columns *columns, const void *row); /* right-aligned: fills it */
@@ -31,10 +32,18 @@ struct column {
 	{                                                                                          \
 		.title = (text), .width = 16, .kind = (of), .at = offsetof(type, member)           \
 	}
+#define COLUMN_OF_BEGAN(type, member)                                                              \
+	{                                                                                          \
+		.title = "MAX AT", .width = 15, .kind = COLUMN_BEGAN, .at = offsetof(type, member) \
+	}
 #define COLUMNS_COUNTED(type, prefix)                                                              \
 	COLUMN_OF_COUNT(type, prefix count),                                                       \
 		COLUMN_OF("TOTAL ns", COLUMN_SUM, type, prefix total),                             \
-		COLUMN_OF("MAX ns", COLUMN_MAX, type, prefix max)
+		COLUMN_OF("MAX ns", COLUMN_MAX, type, prefix max),                                 \
+		COLUMN_OF_BEGAN(type, prefix began)
+
+/* Figures of rows, of which metrics have families. */
+enum list_figure { ROW_COUNT, ROW_TOTAL, ROW_MAX, ROW_BYTES, ROW_TIMES, LIST_FIGURES };
 
 struct row_list {
 	unsigned int id;            /* enum list_id */
@@ -54,10 +63,18 @@ struct row_list {
 
 	const char *title; /* of the section, in brackets */
 	const struct column *columns;
-	bool sums;    /* adds a line with the sums, except in a brief block */
-	size_t brief; /* rows in a brief block; 0: the usual number */
+	bool sums;          /* adds a line with the sums, except in a brief block */
+	size_t brief;       /* rows in a brief block; 0: the usual number */
+	bool of_life;       /* which leaves out rows below 1 % of the thread's life */
+	unsigned int state; /* enum ledger_state of all of them, which it needs 1 % of; 0: none */
 
-	/* Metrics: names are thread names, which come and go. Only the first few of each thread
+	const char *condition; /* of --fail-if; NULL: none, or see LEDGER_WORDS */
+
+	/* Metrics: families of figures; their labels are those of fields. NULL: none. */
+	struct list_metric {
+		const char *name, *help;
+	} metrics[LIST_FIGURES];
+	/* Names are thread names, which come and go. Only the first few of each thread
 	 * become labels. */
 	bool names_threads;
 	/* Label of a row without a name: the uint32_t at this offset, or else this word. NULL:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/clock.h"
 #include "cli/base/array.h"
 #include "cli/base/parse.h"
 
@@ -66,6 +67,32 @@ uint64_t processes_count(const struct sample *sample)
 	for (size_t i = 0; i < sample->n_processes; i++)
 		count += sample->processes[i].members ?: 1;
 	return count;
+}
+
+/* --- Wall clock --- */
+
+static bool wall_is_known(const struct sample *sample)
+{
+	return sample->wall_start.tv_sec || sample->wall_start.tv_nsec;
+}
+
+bool sample_wall_at(const struct sample *sample, uint64_t moment, struct timespec *when)
+{
+	const __int128 second = NSEC_PER_SEC;
+	__int128 ns = (__int128)moment - sample->start + sample->wall_start.tv_nsec;
+	__int128 seconds = ns / second - (ns % second < 0);
+
+	when->tv_nsec = (long)(ns - seconds * second);
+	when->tv_sec = sample->wall_start.tv_sec + (time_t)seconds;
+	return wall_is_known(sample);
+}
+
+uint64_t sample_moment_of(const struct sample *sample, const struct timespec *when)
+{
+	__int128 ns = (__int128)when->tv_sec - sample->wall_start.tv_sec;
+
+	ns = ns * NSEC_PER_SEC + when->tv_nsec - sample->wall_start.tv_nsec + sample->start;
+	return wall_is_known(sample) && ns > 0 && ns <= UINT64_MAX ? (uint64_t)ns : 0;
 }
 
 /* --- Memory --- */

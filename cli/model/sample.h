@@ -136,11 +136,15 @@ struct sample {
 	struct thread_row *threads; /* sorted by process, name, then TID */
 	size_t n_threads;
 
+	struct cpu_quota quota; /* the tightest of its cgroup and those above; zeros: none */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* frozen cgroup, as in struct culprit; "": unknown */
 
 	/* Disk limit of the threads' cgroup, and its usage, while they waited; per_second is 0
 	 * if no limit is known. */
 	struct disk_limit disk_limit;
+
+	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
+	struct quota_use quota_use;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;
@@ -199,6 +203,13 @@ uint64_t processes_count(const struct sample *sample);
 int process_row_compare(const void *a, const void *b);
 
 void processes_sort_rows(struct sample *sample);
+
+/* The wall clock at a moment of CLOCK_MONOTONIC, as it went at the window's start. Returns false if
+ * that is unknown. */
+bool sample_wall_at(const struct sample *sample, uint64_t moment, struct timespec *when);
+
+/* The reverse. 0: unknown, or out of range. */
+uint64_t sample_moment_of(const struct sample *sample, const struct timespec *when);
 
 /* Frees and clears everything; safe on a zeroed sample. */
 void sample_clear(struct sample *sample);

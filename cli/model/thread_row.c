@@ -73,6 +73,7 @@ static const struct field overslept_fields[] = {
 	FIELD_SUM("late_count", struct kd_overslept, late.count),
 	FIELD_SUM("late_total_ns", struct kd_overslept, late.total),
 	FIELD_FIGURE("late_max_ns", MERGE_MAX, struct kd_overslept, late.max),
+	FIELD_BEGAN("late_max_at", struct kd_overslept, late.max, late.began),
 	FIELDS_END,
 };
 
@@ -84,6 +85,14 @@ static const struct field long_poll_fields[] = {
 
 static const struct field count_fields[] = {
 	FIELDS_COUNTED(struct kd_count, ),
+	FIELDS_END,
+};
+
+/* What two looks differ by, which began nowhere. */
+static const struct field stolen_fields[] = {
+	FIELD_COUNT(struct kd_count, ),
+	FIELD_TOTAL(struct kd_count, ),
+	FIELD_FIGURE("max_ns", MERGE_MAX, struct kd_count, max),
 	FIELDS_END,
 };
 
@@ -135,14 +144,13 @@ static const struct field interruption_fields[] = {
 };
 
 #define CULPRIT(key, kind, member, ...) FIELD(key, kind, struct culprit, member, __VA_ARGS__)
+/* clang-format off */
 const struct field culprit_fields[] = {
-	CULPRIT("kind", FIELD_WORD, kind, .words = culprit_kinds, .of = CULPRIT_KINDS,
-		.flags = FIELD_REQUIRED),
+	CULPRIT("kind", FIELD_WORD, kind, .flags = FIELD_REQUIRED, .of = CULPRIT_KINDS, .words = culprit_kinds),
 	CULPRIT("tid", FIELD_I32, tid, .flags = FIELD_IF_ANY),
 	CULPRIT("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
 	CULPRIT("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
-	CULPRIT("policy", FIELD_WORD, policy, .words = culprit_policies, .of = CULPRIT_POLICIES,
-		.flags = FIELD_IF_ANY),
+	CULPRIT("policy", FIELD_WORD, policy, .flags = FIELD_IF_ANY, .of = CULPRIT_POLICIES, .words = culprit_policies),
 	CULPRIT("priority", FIELD_I32, priority, .flags = FIELD_IF_ANY),
 	CULPRIT("own", FIELD_BOOL, own, .flags = FIELD_IF_ANY),
 	CULPRIT("kernel", FIELD_BOOL, kernel, .flags = FIELD_IF_ANY),
@@ -150,13 +158,17 @@ const struct field culprit_fields[] = {
 	CULPRIT("rt_limit", FIELD_BOOL, rt_limit, .flags = FIELD_IF_ANY),
 	CULPRIT("group", FIELD_NAME, group, .flags = FIELD_IF_ANY),
 	CULPRIT("same_group", FIELD_BOOL, same_group, .flags = FIELD_IF_ANY),
+	CULPRIT("parent_pid", FIELD_I32, parent, .flags = FIELD_IF_ANY),
+	CULPRIT("parent_name", FIELD_NAME, parent_name, .flags = FIELD_IF_ANY),
 	CULPRIT("quota_ns", FIELD_U64, quota_ns, .flags = FIELD_IF_ANY),
 	CULPRIT("period_ns", FIELD_U64, period_ns, .flags = FIELD_IF_ANY),
 	FIELD_SUM("woken_ns", struct culprit, woken_ns),
 	FIELD_SUM("preempted_ns", struct culprit, preempted_ns),
 	FIELD_FIGURE("longest_ns", MERGE_MAX, struct culprit, longest_ns),
+	FIELD_BEGAN("longest_at", struct culprit, longest_ns, longest_began),
 	FIELDS_END,
 };
+/* clang-format on */
 
 #define IO(prefix, member)                                                                         \
 	FIELD_SUM(prefix "_calls", struct io_row, member.calls),                                   \
@@ -179,9 +191,9 @@ const struct field io_fields[] = {
 	FIELDS_END,
 };
 
-#define OBJECT(text, of)                                                                           \
+#define OBJECT(text, of, ...)                                                                      \
 	{                                                                                          \
-		.key = (text), .kind = FIELD_OBJECT, .fields = (of)                                \
+		.key = (text), .kind = FIELD_OBJECT, .fields = (of), __VA_ARGS__                   \
 	}
 #define LIST(key, rows, of, ...)                                                                   \
 	FIELD_LIST(key, struct thread_row, rows, .list = &(of), __VA_ARGS__)
@@ -194,6 +206,7 @@ const struct field io_fields[] = {
 #define ROWS(key, rows, of) FIELD_LIST(key, struct thread_row, rows, .fields = (of))
 #define FIGURE_FIELD(member, key, ...) FIELD_SUM(key, struct thread_row, member),
 
+/* clang-format off */
 const struct field thread_fields[] = {
 	THREAD("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
 	THREAD("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
@@ -210,28 +223,21 @@ const struct field thread_fields[] = {
 	OBJECT("ready", ready_fields),
 	ROWS("ready_by", culprits, culprit_fields),
 	OBJECT("blocked", blocked_fields),
-	{ .key = "still_blocked",
-	  .kind = FIELD_OBJECT,
-	  .fields = asleep_fields,
-	  .flags = FIELD_IF_ANY },
+	OBJECT("still_blocked", asleep_fields, .flags = FIELD_IF_ANY),
 	THREAD("kernel_function", FIELD_NAME, kernel_function, .flags = FIELD_IF_ANY),
-	THREAD("overslept", FIELD_OBJECT, overslept, .fields = overslept_fields,
-	       .flags = FIELD_IF_ANY),
-	THREAD("major_fault_times", FIELD_OBJECT, majors, .fields = majors_fields,
-	       .flags = FIELD_IF_ANY),
+	THREAD("overslept", FIELD_OBJECT, overslept, .flags = FIELD_IF_ANY, .fields = overslept_fields),
+	THREAD("major_fault_times", FIELD_OBJECT, majors, .flags = FIELD_IF_ANY, .fields = majors_fields),
 	LIST("locks", locks, lock_list),
 	LIST("descriptors", descriptors, descriptor_list),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
 	LIST("affinity_by", movers, mover_list),
 	FAR("interruptions", interrupted, INTERRUPTION_SUMS, interruption_fields),
-	THREAD("late_ticks", FIELD_OBJECT, late_ticks, .fields = count_fields,
-	       .flags = FIELD_IF_ANY),
-	THREAD("stolen", FIELD_OBJECT, stolen, .fields = count_fields, .flags = FIELD_IF_ANY),
+	THREAD("late_ticks", FIELD_OBJECT, late_ticks, .flags = FIELD_IF_ANY, .fields = count_fields),
+	THREAD("stolen", FIELD_OBJECT, stolen, .flags = FIELD_IF_ANY, .fields = stolen_fields),
 	OBJECT("long_poll", long_poll_fields),
 	FAR("io", io, KD_IO_KINDS, io_fields),
-	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls,
-		     .flags = FIELD_IF_ANY),
+	FIELD_FIGURE("io_uring_calls", MERGE_SUM, struct thread_row, io_uring_calls, .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("forks", MERGE_SUM, struct thread_row, forks, .flags = FIELD_IF_ANY),
 	FIELD_FIGURE("execs", MERGE_SUM, struct thread_row, execs, .flags = FIELD_IF_ANY),
 	LIST("counters", counters, counter_list, .flags = FIELD_IF_ANY),
@@ -242,6 +248,7 @@ const struct field thread_fields[] = {
 	{ .key = "in_flight", .kind = FIELD_OPEN },
 	FIELDS_END,
 };
+/* clang-format on */
 
 /* --- Figures --- */
 
@@ -263,6 +270,8 @@ void count_join(struct kd_count *into, const struct kd_count *from)
 {
 	into->count = u64_add(into->count, from->count);
 	into->total = u64_add(into->total, from->total);
+	if (from->max > into->max)
+		into->began = from->began;
 	into->max = u64_max(into->max, from->max);
 }
 
@@ -304,7 +313,10 @@ struct kd_span thread_period(const struct thread_row *thread, enum open_kind kin
 		return thread->long_poll;
 	case OPEN_READY:
 	case OPEN_STOPPED:
-		return (struct kd_span){ count->count, count->total, count->max, 0 };
+		return (struct kd_span){ .count = count->count,
+					 .total = count->total,
+					 .max = count->max,
+					 .began = count->began };
 	default:
 		return (struct kd_span){ 0 };
 	}
@@ -340,6 +352,23 @@ bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state)
 		return true;
 	}
 	return false;
+}
+
+int thread_only_cpu(const struct thread_row *thread)
+{
+	int only = -1;
+
+	if (thread->cpus_beyond)
+		return -1;
+	for (int i = 0; i < KD_CPU_WORDS; i++) {
+		const uint64_t word = thread->cpus[i];
+
+		if (word && (only >= 0 || word & (word - 1)))
+			return -1;
+		if (word)
+			only = i * 64 + __builtin_ctzll(word);
+	}
+	return only;
 }
 
 /* --- Merging --- */
@@ -480,6 +509,12 @@ static uint64_t taken_by_own_threads(const struct thread_row *thread)
 	return taken_by(thread, true);
 }
 
+/* No sum: see thread_move_entries(). */
+static uint64_t outside_calls(const struct thread_row *thread)
+{
+	return thread->outside_calls;
+}
+
 void thread_times_sum(struct thread_row *thread)
 {
 #define TIME_SUM(member, key, condition, label, sum) thread->member = sum(thread);
@@ -493,6 +528,33 @@ void thread_sort(struct thread_row *row)
 	row_lists_sort(thread_fields, row);
 	if (row->members > 1 && row->n_open)
 		ARRAY_SORT(row->open, row->n_open, open_by_inside);
+}
+
+static void moments_add(const struct field *fields, void *structure, uint64_t epoch)
+{
+	for (const struct field *field = fields; field->key; field++) {
+		const struct field *of = field->list ? field->list->fields : field->fields;
+		uint64_t moment;
+		char *rows;
+		size_t n;
+
+		if (field->kind == FIELD_MOMENT) {
+			memcpy(&moment, (char *)structure + field->at, sizeof(moment));
+			moment += moment ? epoch : 0;
+			memcpy((char *)structure + field->at, &moment, sizeof(moment));
+		} else if (field->kind == FIELD_OBJECT && field_object(field, structure)) {
+			moments_add(of, (void *)field_object(field, structure), epoch);
+		} else if (field->kind == FIELD_ROWS) {
+			rows = row_list_of(field, structure, &n);
+			for (size_t i = 0; i < n; i++)
+				moments_add(of, rows + i * field->size, epoch);
+		}
+	}
+}
+
+void thread_moments_add(struct thread_row *thread, uint64_t epoch)
+{
+	moments_add(thread_fields, thread, epoch);
 }
 
 void thread_clear(struct thread_row *thread)
@@ -519,15 +581,20 @@ static void max_join(struct complete *complete, const struct open_item *item)
 	if (item->longest <= complete->max)
 		return;
 	complete->max = item->longest;
+	/* Of several that ended, the first need not be the longest. */
+	complete->began = item->at_end || item->count == 1 ? item->since : 0;
 	complete->max_open = item->at_end;
 }
 
-/* total, max: as in the tables. */
+/* inside: as in the tables. */
 static struct complete complete_of(const struct thread_row *thread, enum open_kind kind,
-				   int32_t number, const struct distribution *times, uint64_t total,
-				   uint64_t max)
+				   int32_t number, const struct distribution *times,
+				   const struct kd_count *inside)
 {
-	struct complete complete = { .max = max, .total = total, .times = { .ended = times } };
+	struct complete complete = { .max = inside->max,
+				     .began = inside->began,
+				     .total = inside->total,
+				     .times = { .ended = times } };
 
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *item = &thread->open[i];
@@ -555,8 +622,8 @@ struct complete complete_period(const struct thread_row *thread, enum open_kind 
 	const struct distribution *times = kind == OPEN_RUN     ? &thread->run_times
 					   : kind == OPEN_READY ? &thread->ready_times
 								: &none;
-	struct complete complete = complete_of(thread, kind, KD_CALL_UNKNOWN, times, period.total,
-					       period.max);
+	const struct kd_count inside = { period.count, period.total, period.max, period.began };
+	struct complete complete = complete_of(thread, kind, KD_CALL_UNKNOWN, times, &inside);
 
 	/* Others may be shorter. */
 	if (kind == OPEN_RUN && complete.total == period.total && !complete.times.open)
@@ -566,6 +633,7 @@ struct complete complete_period(const struct thread_row *thread, enum open_kind 
 
 struct complete complete_call(const struct thread_row *thread, const struct call_row *call)
 {
-	return complete_of(thread, OPEN_CALL, (int32_t)call->number, &call->times, call->total,
-			   call->max);
+	const struct kd_count inside = { call->count, call->total, call->max, call->began };
+
+	return complete_of(thread, OPEN_CALL, (int32_t)call->number, &call->times, &inside);
 }

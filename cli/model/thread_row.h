@@ -26,36 +26,37 @@
  * label): JSON key, name in conditions, and label within the family ("" if alone). TIME(member,
  * key, condition, label, sum): same in ns; sum is a function that computes it from a const
  * struct thread_row *. */
-#define THREAD_COUNTERS(FAMILY, COUNTER, TIME)                                                     \
-	FAMILY("context_switches", "", "thread,type",                                              \
-	       "Switches away from threads: they had to wait, or were preempted.",                 \
-	       COUNTER(voluntary, "voluntary_switches", "voluntary", "type=\"voluntary\"")         \
-		       COUNTER(involuntary, "involuntary_switches", "involuntary",                 \
-			       "type=\"involuntary\""))                                            \
-	FAMILY("migrations", "", "thread", "Moves of threads to another CPU.",                     \
-	       COUNTER(migrations, "migrations", "migrations", ""))                                \
-	FAMILY("migrations_by", "", "thread,cause",                                                \
-	       "Moves to another CPU by cause: decided at a wake-up, by the load balancer, "       \
-	       "or because the thread was not allowed to run where it had been any more.",         \
-	       COUNTER(wakeup_migrations, "wakeup_migrations", "wakeup_migrations",                \
-		       "cause=\"wakeup\"") COUNTER(balance_migrations, "balance_migrations",       \
-						   "balance_migrations", "cause=\"balance\"")      \
-		       COUNTER(affinity_migrations, "affinity_migrations", "affinity_migrations",  \
-			       "cause=\"affinity\"")                                               \
-			       COUNTER(other_migrations, "other_migrations", "other_migrations",   \
-				       "cause=\"other\""))                                         \
-	FAMILY("page_faults", "", "thread,type",                                                   \
-	       "Page faults of threads, also those inside system calls: minor ones, and major "    \
-	       "ones, which read from a disk.",                                                    \
-	       COUNTER(minor_faults, "minor_faults", "minor_faults", "type=\"minor\"")             \
-		       COUNTER(major_faults, "major_faults", "major_faults", "type=\"major\""))    \
-	FAMILY("cpu_taken_seconds", "seconds", "thread,by",                                        \
-	       "Time that threads waited for a CPU while tasks had it: others, of other "          \
-	       "processes or the kernel, or own_threads, of the target.",                          \
-	       TIME(taken_by_others, "taken_by_others_ns", "taken_by_others", "by=\"others\"",     \
-		    taken_by_others)                                                               \
-		       TIME(taken_by_own_threads, "taken_by_own_threads_ns",                       \
-			    "taken_by_own_threads", "by=\"own_threads\"", taken_by_own_threads))
+/* clang-format off */
+#define THREAD_COUNTERS(FAMILY, COUNTER, TIME) \
+	FAMILY("context_switches", "", "thread,type", \
+	       "Switches away from a thread: voluntary ones, when it had to wait, and preemptions.", \
+	       COUNTER(voluntary, "voluntary_switches", "voluntary", "type=\"voluntary\"") \
+	       COUNTER(involuntary, "involuntary_switches", "involuntary", "type=\"involuntary\"")) \
+	FAMILY("migrations", "", "thread", \
+	       "Moves of threads to another CPU.", \
+	       COUNTER(migrations, "migrations", "migrations", "")) \
+	FAMILY("migrations_by", "", "thread,cause", \
+	       "Moves of threads to another CPU, by cause: chosen at a wakeup, by the load balancer, or " \
+	       "because the thread was no longer allowed on its CPU.", \
+	       COUNTER(wakeup_migrations, "wakeup_migrations", "wakeup_migrations", "cause=\"wakeup\"") \
+	       COUNTER(balance_migrations, "balance_migrations", "balance_migrations", "cause=\"balance\"") \
+	       COUNTER(affinity_migrations, "affinity_migrations", "affinity_migrations", "cause=\"affinity\"") \
+	       COUNTER(other_migrations, "other_migrations", "other_migrations", "cause=\"other\"")) \
+	FAMILY("page_faults", "", "thread,type", \
+	       "Page faults of threads, in system calls, too: minor ones, and major ones, which read " \
+	       "from a disk.", \
+	       COUNTER(minor_faults, "minor_faults", "minor_faults", "type=\"minor\"") \
+	       COUNTER(major_faults, "major_faults", "major_faults", "type=\"major\"")) \
+	FAMILY("cpu_taken_seconds", "seconds", "thread,by", \
+	       "Time that threads waited for a CPU while other tasks had it: others (of other processes " \
+	       "or the kernel) or own_threads (of the target).", \
+	       TIME(taken_by_others, "taken_by_others_ns", "taken_by_others", "by=\"others\"", taken_by_others) \
+	       TIME(taken_by_own_threads, "taken_by_own_threads_ns", "taken_by_own_threads", "by=\"own_threads\"", taken_by_own_threads)) \
+	FAMILY("kernel_outside_calls_seconds", "seconds", "thread", \
+	       "Time in the kernel outside of system calls, page faults and interrupts, by the kernel's " \
+	       "ticks: seccomp filters, breakpoints, closing files.", \
+	       TIME(outside_calls, "outside_calls_ns", "outside_calls", "", outside_calls))
+/* clang-format on */
 
 /* Iterates over all counters, all times, or both. */
 #define EACH_THREAD_COUNTER(COUNTER)                                                               \
@@ -108,6 +109,10 @@ struct stop_row {
 	struct kd_count stops;
 };
 extern const struct row_list stop_list;
+
+/* By what it was stopped: "SIGSTOP", "signal 19", "ptrace", "unexplained". */
+#define STOP_HOW_LEN 16
+void stop_how(const struct stop_row *stop, char how[static STOP_HOW_LEN]);
 #define STOPS_MOST 16
 
 /* Moves of a thread forced by one caller of sched_setaffinity. The rest of affinity_migrations
@@ -154,10 +159,10 @@ extern const struct row_list descriptor_list;
 
 /* Interrupts that arrived while a thread ran. */
 struct irq_row {
-	char name[KD_IRQ_NAME_LEN + 16]; /* raw, not escaped */
-	uint32_t vector;                 /* softirqs only */
-	bool unhandled;                  /* hardirqs only: the handler returned IRQ_NONE */
-	uint64_t count, total, max;
+	char name[KD_IRQ_NAME_LEN + 16];   /* raw, not escaped */
+	uint32_t vector;                   /* softirqs only */
+	bool unhandled;                    /* hardirqs only: the handler returned IRQ_NONE */
+	uint64_t count, total, max, began; /* as in struct kd_count */
 };
 extern const struct row_list hardirq_list, softirq_list;
 
@@ -171,7 +176,9 @@ struct lock_row {
 	pid_t holder;     /* 0: unknown; without a holder to follow, meanwhile is zero */
 	pid_t holder_pid; /* holder's process, if not the waiting thread's; else 0 */
 	char holder_name[KD_COMM_LEN]; /* "" if the holder has ended */
-	uint64_t shorter;              /* all waits shorter than this, ns, for any lock; else 0 */
+	pid_t holder_parent;           /* the process that holder_pid is a child of; 0: unknown */
+	char holder_parent_name[KD_COMM_LEN]; /* "" if that has ended */
+	uint64_t shorter; /* all waits shorter than this, ns, for any lock; else 0 */
 	struct kd_count waits;
 	struct kd_activity meanwhile; /* the holder's states during the waits */
 	uint64_t others;              /* waits ended by a thread that got the lock in between */
@@ -207,7 +214,9 @@ struct ledger {
 	struct sleeping asleep[KD_AWAITED_KINDS];
 	/* Hardirq time by running state that it hit; for thread_move_entries(). */
 	uint64_t irq_in[KD_RUNNING];
-	uint64_t timed_faults, untimed_faults, signals; /* for thread_move_entries() */
+	/* For thread_move_entries(). */
+	uint64_t timed_faults, untimed_faults, signals;
+	struct kd_ticks ticks;
 };
 
 /* count is 0 if the call only crosses the window's edges. */
@@ -215,6 +224,7 @@ struct call_row {
 	uint32_t number; /* with its mode bits, see KD_CALL_COMPAT */
 	uint64_t count, total, max;
 	struct distribution times; /* --histogram only; includes calls begun before the window */
+	uint64_t began;            /* the longest, as in struct kd_count */
 };
 
 /* An item open at an edge of the window; in a folded row, all items of this kind and number at
@@ -303,7 +313,7 @@ struct thread_row {
 const struct io_row *thread_io(const struct thread_row *thread);
 const struct interruption_sum *thread_interrupted(const struct thread_row *thread);
 
-/* Adds the count and total, and takes the longer maximum. */
+/* Adds the count and total, and takes the longer maximum, with when it began. */
 void count_join(struct kd_count *into, const struct kd_count *from);
 
 uint64_t ledger_sum(const struct ledger *ledger);
@@ -322,6 +332,9 @@ struct kd_span thread_period(const struct thread_row *thread, enum open_kind kin
 /* True if the thread had no event in the window; *state is its only state. */
 bool thread_is_silent(const struct thread_row *thread, enum ledger_state *state);
 
+/* The only CPU on which it ran in the window; -1: none, or several. */
+int thread_only_cpu(const struct thread_row *thread);
+
 /* Finds or adds the row of a call. Returns NULL without memory. */
 struct call_row *thread_call_row(struct thread_row *thread, uint32_t number);
 
@@ -339,6 +352,9 @@ void thread_times_sum(struct thread_row *thread);
  * the window. */
 void thread_sort(struct thread_row *thread);
 
+/* Makes CLOCK_MONOTONIC of moments in a row that are relative to an epoch. */
+void thread_moments_add(struct thread_row *thread, uint64_t epoch);
+
 /* Frees what the row owns, not the row itself. */
 void thread_clear(struct thread_row *thread);
 
@@ -347,6 +363,7 @@ void thread_clear(struct thread_row *thread);
 
 struct complete {
 	uint64_t max;   /* the longest of all */
+	uint64_t began; /* and when it did; 0: unknown */
 	bool max_open;  /* max is open: a length so far */
 	uint64_t total; /* of all that ended in the window, at full length */
 	struct durations times;

@@ -14,17 +14,24 @@
 
 /* --- Rows with stacks --- */
 
+void trace_row_clear(struct trace_row *row)
+{
+	free((char *)row->at);
+	free((char *)row->path);
+}
+
 int traces_add(struct trace_list *list, const struct trace_row *row)
 {
-	if (ARRAY_GROW(list->rows, list->n, list->capacity))
+	struct trace_row copy = *row;
+
+	copy.at = row->at ? strdup(row->at) : NULL;
+	copy.path = row->path ? strdup(row->path) : NULL;
+	if (!copy.at != !row->at || !copy.path != !row->path ||
+	    ARRAY_GROW(list->rows, list->n, list->capacity)) {
+		trace_row_clear(&copy);
 		return -ENOMEM;
-	list->rows[list->n] = *row;
-	if (row->path) {
-		list->rows[list->n].path = strdup(row->path);
-		if (!list->rows[list->n].path)
-			return -ENOMEM;
 	}
-	list->n++;
+	list->rows[list->n++] = copy;
 	return 0;
 }
 
@@ -52,7 +59,7 @@ void traces_finish(struct trace_list *list)
 void traces_clear(struct trace_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		free((char *)list->rows[i].path);
+		trace_row_clear(&list->rows[i]);
 	free(list->rows);
 	memset(list, 0, sizeof(*list));
 }

@@ -57,7 +57,7 @@ struct trace_row {
 	/* Wait: its waker, that one's waker since the wait began, and so on. */
 	struct waker wakers[KD_WAKERS];
 	/* Descriptor of the call, or of the wait's call: "fd 5, " and descriptor_text(); not
-	 * escaped. NULL: none, or unknown. Owned by the run. */
+	 * escaped. NULL: none, or unknown. Owned by the list. */
 	const char *at;
 	/* Path argument of the call or the wait's call, read from process memory when the call
 	 * ended; not escaped. NULL: none, or unknown. Owned by the list. */
@@ -95,6 +95,7 @@ struct trace_list {
 	uint64_t lost;       /* records that did not fit the ring buffer */
 	uint64_t beyond;     /* stacks beyond --stack-trace-size */
 	uint64_t failed;     /* copied user stacks that could not be resolved */
+	uint64_t unread;     /* rows whose user stack is in more files than are read */
 	const char *failure; /* NULL: unknown */
 	uint64_t limited;    /* user stacks over the limit of costs */
 	uint64_t incomplete; /* user stacks that end early */
@@ -104,8 +105,11 @@ struct trace_list {
 	uint64_t own_samples;
 };
 
-/* Adds a copy of a row and of its path. Returns 0 or -ENOMEM. */
+/* Adds a copy of a row and of its descriptor and path. Returns 0 or -ENOMEM. */
 int traces_add(struct trace_list *list, const struct trace_row *row);
+
+/* Frees what a row owns where it is in no list. */
+void trace_row_clear(struct trace_row *row);
 
 /* Sorts rows by kind, then by end; unfinished calls last, by start. */
 void traces_finish(struct trace_list *list);

@@ -202,11 +202,6 @@ void worst_offer(struct worst *worst, struct sample *sample)
 	memset(sample, 0, sizeof(*sample));
 }
 
-uint64_t worst_bar(const struct worst *worst)
-{
-	return worst->n < worst->capacity ? 0 : length(&worst->samples[worst->n - 1]);
-}
-
 void worst_clear(struct worst *worst)
 {
 	for (size_t i = 0; i < worst->n; i++)

@@ -117,9 +117,6 @@ int worst_init(struct worst *worst, size_t capacity);
 /* Takes over the sample if it is among the longest; else leaves it unchanged. */
 void worst_offer(struct worst *worst, struct sample *sample);
 
-/* Length a sample must exceed to be taken, ns; 0 while there is space. */
-uint64_t worst_bar(const struct worst *worst);
-
 void worst_clear(struct worst *worst);
 
 #endif

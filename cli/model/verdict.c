@@ -7,21 +7,34 @@
 
 #include "cli/base/array.h"
 #include "cli/base/arith.h"
+#include "verdict_fold.h"
+#include "verdict_together.h"
 
 /* Further culprits of a cause are merged into an unnamed one: a screen shows few. */
 #define ROWS_MOST 512
 
+/* What a thread lost to a row, by the row's number. */
+struct victim {
+	const struct thread_row *thread;
+	size_t row;
+	uint64_t ns;
+};
+
 struct verdict_search {
 	struct claimant claimant; /* first, because claim_take() casts it back */
 	struct verdict *verdict;
+	struct victim *victims; /* in the order of threads */
+	size_t n_victims;
 	const struct thread_row *thread;  /* thread with the current claims */
 	uint64_t delay, claimed, longest; /* totals of that thread so far */
+	struct verdict_row together;      /* ns 0: none */
 	bool failed;
 };
 
 static bool is_same(const struct verdict_who *x, const struct verdict_who *y)
 {
-	return x->tid == y->tid && x->pid == y->pid && !strncmp(x->comm, y->comm, sizeof(x->comm));
+	return x->tid == y->tid && x->pid == y->pid &&
+	       !strncmp(x->comm, y->comm, sizeof(x->comm)) && !strcmp(x->stopped_by, y->stopped_by);
 }
 
 /* Finds or adds the row of a cause and culprit; NULL: no memory. */
@@ -34,6 +47,7 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 		.who = *who,
 		.culprits = !is_same(who, &unknown),
 		.and_others = is_same(who, &unknown),
+		.number = verdict->n_rows,
 	};
 
 	for (size_t i = 0; i < verdict->n_rows; i++)
@@ -44,25 +58,31 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 	return ARRAY_APPEND(verdict->rows, verdict->n_rows, &row);
 }
 
-static bool is_same_descriptor(const struct descriptor *x, const struct descriptor *y)
+/* Returns false without memory. */
+static bool victim_add(struct verdict_search *finding, size_t row, uint64_t ns)
 {
-	return x && y && x->fd == y->fd && x->inode == y->inode;
+	const struct victim victim = { finding->thread, row, ns };
+
+	return ARRAY_APPEND(finding->victims, finding->n_victims, &victim);
 }
 
-static void at_add(struct verdict_row *row, const struct descriptor *at, uint64_t ns)
+/* The longest case counts as a whole; what exceeds all of the claim's time is outside the window,
+ * and before it, as nothing counts after its end. */
+static void longest_add(struct verdict_row *row, const struct claim *claim, uint64_t ns)
 {
-	if (is_same_descriptor(row->at, at)) {
-		row->at_ns = u64_add(row->at_ns, ns);
-	} else if (at && ns > row->at_ns) {
-		row->at = at;
-		row->at_ns = ns;
+	bool before = claim->longest > claim->ns;
+	uint64_t longest = before ? claim->longest : u64_min(claim->longest, ns);
+
+	if (longest > row->longest) {
+		row->before = before;
+		row->began = claim->began;
 	}
+	row->longest = u64_max(row->longest, longest);
 }
 
 static void claim_take(struct claimant *claimant, enum cause cause, const struct claim *claim)
 {
 	struct verdict_search *finding = (struct verdict_search *)claimant;
-	const struct thread_row *thread = finding->thread;
 	/* A wait claimed by two causes counts once. */
 	const uint64_t ns = u64_min(claim->ns, finding->delay - finding->claimed);
 	struct verdict_row *row = ns ? row_find(finding->verdict, cause, &claim->who) : NULL;
@@ -72,20 +92,11 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 		return;
 	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
-	row->longest = u64_max(row->longest, claim->longest);
+	longest_add(row, claim, ns);
 	row->so_far = u64_max(row->so_far, claim->so_far);
-	at_add(row, claim->at, ns);
+	verdict_row_at(row, claim->at, ns);
 	count_join(&row->requests, &claim->requests);
-	if (row->last != thread) {
-		row->last = thread;
-		row->last_ns = 0;
-		row->threads += thread->members;
-	}
-	row->last_ns = u64_add(row->last_ns, ns);
-	if (row->last_ns > row->worst_ns) {
-		row->worst = thread;
-		row->worst_ns = row->last_ns;
-	}
+	finding->failed |= !victim_add(finding, row->number, ns);
 	finding->claimed += ns;
 	finding->longest = u64_max(finding->longest, claim->longest);
 }
@@ -163,14 +174,6 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 #undef TIME_ADD
 }
 
-static bool is_large(const struct verdict_row *row, uint64_t busy)
-{
-	bool seldom = row->count && row->count < VERDICT_TIMES;
-	unsigned int percent = seldom ? VERDICT_SELDOM_LEAST : VERDICT_LEAST;
-
-	return row->ns && u64_times(row->ns, 100) >= u64_times(busy, percent);
-}
-
 /* True if too small for a verdict while more time is left to explain. In triggered windows,
  * microseconds may matter. */
 static bool is_little(const struct verdict_row *row, const struct verdict *verdict,
@@ -185,125 +188,95 @@ static bool is_little(const struct verdict_row *row, const struct verdict *verdi
 	       (!triggered && row->ns < VERDICT_NS_LEAST);
 }
 
-/* Keeps what both culprits have in common. */
-static void who_join(struct verdict_who *into, const struct verdict_who *from)
+static void row_hit(struct verdict_row *row, const struct victim *victim)
 {
-	struct verdict_who both = { .pid = into->pid == from->pid ? into->pid : 0 };
+	const struct thread_row *thread = victim->thread;
+	const int cpu = thread_only_cpu(thread);
 
-	if (!strncmp(into->comm, from->comm, sizeof(into->comm)))
-		memcpy(both.comm, into->comm, sizeof(both.comm));
-	*into = both;
-}
-
-static void row_add(struct verdict_row *into, const struct verdict_row *from)
-{
-	who_join(&into->who, &from->who);
-	into->culprits += from->culprits;
-	into->and_others |= from->and_others;
-	into->ns = u64_add(into->ns, from->ns);
-	into->count = u64_add(into->count, from->count);
-	into->longest = u64_max(into->longest, from->longest);
-	into->so_far = u64_max(into->so_far, from->so_far);
-	at_add(into, from->at, from->at_ns);
-	count_join(&into->requests, &from->requests);
-	if (from->threads > into->threads)
-		into->threads = from->threads; /* a lower bound: they may be different threads */
-	if (from->worst == into->worst) {
-		into->worst_ns = u64_add(into->worst_ns, from->worst_ns);
-	} else if (from->worst_ns > into->worst_ns) {
-		into->worst = from->worst;
-		into->worst_ns = from->worst_ns;
+	if (row->last != thread) {
+		row->cpu = row->last && row->cpu != cpu ? -1 : cpu;
+		row->last = thread;
+		row->last_ns = 0;
+		row->threads += thread->members;
+	}
+	row->last_ns = u64_add(row->last_ns, victim->ns);
+	if (row->last_ns > row->worst_ns) {
+		row->worst = thread;
+		row->worst_ns = row->last_ns;
 	}
 }
 
-static bool is_named(const struct verdict_row *row)
+/* Folds rows, and counts the threads of those that are left. Returns 0 or -ENOMEM. */
+static int rows_settle(struct verdict_search *finding)
 {
-	return row->who.tid || row->who.pid || *row->who.comm;
-}
+	struct verdict *verdict = finding->verdict;
+	size_t *places = calloc(verdict->n_rows ?: 1, sizeof(*places));
+	struct folding folding = { verdict->rows, verdict->n_rows, verdict->busy };
 
-/* Moves unnamed rows first; each cause has at most one. */
-static void unnamed_first(struct verdict *verdict)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < verdict->n_rows; i++) {
-		const struct verdict_row row = verdict->rows[i];
-
-		if (is_named(&row))
-			continue;
-		verdict->rows[i] = verdict->rows[n];
-		verdict->rows[n++] = row;
+	if (!places)
+		return -ENOMEM;
+	if (verdict_fold(&folding, places)) {
+		free(places);
+		return -ENOMEM;
 	}
-}
+	verdict->n_rows = folding.n;
+	if (!verdict_together(verdict->rows, verdict->n_rows, finding->claimant.sample->pid,
+			      &finding->together))
+		finding->together.ns = 0;
+	for (size_t i = 0; i < finding->n_victims; i++) {
+		struct verdict_row *row = &verdict->rows[places[finding->victims[i].row]];
 
-static bool is_alone(const struct verdict_row *row, uint64_t busy)
-{
-	return u64_times(row->ns, 100) >= u64_times(busy, VERDICT_ALONE_LEAST);
-}
-
-/* Merges small culprits of a cause into one row: each says little, but together they may be
- * much. One that has half of what they took stays alone. The unnamed row, if any, comes first. The
- * merged row names a culprit only if that has nearly all the time. */
-static void small_fold(struct verdict *verdict)
-{
-	struct verdict_row *first[CAUSES] = { NULL };
-	struct verdict_row most[CAUSES] = { { .ns = 0 } };
-	unsigned int n_small[CAUSES] = { 0 };
-	uint64_t small_ns[CAUSES] = { 0 };
-	size_t left = 0;
-
-	unnamed_first(verdict);
-	for (size_t i = 0; i < verdict->n_rows; i++) {
-		const struct verdict_row *row = &verdict->rows[i];
-
-		if (is_alone(row, verdict->busy))
-			continue;
-		n_small[row->cause]++;
-		small_ns[row->cause] = u64_add(small_ns[row->cause], row->ns);
+		row_hit(row, &finding->victims[i]);
+		if (finding->together.ns && row->together)
+			row_hit(&finding->together, &finding->victims[i]);
 	}
-	for (size_t i = 0; i < verdict->n_rows; i++) {
-		struct verdict_row *row = &verdict->rows[i], **small = &first[row->cause];
-		struct verdict_row *part = &most[row->cause];
-		bool folds = !is_large(row, verdict->busy) || !is_named(row) ||
-			     (n_small[row->cause] >= VERDICT_GROUP &&
-			      !is_alone(row, verdict->busy) && row->ns < small_ns[row->cause] / 2);
-
-		if (folds && row->ns > part->ns)
-			*part = *row;
-		if (folds && *small) {
-			row_add(*small, row);
-			if (part->ns >= (*small)->ns - (*small)->ns / 10)
-				(*small)->who = part->who;
-			continue;
-		}
-		verdict->rows[left] = *row;
-		if (folds)
-			*small = &verdict->rows[left];
-		left++;
-	}
-	verdict->n_rows = left;
+	free(places);
+	return 0;
 }
 
 static int row_order(const void *a, const void *b)
 {
 	const struct verdict_row *x = a, *y = b;
 
-	return ORDER(y->blamed, x->blamed) ?: ORDER(y->ns, x->ns)
+	return ORDER(y->blamed, x->blamed) ?: ORDER(y->rank, x->rank)
 		       ?: ORDER(x->cause, y->cause) ?: ORDER(x->who.tid, y->who.tid);
+}
+
+/* The largest that is blamed; it need not be the first, see rank. */
+static uint64_t blamed_most(const struct verdict *verdict)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < verdict->n_told_blamed; i++)
+		most = u64_max(most, verdict->told[i].ns);
+	return most;
 }
 
 bool verdict_is_unexplained(const struct verdict *verdict)
 {
-	if (verdict->n_blamed && verdict->unexplained > verdict->rows[0].ns)
+	if (verdict->n_told_blamed && verdict->unexplained > blamed_most(verdict))
 		return true;
 	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
 					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
 }
 
+bool verdict_is_undisturbed(const struct verdict *verdict)
+{
+	return !verdict->n_told_blamed && !verdict_is_unexplained(verdict) &&
+	       u64_times(verdict->delay, 100) < u64_times(verdict->life, VERDICT_WINDOW_LEAST);
+}
+
+bool verdict_had_little(const struct verdict *verdict)
+{
+	return verdict_is_undisturbed(verdict) &&
+	       u64_times(verdict->delay, 100) >= u64_times(verdict->busy, VERDICT_SELDOM_LEAST) &&
+	       verdict->delay;
+}
+
 static enum verdict_share largest_of(const struct verdict *verdict)
 {
 	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
-	const uint64_t blamed = verdict->n_blamed ? verdict->rows[0].ns : 0;
+	const uint64_t blamed = blamed_most(verdict);
 
 	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
 		return VERDICT_UNEXPLAINED;
@@ -373,6 +346,34 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
+/* Returns false without memory. */
+static bool told_make(struct verdict_search *finding, const struct sample *sample)
+{
+	struct verdict *verdict = finding->verdict;
+	struct verdict_row *sum = &finding->together;
+
+	verdict->told = verdict->rows;
+	verdict->n_told = verdict->n_rows;
+	verdict->n_told_blamed = verdict->n_blamed;
+	sum->blamed = verdict_row_is_large(sum, verdict->busy) && !is_little(sum, verdict, sample);
+	if (!sum->ns || !sum->blamed)
+		return true;
+	verdict->told = calloc(verdict->n_rows, sizeof(*verdict->told));
+	if (!verdict->told) {
+		verdict->n_told = verdict->n_told_blamed = 0;
+		return false;
+	}
+	verdict->told[0] = *sum;
+	verdict->n_told = verdict->n_told_blamed = 1;
+	for (size_t i = 0; i < verdict->n_rows; i++) {
+		if (verdict->rows[i].together)
+			continue;
+		verdict->told[verdict->n_told++] = verdict->rows[i];
+		verdict->n_told_blamed += verdict->rows[i].blamed;
+	}
+	return true;
+}
+
 int verdict_find(struct verdict *verdict, struct sample *sample)
 {
 	struct verdict_search finding = {
@@ -386,20 +387,24 @@ int verdict_find(struct verdict *verdict, struct sample *sample)
 		return -ENOMEM;
 	for (size_t i = 0; i < sample->n_threads && !finding.failed; i++)
 		thread_add(&finding, &verdict->threads[verdict->n_threads++], &sample->threads[i]);
-	small_fold(verdict);
+	finding.failed |= rows_settle(&finding) != 0;
+	free(finding.victims);
 	verdict->moves = mover_find(sample, &verdict->mover);
 	for (size_t i = 0; i < verdict->n_rows; i++) {
-		verdict->rows[i].blamed = is_large(&verdict->rows[i], verdict->busy) &&
+		verdict->rows[i].blamed = verdict_row_is_large(&verdict->rows[i], verdict->busy) &&
 					  !is_little(&verdict->rows[i], verdict, sample);
 		verdict->n_blamed += verdict->rows[i].blamed;
 	}
 	ARRAY_SORT(verdict->rows, verdict->n_rows, row_order);
+	finding.failed |= !told_make(&finding, sample);
 	verdict->largest = largest_of(verdict);
 	return finding.failed ? -ENOMEM : 0;
 }
 
 void verdict_clear(struct verdict *verdict)
 {
+	if (verdict->told != verdict->rows)
+		free(verdict->told);
 	free(verdict->rows);
 	free(verdict->threads);
 	memset(verdict, 0, sizeof(*verdict));

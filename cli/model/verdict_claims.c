@@ -30,14 +30,15 @@ static struct kd_count calls_of(const struct sample *sample, const struct thread
 
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
-		const struct kd_count calls = { call->count, call->total, call->max };
+		const struct kd_count calls = { call->count, call->total, call->max, call->began };
 
 		if (is_named(sample, call->number, names))
 			count_join(&all, &calls);
 	}
 	for (size_t i = 0; i < thread->n_open; i++) {
 		const struct open_item *item = &thread->open[i];
-		const struct kd_count calls = { item->count, item->inside, item->longest };
+		const struct kd_count calls = { item->count, item->inside, item->longest,
+						item->since };
 
 		if (item->kind == OPEN_CALL && item->number >= 0 &&
 		    is_named(sample, (uint32_t)item->number, names))
@@ -199,6 +200,7 @@ static struct claim period_claim(const struct thread_row *thread, enum open_kind
 		.ns = ns,
 		.count = u64_max(count, 1),
 		.longest = complete.max,
+		.began = complete.began,
 		.so_far = complete.open,
 	};
 
@@ -243,6 +245,10 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	who.policy = culprit->policy;
 	who.priority = culprit->priority;
 	who.same_group = culprit->same_group;
+	memcpy(who.group, culprit->group, sizeof(who.group));
+	who.parent = culprit->parent;
+	memcpy(who.parent_name, culprit->parent_name, sizeof(who.parent_name));
+	who.kernel = culprit->kernel;
 	return who;
 }
 
@@ -262,10 +268,11 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 
 		claim.ns = culprit_ns(culprit);
 		claim.longest = culprit->longest_ns;
+		claim.began = culprit->longest_began;
 		claim.who = culprit_who(culprit);
 		if (cause == CAUSE_IDLE && claim.longest >= WAKE_UP_NS) {
 			claim.ns = u64_sub(claim.ns, claim.longest);
-			claim.longest = 0;
+			claim.longest = claim.began = 0;
 		}
 		if (cause != CAUSES)
 			claim_give(claimant, cause, &claim);
@@ -278,7 +285,8 @@ static void timer_claims(struct claimant *claimant, const struct thread_row *thr
 	const struct kd_count *late = &thread->overslept.late;
 	const struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
 				     .count = late->count,
-				     .longest = late->max };
+				     .longest = late->max,
+				     .began = late->began };
 
 	claim_give(claimant, CAUSE_TIMER, &claim);
 }
@@ -295,10 +303,14 @@ static void stopped_claims(struct claimant *claimant, const struct thread_row *t
 		claim.ns = stop->stops.total;
 		claim.count = stop->stops.count;
 		/* A period that crosses an edge is longer than its part in the window. */
-		if (thread->n_stops > 1)
+		if (thread->n_stops > 1) {
 			claim.longest = stop->stops.max;
+			claim.began = stop->stops.began;
+		}
 		claim.who = (struct verdict_who){ .tid = stop->tid, .pid = stop->pid };
 		memcpy(claim.who.comm, stop->name, sizeof(stop->name));
+		if (stop->kind != KD_STOP_UNKNOWN)
+			stop_how(stop, claim.who.stopped_by);
 		claim_give(claimant, CAUSE_STOPPED, &claim);
 	}
 }
@@ -328,10 +340,12 @@ static void lock_claims(struct claimant *claimant, const struct thread_row *thre
 	const struct claim of_memory = { .ns = memory.total,
 					 .count = memory.count,
 					 .longest = memory.max,
+					 .began = memory.began,
 					 .so_far = asleep[KD_AWAITED_OTHER].max };
 	const struct claim of_files = { .ns = files.total,
 					.count = files.count,
 					.longest = files.max,
+					.began = files.began,
 					.so_far = asleep[KD_AWAITED_LOCK].max,
 					.at = waits_at(thread, KD_AWAITED_LOCK) };
 	uint64_t left = u64_sub(thread->ledger.awaited[KD_AWAITED_LOCK].total, files.total);
@@ -344,6 +358,7 @@ static void lock_claims(struct claimant *claimant, const struct thread_row *thre
 			.ns = u64_min(lock->waits.total, left),
 			.count = lock->waits.count,
 			.longest = lock->waits.max,
+			.began = lock->waits.began,
 			.so_far = asleep[KD_AWAITED_LOCK].max,
 			.who = { .tid = lock->holder,
 				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
@@ -371,6 +386,8 @@ static struct verdict_who kernel_holder(const struct sample *sample,
 	who.tid = lock->holder;
 	who.pid = lock->holder_pid ? lock->holder_pid : thread->pid ? thread->pid : sample->pid;
 	memcpy(who.comm, lock->holder_name, sizeof(lock->holder_name));
+	who.parent = lock->holder_parent;
+	memcpy(who.parent_name, lock->holder_parent_name, sizeof(who.parent_name));
 	return who;
 }
 
@@ -396,6 +413,7 @@ static struct claim rest_claim(const struct thread_row *thread, enum kd_awaited 
 	return (struct claim){ .ns = left->total,
 			       .count = left->count,
 			       .longest = all ? left->max : u64_min(left->max, left->total),
+			       .began = all ? left->began : 0,
 			       .so_far = thread->ledger.asleep[kind].max };
 }
 
@@ -411,6 +429,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 		const struct claim claim = { .ns = u64_min(lock->waits.total, left.total),
 					     .count = lock->waits.count,
 					     .longest = lock->waits.max,
+					     .began = lock->waits.began,
 					     .so_far = asleep->max,
 					     .who = kernel_holder(claimant->sample, thread, lock),
 					     .at = kernel_lock_at(thread) };
@@ -456,6 +475,7 @@ static void kind_claims(struct claimant *claimant, const struct thread_row *thre
 		claim = (struct claim){ .ns = u64_min(row->waits.total, left.total),
 					.count = row->waits.count,
 					.longest = row->waits.max,
+					.began = row->waits.began,
 					.so_far = thread->ledger.asleep[kind].max,
 					.who = descriptor_who(cause, row),
 					.at = &row->is,
@@ -500,7 +520,8 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	uint64_t running = u64_min(u64_sub(majors->times.total, majors->asleep), ran);
 	const struct claim major = { .ns = u64_add(running, reading),
 				     .count = majors->times.count,
-				     .longest = majors->times.max };
+				     .longest = majors->times.max,
+				     .began = majors->times.began };
 	struct claim others;
 
 	asleep.total -= reading;
@@ -508,7 +529,7 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	others.ns = u64_add(others.ns, ran - running);
 	others.count = u64_sub(u64_add(thread->minor_faults, thread->major_faults), major.count);
 	if (reading)
-		others.longest = 0;
+		others.longest = others.began = 0;
 	else
 		others.count = u64_max(others.count, asleep.count);
 	claim_give(claimant, CAUSE_MAJOR_FAULT, &major);
@@ -526,6 +547,8 @@ static void irq_claims(struct claimant *claimant, enum cause cause, const struct
 
 	for (size_t i = 0; i < n; i++) {
 		claim.count += rows[i].count;
+		if (rows[i].max > claim.longest)
+			claim.began = rows[i].began;
 		claim.longest = u64_max(claim.longest, rows[i].max);
 		total = u64_add(total, rows[i].total);
 		if (!most || rows[i].total > most->total)

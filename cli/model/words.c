@@ -36,6 +36,7 @@ const char *const softirq_names[SOFTIRQS] = { "hi",       "timer",   "net_tx", "
 					      "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
 
 const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_KEY) };
+const char *const cpu_by_keys[CPU_BY_KINDS] = { CPU_BY_WORDS(WORD_KEY) };
 const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_TITLE) };
 const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(WORD_KEY) };
 const char *const io_titles[KD_IO_KINDS] = { IO_WORDS(WORD_TITLE) };

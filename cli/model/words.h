@@ -35,6 +35,7 @@ enum ledger_state {
 };
 
 /* States of the ledger: ROW(state, key, title, kernel side state[, .rare]). */
+/* clang-format off */
 #define LEDGER_WORDS(ROW)                                                                          \
 	ROW(LEDGER_USER, "user", "running user", KD_USER)                                          \
 	ROW(LEDGER_KERNEL, "kernel", "running kernel", KD_KERNEL)                                  \
@@ -44,14 +45,13 @@ enum ledger_state {
 	ROW(LEDGER_SOFTIRQ, "softirq", "soft irq", KD_UNSEEN)                                      \
 	ROW(LEDGER_STOLEN, "stolen", "stolen by hypervisor", KD_UNSEEN, .rare = true)              \
 	ROW(LEDGER_READY_WOKEN, "ready_woken", "ready after wakeup", KD_READY_WOKEN)               \
-	ROW(LEDGER_READY_PREEMPTED, "ready_preempted", "ready after preemption",                   \
-	    KD_READY_PREEMPTED)                                                                    \
+	ROW(LEDGER_READY_PREEMPTED, "ready_preempted", "ready after preemption", KD_READY_PREEMPTED) \
 	ROW(LEDGER_THROTTLED, "throttled", "throttled", KD_UNSEEN, .rare = true)                   \
 	ROW(LEDGER_BLOCKED, "blocked", "blocked interruptible", KD_BLOCKED)                        \
-	ROW(LEDGER_BLOCKED_UNINT, "blocked_uninterruptible", "blocked uninterruptible",            \
-	    KD_BLOCKED_UNINT)                                                                      \
+	ROW(LEDGER_BLOCKED_UNINT, "blocked_uninterruptible", "blocked uninterruptible", KD_BLOCKED_UNINT) \
 	ROW(LEDGER_STOPPED, "stopped", "stopped", KD_STOPPED)                                      \
 	ROW(LEDGER_FROZEN, "frozen", "frozen", KD_FROZEN, .rare = true)
+/* clang-format on */
 
 /* Items that cross an edge of the window. */
 enum open_kind {

@@ -4,6 +4,7 @@
 #include "options_read.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,8 +38,36 @@ static const char *formats_list(char text[static 256])
 	return text;
 }
 
+/* What a file's last suffix says of its format; NULL: nothing. Numbers say nothing, as in
+ * report.1; a name without any, and without a slash, is more likely a mistyped format. */
+static const struct output_format *format_of_file(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	const char *dot = strrchr(name, '.');
+	char suffix[20];
+	size_t i = 0;
+
+	if (!dot || dot == name || !dot[1] || strspn(dot + 1, "0123456789") == strlen(dot + 1))
+		return slash || strspn(file, WORD) < strlen(file) ? output_format_at(0) : NULL;
+	for (; dot[i] && i < sizeof(suffix) - 1; i++)
+		suffix[i] = (char)tolower((unsigned char)dot[i]);
+	suffix[i] = '\0';
+	return output_format_of_suffix(suffix);
+}
+
+/* FORMAT,ATTRIBUTE:FILE is what the names of attributes in the help suggest. */
+static exit_status refuse_behind(const struct option_row *row, const char *text, size_t format,
+				 const char *attributes)
+{
+	const int length = (int)strcspn(attributes, ":");
+
+	return options_refuse_value(row, text, "has its file behind an attribute",
+				    "give %.*s:%s,%.*s", (int)format, text, attributes + length + 1,
+				    length, attributes);
+}
+
 /* Finds the format at the beginning of the text. *file gets what follows its colon, or NULL
- * without one. Text without a format is a file for the text report. */
+ * without one. Text without a format is a file, whose suffix says the format. */
 static exit_status read_format(const struct option_row *row, const char *text,
 			       struct output *output)
 {
@@ -59,13 +88,18 @@ static exit_status read_format(const struct option_row *row, const char *text,
 					    "%s; or give text:FILE", formats_list(list));
 	/* And so would a mistyped attribute. */
 	length = strcspn(text, ",");
+	if (text[length] && output_format_find(text, length) && strchr(text + length, ':'))
+		return refuse_behind(row, text, length, text + length + 1);
 	if (text[length] && output_format_find(text, length))
 		return options_refuse_value(row, text, "has an unknown attribute",
 					    "--help=output lists those of a format; or give "
 					    "text:FILE");
-	output->format = output_format_at(0);
+	output->format = strcmp(text, "-") ? format_of_file(text) : output_format_at(0);
 	output->file = text;
-	return 0;
+	if (output->format)
+		return 0;
+	return options_refuse_value(row, text, "names no format, and has no suffix of one",
+				    "%s; or give text:%s", formats_list(list), text);
 }
 
 /* True if the last component of a path has a % that means nothing. */
@@ -97,9 +131,14 @@ static exit_status read_output(const struct option_row *row, const char *text,
 	struct outputs_config *outputs = &options->outputs;
 	struct output output = { .attributes = options->attributes };
 	int status = read_format(row, text, &output);
+	char whole[512];
 
 	if (status)
 		return status;
+	if (output.attributes && !output.file && strchr(output.attributes, ':')) {
+		snprintf(whole, sizeof(whole), "%s,%s", text, output.attributes);
+		return refuse_behind(row, whole, strlen(text), output.attributes);
+	}
 	if (output.format->tables && !output.file)
 		return options_refuse_value(row, text,
 					    "has several files, and no directory for them",
@@ -213,7 +252,8 @@ static const struct option_row rows[] = {
 	{ .help = "Output:", .value = "output" },
 	{ "output", 'o', TAKES_VALUE, "FORMAT[:FILE]",
 	  "Write the samples to FILE, or to standard output, in this format; can be repeated "
-	  "(default: text; with a COMMAND on standard error). A FILE alone means text. In its name "
+	  "(default: text; with a COMMAND on standard error). Of a FILE alone, the suffix says the "
+	  "format: .txt, .json, .html and so on. In its name "
 	  "%n is the number of the sample, "
 	  "%t its time, %p the process ID of this program.",
 	  .brief = "text, json, html, openmetrics, perfetto, ...", .read = read_output,

@@ -187,9 +187,9 @@ static exit_status refuse_similar(const struct option_row *option, const char *v
 
 	while (!is_similar && (value = strchr(value, ','))) {
 		value++;
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, ",="), value);
-		if (strlen(name) < 4)
-			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, ",=:"), value);
+		if (strlen(name) < 4 || attribute_find(option, name))
+			continue; /* the reader of the value says that more is behind it */
 		names_closest_init(&closest, name);
 		for (size_t i = 0; (row = option_row_at(i)); i++)
 			if (row->of && attribute_find(option, attribute_name(row)) == row)

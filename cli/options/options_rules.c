@@ -8,7 +8,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "cli/base/texts.h"
-#include "cli/output/output_file.h"
+#include "cli/output/output_path.h"
 #include "options_read.h"
 
 /* --- Which options make sense in a run --- */

@@ -15,7 +15,6 @@
 #include "cli/base/names.h"
 #include "cli/base/texts.h"
 
-#define WORST_MAX 1000      /* samples kept in memory */
 #define PAGES_MAX (1 << 18) /* 1 GB */
 #define STACKS_MAX 1000000
 #define PROFILE_MAX 10000
@@ -311,7 +310,8 @@ static const struct option_row rows[] = {
 	{ "record", 0, TAKES_ATTACHED, "DURATION",
 	  "Record what the threads do, who wakes them and who has their CPUs, all the time, so "
 	  "that each sample has what happened before it, this long: for its critical path and "
-	  "for -o perfetto. SIGUSR1 asks for a report at once.",
+	  "for -o perfetto. The first sample begins when that is recorded. SIGUSR1 asks for a "
+	  "report at once.",
 	  .brief = "record what happened before a sample, too", DURATION(record, 1, 0),
 	  .implied = "5s", .in = SAMPLES },
 	{ "record-memory", 0, TAKES_VALUE, "SIZE",
@@ -382,7 +382,7 @@ static const struct option_row rows[] = {
 	{ "trigger-worst", 0, TAKES_VALUE, "N",
 	  "Print only the N longest samples, when the run ends (default: each as it comes). Needs "
 	  "--duration, --sample-count or a COMMAND.",
-	  NUMBER(trigger_worst, 1, WORST_MAX), .in = PAIRS, .of = "trigger-delta long-poll",
+	  NUMBER(trigger_worst, 1, KD_LONGEST), .in = PAIRS, .of = "trigger-delta long-poll",
 	  .attribute = "worst", .not_with = "listen",
 	  .why = "it serves samples as they are taken" },
 	{ "long-poll", 0, TAKES_FOLLOWING, "DURATION",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baseline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/base/log.h"
@@ -8,6 +9,8 @@
 #include "cli/json/replay.h"
 
 struct baseline {
+	FILE *in; /* until it is read */
+	const char *path;
 	struct series *before, *now;
 	struct comparison comparison;
 };
@@ -35,13 +38,9 @@ static exit_status refuse_times(const struct series *before, const struct series
 	return EX_DATAERR;
 }
 
-exit_status baseline_read(struct baseline **out, const char *path, uint64_t sample_time)
+exit_status baseline_open(struct baseline **out, const char *path)
 {
-	const struct series wanted = { .sample_time = sample_time };
-	int status;
-
 	struct baseline *baseline = calloc(1, sizeof(*baseline));
-	const struct replay_handlers handlers = { .sample = before_add, .context = baseline };
 
 	*out = baseline;
 	if (!baseline)
@@ -50,7 +49,19 @@ exit_status baseline_read(struct baseline **out, const char *path, uint64_t samp
 	baseline->now = series_new();
 	if (!baseline->before || !baseline->now)
 		return log_no_memory();
-	status = replay_read(path, &handlers);
+	baseline->path = path;
+	return replay_open(&baseline->in, path);
+}
+
+exit_status baseline_read(struct baseline *baseline, uint64_t sample_time)
+{
+	const struct replay_handlers handlers = { .sample = before_add, .context = baseline };
+	const struct series wanted = { .sample_time = sample_time };
+	FILE *in = baseline->in;
+	int status;
+
+	baseline->in = NULL;
+	status = replay_read(in, baseline->path, &handlers);
 	if (!status && !baseline->before->samples)
 		status = refuse_windows("before");
 	if (!status && !comparison_is_fair(baseline->before, &wanted))
@@ -83,6 +94,7 @@ void baseline_free(struct baseline *baseline)
 {
 	if (!baseline)
 		return;
+	replay_close(baseline->in);
 	comparison_clear(&baseline->comparison);
 	series_free(baseline->before);
 	series_free(baseline->now);

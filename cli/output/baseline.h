@@ -9,10 +9,14 @@
 
 struct baseline;
 
-/* Reads the samples of a file, to compare with samples of sample_time ns; 0: unknown. Returns 0,
- * or an exit status after printing what failed: EX_DATAERR if they are not comparable. The
- * caller calls baseline_free() in either case. */
-exit_status baseline_read(struct baseline **baseline, const char *path, uint64_t sample_time);
+/* Opens the file, which is anybody's and is read when privileges are gone. path: as long as the
+ * baseline. Returns 0, or an exit status after printing what failed. The caller calls
+ * baseline_free() in either case. */
+exit_status baseline_open(struct baseline **baseline, const char *path);
+
+/* Reads its samples, once, to compare with samples of sample_time ns; 0: unknown. Returns as
+ * above: EX_DATAERR if they are not comparable. */
+exit_status baseline_read(struct baseline *baseline, uint64_t sample_time);
 
 /* Adds a sample of the current capture. Returns as above. */
 exit_status baseline_add(struct baseline *baseline, const struct sample *sample);

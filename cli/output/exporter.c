@@ -20,9 +20,12 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/log.h"
-#include "cli/metrics/metrics.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metric_values.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
+#include "exporter_server.h"
 
 /* --- Listening socket --- */
 

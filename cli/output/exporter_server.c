@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "exporter.h"
+#include "exporter_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/sandbox/helper.h"
 
@@ -192,6 +193,7 @@ struct http {
 	HTTP(add_response_header);
 	HTTP(create_response_from_buffer);
 	HTTP(destroy_response);
+	HTTP(get_connection_info);
 	HTTP(get_connection_values);
 	HTTP(get_daemon_info);
 	HTTP(get_timeout);
@@ -209,14 +211,19 @@ static bool http_load(struct http *http)
 
 	return library && TAKE(http, add_response_header) &&
 	       TAKE(http, create_response_from_buffer) && TAKE(http, destroy_response) &&
-	       TAKE(http, get_connection_values) && TAKE(http, get_daemon_info) &&
-	       TAKE(http, get_timeout) && TAKE(http, lookup_connection_value) &&
-	       TAKE(http, queue_response) && TAKE(http, run) && TAKE(http, start_daemon);
+	       TAKE(http, get_connection_info) && TAKE(http, get_connection_values) &&
+	       TAKE(http, get_daemon_info) && TAKE(http, get_timeout) &&
+	       TAKE(http, lookup_connection_value) && TAKE(http, queue_response) &&
+	       TAKE(http, run) && TAKE(http, start_daemon);
 }
 
 /* Limits per client. */
 #define CLIENT_BYTES ((size_t)32 << 10) /* request line and headers */
-#define IDLE_SECONDS 10U
+#define IDLE_SECONDS 10U                /* in which it reads nothing of its answer */
+/* Without a complete request, however busily it writes one: while there are fewer than CLIENTS,
+ * and when others wait to be let in. */
+#define REQUEST_NS (2 * NSEC_PER_SEC)
+#define REQUEST_CROWDED_NS (100 * NSEC_PER_MSEC)
 #define CLIENTS 64U
 #define CLIENTS_OF_ADDRESS 16U
 
@@ -229,8 +236,15 @@ enum {
 	STATUS_MISDIRECTED = 421,
 };
 
+/* A client's connection; fd -1: unused. */
+struct link {
+	int fd;
+	uint64_t asked_since; /* CLOCK_MONOTONIC ns: its request is not complete; 0: it is */
+};
+
 struct exporter_server {
 	struct http http;
+	struct link links[CLIENTS];
 	struct MHD_Daemon *daemon;
 	int channel;
 	struct exporter_hosts hosts;
@@ -330,6 +344,76 @@ static int server_update(struct exporter_server *server)
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
+/* --- Connections --- */
+
+/* *context is the connection's entry; NULL: there is none free, so the daemon's limit ends it. */
+static void link_noted(void *server_context, struct MHD_Connection *connection, void **context,
+		       enum MHD_ConnectionNotificationCode code)
+{
+	struct exporter_server *server = server_context;
+	struct link *link = *context;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED && link) {
+		link->fd = -1;
+	} else if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		for (size_t i = 0; i < CLIENTS && !link; i++)
+			if (server->links[i].fd < 0)
+				link = &server->links[i];
+		*context = link;
+		if (link)
+			*link = (struct link){
+				.fd = server->http
+					      .get_connection_info(
+						      connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+					      ->connect_fd,
+				.asked_since = clock_monotonic(),
+			};
+	}
+}
+
+static struct link *link_of(const struct exporter_server *server, struct MHD_Connection *connection)
+{
+	return server->http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+/* The next request may follow. */
+static void request_done(void *context, struct MHD_Connection *connection, void **begun,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct link *link = link_of(context, connection);
+
+	(void)begun;
+	(void)code;
+	if (link)
+		link->asked_since = clock_monotonic();
+}
+
+/* Ends connections whose request takes too long. Returns when to look again, ns from now;
+ * UINT64_MAX: no need. */
+static uint64_t links_expire(struct exporter_server *server)
+{
+	uint64_t now = clock_monotonic(), next = UINT64_MAX, limit = REQUEST_CROWDED_NS;
+
+	for (size_t i = 0; i < CLIENTS; i++)
+		if (server->links[i].fd < 0)
+			limit = REQUEST_NS;
+	for (size_t i = 0; i < CLIENTS; i++) {
+		struct link *link = &server->links[i];
+		uint64_t until = link->asked_since + limit;
+
+		if (link->fd < 0 || !link->asked_since)
+			continue;
+		if (until > now) {
+			next = u64_min(next, until - now);
+			continue;
+		}
+		link->asked_since = 0;
+		shutdown(link->fd, SHUT_RDWR); /* the daemon closes it when it sees that */
+	}
+	return next;
+}
+
 /* --- Requests --- */
 
 static enum MHD_Result answer_text(const struct exporter_server *server,
@@ -423,12 +507,15 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
 				      const char *data, size_t *size, void **begun)
 {
 	struct exporter_server *server = context;
+	struct link *link = link_of(server, connection);
 
 	(void)version;
 	(void)data;
 	(void)size;
 	if (!*begun) {
 		*begun = context;
+		if (link)
+			link->asked_since = 0;
 		return request_refuse(server, connection, method);
 	}
 	if (!strcmp(path, "/metrics"))
@@ -459,17 +546,22 @@ static int daemon_start(struct exporter_server *server)
 		MHD_OPTION_LISTEN_SOCKET, packet->fd, MHD_OPTION_CONNECTION_LIMIT, CLIENTS,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CLIENTS_OF_ADDRESS,
 		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CLIENT_BYTES, MHD_OPTION_END);
+		CLIENT_BYTES, MHD_OPTION_NOTIFY_CONNECTION, link_noted, server,
+		MHD_OPTION_NOTIFY_COMPLETED, request_done, server, MHD_OPTION_END);
 	return server->daemon ? 0 : -(errno ? errno : ENOMEM);
 }
 
-static int poll_timeout(const struct exporter_server *server)
+/* Milliseconds; -1: no limit. */
+static int poll_timeout(struct exporter_server *server)
 {
+	uint64_t left = links_expire(server);
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (server->http.get_timeout(server->daemon, &ms) != MHD_YES)
-		return -1;
-	return ms < INT_MAX ? (int)ms : INT_MAX;
+	if (server->http.get_timeout(server->daemon, &ms) == MHD_YES)
+		left = u64_min(left, u64_times(ms, NSEC_PER_MSEC));
+	return left == UINT64_MAX
+		       ? -1
+		       : (int)u64_min((left + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC, INT_MAX);
 }
 
 int exporter_server_new(struct exporter_server **out, int channel,
@@ -481,6 +573,8 @@ int exporter_server_new(struct exporter_server **out, int channel,
 		return -ENOMEM;
 	server->channel = channel;
 	server->hosts = *hosts;
+	for (size_t i = 0; i < CLIENTS; i++)
+		server->links[i].fd = -1;
 	return http_load(&server->http) ? 0 : -ELIBACC;
 }
 

@@ -48,6 +48,9 @@
 #define TIME_METRIC(member, key, condition, ...)                                                   \
 	METRIC(condition, SHARE, OF(figures_of_counter, .of = offsetof(struct thread_row, member))),
 
+/* Its condition says how it is called; fields are what its rows have. */
+#define LIST_METRIC(of) METRIC(NULL, 0, OF(figures_of_list, .list = &(of)))
+
 #define STATE_HAS_LIST(state) ((state) == LEDGER_HARDIRQ || (state) == LEDGER_SOFTIRQ)
 #define STATE_LIST(state)                                                                          \
 	((state) == LEDGER_HARDIRQ   ? &hardirq_list                                               \
@@ -115,53 +118,55 @@ static uint64_t segments_resent(const struct sample *sample)
 
 #define SAMPLE(function) .kind = FAIL_SAMPLE, .value = (function)
 
+/* clang-format off */
 static const struct fail_metric metrics[] = {
 	PERIOD_WORDS(PERIOD_METRIC, PERIOD_METRIC) /* "run", "ready" and so on */
 	LEDGER_WORDS(STATE_METRIC)                 /* "user" and so on */
-	METRIC("ready_by", SHARE | HAS(FAIL_MAX) | FAIL_NAMES, OF(figures_of_culprit),
-	       NAMES(culprit_kinds[CULPRIT_TASK + 1], CULPRIT_KINDS - 1, NULL)),
-	METRIC("blocked_for", ALL | FAIL_NAMES, OF(figures_of_awaited),
-	       NAMES(awaited_keys[0], KD_AWAITED_KINDS, "threads are not blocked for that")),
-	METRIC("interruptions", ALL | FAIL_NAMES, OF(figures_of_cause),
-	       .all = { .read = figures_of_interruption }, .needs = SCAN_INTERRUPTIONS,
-	       NAMES(interruption_keys[0], INTERRUPTION_CAUSES,
-		     "nothing of that name interrupts threads")),
-	METRIC("syscall", ALL | SHARES | FAIL_NAMES, OF(figures_of_call),
-	       .needs = NEEDS_CALL_NAMES),
+	METRIC("ready_by", SHARE | HAS(FAIL_MAX) | FAIL_NAMES, OF(figures_of_culprit), NAMES(culprit_kinds[CULPRIT_TASK + 1], CULPRIT_KINDS - 1, NULL)),
+	METRIC("blocked_for", ALL | FAIL_NAMES, OF(figures_of_awaited), NAMES(awaited_keys[0], KD_AWAITED_KINDS, "threads are not blocked for that")),
+	METRIC("interruptions", ALL | FAIL_NAMES, .needs = SCAN_INTERRUPTIONS, OF(figures_of_cause), .all = { .read = figures_of_interruption }, NAMES(interruption_keys[0], INTERRUPTION_CAUSES, "nothing of that name interrupts threads")),
+	METRIC("syscall", ALL | SHARES | FAIL_NAMES, .needs = NEEDS_CALL_NAMES, OF(figures_of_call)),
 	METRIC("waits", TIMES, .kind = FAIL_WAITS, .needs = SCAN_WAITS),
-	METRIC("verdict", TIMES | HAS(FAIL_SHARE) | FAIL_NAMES, .kind = FAIL_VERDICT,
-	       NAMES(cause_words[0], CAUSES, "there is no such cause")),
+	METRIC("verdict", TIMES | HAS(FAIL_SHARE) | FAIL_NAMES, .kind = FAIL_VERDICT, NAMES(cause_words[0], CAUSES, "there is no such cause")),
 	EACH_THREAD_COUNTER(COUNTER_METRIC) /* "voluntary" and so on */
 	EACH_THREAD_TIME(TIME_METRIC)
-		METRIC("read", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, read)),
-		       .needs = SCAN_RESOURCES, IO_NAMES),
-	METRIC("written", MOVED, OF(figures_of_io, .of = offsetof(struct io_row, written)),
-	       .needs = SCAN_RESOURCES, IO_NAMES),
-	METRIC("stopped_by", TIMES | FAIL_NAMES, OF(figures_of_list, .list = &stop_list)),
-	METRIC("moved_by", HAS(FAIL_COUNT) | FAIL_NAMES, OF(figures_of_list, .list = &mover_list)),
-	METRIC("overslept", TIMES,
-	       OF(figures_of_events, .of = offsetof(struct thread_row, overslept.by))),
-	METRIC("late_ticks", TIMES,
-	       OF(figures_of_events, .of = offsetof(struct thread_row, late_ticks)),
-	       .needs = SCAN_INTERRUPTIONS),
-	METRIC("block_requests", TIMES | HAS(FAIL_BYTES) | FAIL_NAMES,
-	       OF(figures_of_list, .list = &block_list)),
-	METRIC("counters", HAS(FAIL_COUNT) | FAIL_NAMES,
-	       OF(figures_of_list, .list = &counter_list)),
-	METRIC("memory", VALUE, SAMPLE(memory_used), .needs = SCAN_RESOURCES),
-	METRIC("tcp_retransmissions", VALUE, SAMPLE(segments_resent), .needs = SCAN_RESOURCES),
-	METRIC("changed", HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES, .kind = FAIL_CHANGED,
-	       .needs = NEEDS_COMPARISON),
+	METRIC("read", MOVED, .needs = SCAN_RESOURCES, OF(figures_of_io, .of = offsetof(struct io_row, read)), IO_NAMES),
+	METRIC("written", MOVED, .needs = SCAN_RESOURCES, OF(figures_of_io, .of = offsetof(struct io_row, written)), IO_NAMES),
+	LIST_METRIC(stop_list),
+	LIST_METRIC(mover_list),
+	METRIC("overslept", TIMES, OF(figures_of_events, .of = offsetof(struct thread_row, overslept.by))),
+	METRIC("late_ticks", TIMES, .needs = SCAN_INTERRUPTIONS, OF(figures_of_events, .of = offsetof(struct thread_row, late_ticks))),
+	LIST_METRIC(block_list),
+	LIST_METRIC(counter_list),
+	METRIC("memory", VALUE, .needs = SCAN_RESOURCES, SAMPLE(memory_used)),
+	METRIC("tcp_retransmissions", VALUE, .needs = SCAN_RESOURCES, SAMPLE(segments_resent)),
+	METRIC("changed", HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES, .kind = FAIL_CHANGED, .needs = NEEDS_COMPARISON),
 	METRIC("threads", VALUE, SAMPLE(threads_count)),
-	METRIC("upcalls", VALUE, SAMPLE(upcalls_count), .needs = SCAN_UPCALLS),
-	METRIC("upcall_errors", VALUE, SAMPLE(upcall_errors_count), .needs = SCAN_UPCALLS),
+	METRIC("upcalls", VALUE, .needs = SCAN_UPCALLS, SAMPLE(upcalls_count)),
+	METRIC("upcall_errors", VALUE, .needs = SCAN_UPCALLS, SAMPLE(upcall_errors_count)),
 	METRIC("lost", VALUE, SAMPLE(sample_lost)),
 };
+/* clang-format on */
 _Static_assert(offsetof(struct cause_words, key) == 0, "the keys are names");
 
 const struct fail_metric *fail_metric_at(size_t index)
 {
 	return index < sizeof(metrics) / sizeof(*metrics) ? &metrics[index] : NULL;
+}
+
+const char *fail_metric_title(const struct fail_metric *metric)
+{
+	return metric->name ?: metric->figures.list->condition;
+}
+
+unsigned int fail_metric_fields(const struct fail_metric *metric)
+{
+	const struct row_list *list = metric->figures.list;
+
+	if (metric->fields)
+		return metric->fields;
+	return HAS(FAIL_COUNT) | (list->total ? HAS(FAIL_TOTAL) : 0) |
+	       (list->max ? HAS(FAIL_MAX) : 0) | (list->bytes ? HAS(FAIL_BYTES) : 0) | FAIL_NAMES;
 }
 
 bool fail_field_is_share(enum fail_field field)
@@ -221,7 +226,7 @@ static const struct fail_metric *metric_named(const char *name)
 	const struct fail_metric *metric;
 
 	for (size_t i = 0; (metric = fail_metric_at(i)); i++)
-		if (!strcmp(metric->name, name))
+		if (!strcmp(fail_metric_title(metric), name))
 			return metric;
 	return NULL;
 }
@@ -233,10 +238,10 @@ static void list_add(char list[static METRICS_LEN], const struct fail_metric *me
 {
 	const char *separator = ".";
 
-	text_append(list, METRICS_LEN, "%s%s%s", *list ? ", " : "", metric->name,
-		    metric->fields & FAIL_NAMES ? "[.NAME]" : "");
+	text_append(list, METRICS_LEN, "%s%s%s", *list ? ", " : "", fail_metric_title(metric),
+		    fail_metric_fields(metric) & FAIL_NAMES ? "[.NAME]" : "");
 	for (enum fail_field field = FAIL_COUNT; field < FAIL_FIELDS; field++) {
-		if (!(metric->fields & FAIL_HAS(field)))
+		if (!(fail_metric_fields(metric) & FAIL_HAS(field)))
 			continue;
 		text_append(list, METRICS_LEN, "%s%s", separator, fail_field_name(field));
 		separator = "|";
@@ -254,7 +259,7 @@ static void hint_metrics(const char *name)
 	if (metric)
 		list_add(list, metric);
 	for (size_t i = 0; !metric && fail_metric_at(i); i++)
-		names_closest_offer(&closest, fail_metric_at(i)->name);
+		names_closest_offer(&closest, fail_metric_title(fail_metric_at(i)));
 	for (size_t i = 0; i < closest.n; i++)
 		list_add(list, metric_named(closest.best[i].name));
 	if (*list) {
@@ -367,8 +372,8 @@ static exit_status metric_read(struct condition *condition, char *name)
 	}
 	condition->metric = metric_named(name);
 	if (!condition->metric || condition->field == FAIL_FIELDS ||
-	    !(condition->metric->fields & FAIL_HAS(condition->field)) ||
-	    (has_label && (!label[1] || !(condition->metric->fields & FAIL_NAMES))))
+	    !(fail_metric_fields(condition->metric) & FAIL_HAS(condition->field)) ||
+	    (has_label && (!label[1] || !(fail_metric_fields(condition->metric) & FAIL_NAMES))))
 		return refuse_metric(condition, full_name, name);
 	if (has_label)
 		memcpy(condition->glob, label + 1, strlen(label + 1) + 1);
@@ -558,7 +563,7 @@ static const struct absence *absence_of(const struct condition *condition,
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strcmp(condition->metric->name, words[i].name) != 0 &&
+		if (strcmp(fail_metric_title(condition->metric), words[i].name) != 0 &&
 		    strcmp(condition->glob, words[i].name) != 0)
 			continue;
 		for (size_t j = 0; j < sample->n_absent; j++)

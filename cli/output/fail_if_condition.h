@@ -41,9 +41,9 @@ enum fail_need {
 };
 
 struct fail_metric {
-	const char *name;
+	const char *name; /* NULL: see fail_metric_title() */
 	enum fail_metric_kind kind;
-	unsigned int fields; /* FAIL_HAS(), FAIL_NAMES */
+	unsigned int fields; /* 0: see fail_metric_fields() */
 	unsigned int needs;  /* enum scan or fail_need; a list says itself what it needs */
 	/* FAIL_THREADS: where the figures are; without a NAME in all, if that has others. The
 	 * total is the time in these ledger states, FAIL_HAS(), if there are any. */
@@ -57,6 +57,12 @@ struct fail_metric {
 
 /* Metric at an index, NULL after the last one. */
 const struct fail_metric *fail_metric_at(size_t index);
+
+/* METRIC, as in the text of a condition. */
+const char *fail_metric_title(const struct fail_metric *metric);
+
+/* Mask of FAIL_HAS() and FAIL_NAMES. */
+unsigned int fail_metric_fields(const struct fail_metric *metric);
 
 /* True for FAIL_SHARES, which samples with distributions have. */
 bool fail_field_is_share(enum fail_field field);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/base/parse.h"
+#include "output_path.h"
 
 #define OLD ".old"
 
@@ -29,12 +30,14 @@ struct output_file {
 	struct output_entry entry; /* file: its name is the part before % sequences */
 	bool is_stream;
 	bool has_record;         /* stream: one has been written */
+	bool named_at_once;      /* temporary files need a name: the file system has no others */
 	FILE *record;            /* the stream; file: the open record, NULL: none */
-	char temporary[40];      /* the record's name; "": none */
+	char temporary[40];      /* the record's name; "": none, or it has none */
 	char next[NAME_MAX + 1]; /* final name of the record */
 	char name[NAME_MAX + 1]; /* file with the previous records */
 	int fd;                  /* of that file; -1: none */
-	off_t before;            /* its size without the last record; 0: no other */
+	off_t before;            /* its size without the last record; 0: no other; -1: that
+				  * replaced the one before */
 	struct left_file *left;  /* if there is a limit, oldest first */
 	size_t n_left;
 	uint64_t total; /* of their sizes */
@@ -56,21 +59,69 @@ static bool is_named(int directory, const char *name, int fd, struct stat *there
 	       is_same(&open, there);
 }
 
-static int temporary_create(struct output_file *file)
+static int temporary_name(struct output_file *file)
 {
 	uint64_t random;
-	int fd;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return -errno;
 	snprintf(file->temporary, sizeof(file->temporary), ".kernel_delay-%016llx.tmp",
 		 (unsigned long long)random);
+	return 0;
+}
+
+/* One without a name goes with this process, even if that is killed. */
+static int temporary_create(struct output_file *file)
+{
+	int fd = -1, error;
+
+	if (!file->named_at_once)
+		fd = openat(file->entry.directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	error = temporary_name(file);
+	if (error)
+		return error;
 	fd = openat(file->entry.directory, file->temporary,
 		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
 	*file->temporary = '\0';
 	return -errno;
+}
+
+/* Gives a file its first name, unless that exists. */
+static int file_link(int fd, int directory, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW))
+		return 0;
+	if (errno != ENOENT) /* without /proc it takes CAP_DAC_READ_SEARCH */
+		return -errno;
+	return linkat(fd, "", directory, name, AT_EMPTY_PATH) ? -errno : 0;
+}
+
+/* Gives the record its final name, in place of another file. Only a rename replaces one. */
+static int temporary_rename(struct output_file *file, int fd)
+{
+	int directory = file->entry.directory, error;
+
+	if (!*file->temporary) {
+		error = file_link(fd, directory, file->next);
+		if (error != -EEXIST)
+			return error;
+		error = temporary_name(file) ?: file_link(fd, directory, file->temporary);
+		if (error) {
+			*file->temporary = '\0'; /* it is another's */
+			return error;
+		}
+	}
+	if (renameat(directory, file->temporary, directory, file->next))
+		return -errno;
+	*file->temporary = '\0';
+	return 0;
 }
 
 static void temporary_remove(struct output_file *file)
@@ -140,6 +191,14 @@ static int files_try(struct output_file *file)
 {
 	int fd = temporary_create(file);
 
+	/* Some file systems give no name to a file that had none. */
+	if (fd >= 0 && !*file->temporary &&
+	    (temporary_name(file) || file_link(fd, file->entry.directory, file->temporary))) {
+		*file->temporary = '\0';
+		file->named_at_once = true;
+		close(fd);
+		fd = temporary_create(file);
+	}
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -213,17 +272,43 @@ static bool location_stat(const struct output_file *file, struct stat *location)
 	       !fstatat(file->entry.directory, file->entry.name, location, AT_SYMLINK_NOFOLLOW);
 }
 
+/* Those that it writes; old: to which it renames them. */
+static void names_of(const struct output_file *file, bool old, struct output_names *names)
+{
+	bool varies = output_path_varies(file->config.path);
+	char name[PATH_MAX + sizeof(OLD)];
+
+	snprintf(name, sizeof(name), "%s%s",
+		 varies ? basename(file->config.path) : file->entry.name, old ? OLD : "");
+	output_names_make(names, name, varies);
+}
+
+static bool names_meet(const struct output_file *file, const struct output_file *other)
+{
+	struct output_names one, two;
+
+	names_of(file, false, &one);
+	names_of(other, false, &two);
+	if (output_names_meet(&one, &two))
+		return true;
+	if (file->config.limit)
+		names_of(file, true, &one);
+	if (file->config.limit && output_names_meet(&one, &two))
+		return true;
+	names_of(file, false, &one);
+	names_of(other, true, &two);
+	return other->config.limit && output_names_meet(&one, &two);
+}
+
 bool output_file_is_same(const struct output_file *file, const struct output_file *other)
 {
 	struct stat one, two;
 
 	if (location_stat(file, &one) && location_stat(other, &two) && is_same(&one, &two))
 		return !S_ISCHR(one.st_mode) || output_file_is_terminal(file);
-	return !file->is_stream && !other->is_stream &&
-	       output_path_varies(file->config.path) == output_path_varies(other->config.path) &&
-	       !strcmp(file->entry.name, other->entry.name) &&
-	       !fstat(file->entry.directory, &one) && !fstat(other->entry.directory, &two) &&
-	       is_same(&one, &two);
+	return !file->is_stream && !other->is_stream && !fstat(file->entry.directory, &one) &&
+	       !fstat(other->entry.directory, &two) && is_same(&one, &two) &&
+	       names_meet(file, other);
 }
 
 /* --- Files of this run, if there is a limit --- */
@@ -373,7 +458,8 @@ static int file_set_aside(struct output_file *file)
 /* Moves the record to its file. */
 static int record_publish(struct output_file *file)
 {
-	int directory = file->entry.directory, fd;
+	int directory = file->entry.directory, fd, error;
+	bool again = file->fd >= 0 && !strcmp(file->name, file->next);
 	struct stat status;
 
 	/* rename() replaces a link rather than follow it, which its creator would not expect. */
@@ -385,18 +471,16 @@ static int record_publish(struct output_file *file)
 	fd = fcntl(fileno(file->record), F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (fchmod(fd, file->config.mode) || fstat(fd, &status) ||
-	    renameat(directory, file->temporary, directory, file->next)) {
-		int error = -errno;
-
+	error = fchmod(fd, file->config.mode) || fstat(fd, &status) ? -errno
+								    : temporary_rename(file, fd);
+	if (error) {
 		close(fd);
 		return error;
 	}
-	*file->temporary = '\0';
 	if (file->fd >= 0)
 		close(file->fd);
 	file->fd = fd;
-	file->before = 0;
+	file->before = again ? -1 : 0;
 	memcpy(file->name, file->next, sizeof(file->name));
 	return left_add(file, file->name, &status);
 }
@@ -437,19 +521,26 @@ static int record_keep(struct output_file *file)
 	return continued ? record_append(file, length, &there) : record_publish(file);
 }
 
-int output_file_end(struct output_file *file, int error)
+int output_file_hold(struct output_file *file, int error)
 {
 	if (!file->record)
 		return error;
 	errno = 0;
 	if ((fflush(file->record) || ferror(file->record)) && !error)
 		error = -(errno ?: EIO);
-	if (file->is_stream) {
-		file->has_record = true;
-		return error;
-	}
-	if (!error)
-		error = record_keep(file);
+	file->has_record = true;
+	if (error)
+		output_file_drop(file);
+	return error;
+}
+
+int output_file_keep(struct output_file *file)
+{
+	int error;
+
+	if (!file->record || file->is_stream)
+		return 0;
+	error = record_keep(file);
 	/* Some file systems only now report a full disk. */
 	if (fclose(file->record) && !error)
 		error = -errno;
@@ -458,12 +549,26 @@ int output_file_end(struct output_file *file, int error)
 	return error;
 }
 
+void output_file_drop(struct output_file *file)
+{
+	if (!file->record || file->is_stream)
+		return;
+	fclose(file->record);
+	file->record = NULL;
+	temporary_remove(file);
+}
+
+int output_file_end(struct output_file *file, int error)
+{
+	return output_file_hold(file, error) ?: output_file_keep(file);
+}
+
 void output_file_undo(struct output_file *file)
 {
 	struct stat there;
 	int ignored = 0;
 
-	if (file->fd < 0)
+	if (file->fd < 0 || file->before < 0)
 		return;
 	if (file->before)
 		ignored = ftruncate(file->fd, file->before);

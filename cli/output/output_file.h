@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Destination of an output: a stream, or files that only contain complete records. Records are
- * first written under a temporary name. */
+ * first written to a temporary file, without a name where the file system has such. */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
@@ -11,36 +11,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
-
-/* --- Where it is: paths that are safe to write to as root --- */
-
-/* An open directory (O_PATH), and a name in it. */
-struct output_entry {
-	int directory; /* closed by the caller; -1: none */
-	bool shared;   /* others can write to the directory */
-	char name[NAME_MAX + 1];
-};
-
-/* True if users other than root and this program's can change the directory: by its mode, or as
- * its owner. */
-bool output_path_is_shared(const struct stat *directory);
-
-/* Finds the directory and name of a path without creating anything. Follows symbolic links, the
- * last name included (unless keep_last), but not in shared directories: the link's owner would
- * choose what gets overwritten. The name need not exist. Returns 0, or a negative errno: -ELOOP
- * for such a link. */
-int output_path_find(const char *path, bool keep_last, struct output_entry *entry);
-
-/* True if the last name of the path has %n or %t. */
-bool output_path_varies(const char *path);
-
-/* Expands the % sequences in the last name of a path: %n to the number, %t to the time in UTC
- * (20261121T154400Z), %p to this process's PID, %% to %. Others stay. Returns 0 or
- * -ENAMETOOLONG. */
-int output_path_expand(char out[static PATH_MAX], const char *path, uint64_t number,
-		       const struct timespec *when);
-
-/* --- Records --- */
 
 struct output_file;
 
@@ -63,8 +33,8 @@ bool output_file_is_stream(const struct output_file *file);
 /* A stream to a terminal. */
 bool output_file_is_terminal(const struct output_file *file);
 
-/* True if both write to the same place, under any names. Sinks such as /dev/null never count as
- * the same. */
+/* True if both write to the same place, under any names, or can do so for some sample. Sinks such
+ * as /dev/null never count as the same. */
 bool output_file_is_same(const struct output_file *file, const struct output_file *other);
 
 /* Begins a record: the caller writes to *out, but does not close it. Number and time are for the
@@ -75,14 +45,26 @@ int output_file_begin(struct output_file *file, uint64_t number, const struct ti
 /* True if the open record is the first in its file. */
 bool output_file_is_new(const struct output_file *file);
 
-/* Ends the record. If writing failed (error, a negative errno) or fails now, files are
- * unchanged. Returns 0 or the first error; -EFBIG also if the record alone exceeds the limit.
+/* Ends writing the record, for output_file_keep() or output_file_drop(). If writing failed (error,
+ * a negative errno) or fails now, it is dropped. Returns 0 or the first error. */
+int output_file_hold(struct output_file *file, int error);
+
+/* Moves the record to its file; if that fails, files are unchanged. Nothing is to be done without
+ * one, or for streams. Returns 0 or a negative errno; -EFBIG also if the record alone exceeds the
+ * limit.
  *
  * To stay within the limit, the oldest files of this run are removed. A file of several records
  * that would exceed half of it is renamed to NAME.old first. */
+int output_file_keep(struct output_file *file);
+
+/* Discards the record, if there is one. */
+void output_file_drop(struct output_file *file);
+
+/* Holds and keeps it. */
 int output_file_end(struct output_file *file, int error);
 
-/* Removes the last record again, because data that belongs to it could not be written. */
+/* Removes the record that was kept last again, because data that belongs to it could not be
+ * written; unless it has replaced the one before. */
 void output_file_undo(struct output_file *file);
 
 /* Frees everything; an open record is discarded. NULL is allowed. */

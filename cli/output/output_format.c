@@ -5,13 +5,14 @@
 
 #include "cli/html/html.h"
 #include "cli/json/json.h"
-#include "cli/metrics/metrics.h"
+#include "cli/metrics/metric_text.h"
 #include "cli/perfetto/perfetto.h"
 #include "cli/text/text.h"
 
 static const struct output_format formats[] = {
 	{
 		.name = "text",
+		.suffixes = ".txt .text .log",
 		.about = "the report",
 		.sample = report_text,
 		.triggers = report_text_triggers,
@@ -22,7 +23,7 @@ static const struct output_format formats[] = {
 	},
 	{
 		.name = "json",
-		.suffix = ".json",
+		.suffixes = ".json .jsonl",
 		.about = "a line of JSON for each sample",
 		.sample = report_json,
 		.triggers = report_json_triggers,
@@ -31,24 +32,25 @@ static const struct output_format formats[] = {
 	},
 	{
 		.name = "openmetrics",
-		.suffix = ".prom",
 		.about = "metrics as OpenMetrics 1.0",
 		.metrics = metrics_write_openmetrics,
 	},
 	{
 		.name = "prometheus",
-		.suffix = ".prom",
+		.suffixes = ".prom", /* as node_exporter wants it */
 		.about = "metrics in Prometheus's text format 0.0.4",
 		.metrics = metrics_write_prometheus,
 	},
 	{
 		.name = "csv",
 		.about = "tables for SQL, in a directory",
+		.row = "row",
+		.rows = "rows",
 		.tables = csv_tables,
 	},
 	{
 		.name = "html",
-		.suffix = ".html",
+		.suffixes = ".html .htm",
 		.about = "a page for browsers",
 		.begin = html_begin,
 		.sample = report_html,
@@ -58,14 +60,16 @@ static const struct output_format formats[] = {
 	},
 	{
 		.name = "folded",
-		.suffix = ".folded",
+		.suffixes = ".folded",
 		.about = "stacks for flame graphs",
+		.row = "stack",
+		.rows = "stacks",
 		.needs_stacks = true,
 		.sample = report_folded,
 	},
 	{
 		.name = "perfetto",
-		.suffix = ".pftrace",
+		.suffixes = ".pftrace .perfetto-trace",
 		.about = "a timeline for ui.perfetto.dev",
 		.is_binary = true,
 		.sample = report_perfetto,
@@ -75,6 +79,20 @@ static const struct output_format formats[] = {
 const struct output_format *output_format_at(size_t index)
 {
 	return index < sizeof(formats) / sizeof(*formats) ? &formats[index] : NULL;
+}
+
+const struct output_format *output_format_of_suffix(const char *suffix)
+{
+	const size_t length = strlen(suffix);
+	const struct output_format *format;
+
+	for (size_t i = 0; (format = output_format_at(i)); i++)
+		for (const char *at = format->suffixes; at && *at; at += strcspn(at, " ")) {
+			at += *at == ' ';
+			if (strcspn(at, " ") == length && !strncmp(at, suffix, length))
+				return format;
+		}
+	return NULL;
 }
 
 const struct output_format *output_format_find(const char *name, size_t length)

@@ -18,11 +18,14 @@ struct summary;
 struct comparison;
 
 /* Formats leave out records whose function is NULL. A format writes each sample, or metrics,
- * which are sums. All return 0 or a negative errno. */
+ * which are sums. All return 0 or a negative errno; those with rows return how many they wrote. */
 struct output_format {
-	const char *name;   /* as typed by users */
-	const char *suffix; /* usual file suffix; NULL: any */
+	const char *name; /* as typed by users */
+	/* Of its files, separated by spaces, the usual one first; NULL: none in particular. */
+	const char *suffixes;
 	const char *about;
+	/* What a sample has any number of; NULL: a sample is always something to read. */
+	const char *row, *rows;
 	bool needs_stacks;       /* nothing to write without traces */
 	bool is_binary;          /* not for terminals */
 	int (*begin)(FILE *out); /* writes the start of a file; NULL: nothing */
@@ -40,6 +43,9 @@ struct output_format {
 
 /* Format at an index, NULL after the last one. The first is the text, the default. */
 const struct output_format *output_format_at(size_t index);
+
+/* Format of files with a suffix such as ".json", in lower case; NULL: none. */
+const struct output_format *output_format_of_suffix(const char *suffix);
 
 /* Format with this name of length bytes; NULL: none. */
 const struct output_format *output_format_find(const char *name, size_t length);

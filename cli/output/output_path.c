@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "output_file.h"
+#include "output_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -192,4 +193,99 @@ int output_path_expand(char out[static PATH_MAX], const char *path, uint64_t num
 		used += length;
 	}
 	return 0;
+}
+
+#define DIGIT 1
+#define DIGITS 2
+
+void output_names_make(struct output_names *names, const char *name, bool varies)
+{
+	static const unsigned char number[] = { DIGIT, DIGITS, 0 };
+	static const unsigned char moment[] = { DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT,
+						DIGIT, DIGIT, 'T',   DIGIT, DIGIT, DIGIT,
+						DIGIT, DIGIT, DIGIT, 'Z',   0 };
+	const struct timespec never = { 0 };
+	char text[32];
+	size_t length;
+
+	names->n = 0;
+	for (const char *at = name; *at; names->n += length) {
+		bool is_number = varies && at[0] == '%' && at[1] == 'n';
+		bool is_time = varies && at[0] == '%' && at[1] == 't';
+
+		at += varies ? expand_one(text, at, 0, &never)
+			     : (size_t)snprintf(text, 2, "%c", *at);
+		if (is_number || is_time)
+			strcpy(text, (const char *)(is_number ? number : moment));
+		length = strlen(text);
+		if (names->n + length > sizeof(names->all))
+			return; /* no name is that long */
+		memcpy(names->all + names->n, text, length);
+	}
+}
+
+static bool is_digit(unsigned char c)
+{
+	return c == DIGIT || c == DIGITS || (c >= '0' && c <= '9');
+}
+
+bool output_names_meet(const struct output_names *names, const struct output_names *others)
+{
+	/* meets[j]: what follows at names->all[i] can be what follows at others->all[j]. */
+	bool meets[sizeof(others->all) + 1] = { false };
+
+	for (size_t i = names->n + 1; i-- > 0;) {
+		unsigned char one = i < names->n ? names->all[i] : '\0';
+		bool after = false; /* behind both */
+
+		for (size_t j = others->n + 1; j-- > 0;) {
+			unsigned char other = j < others->n ? others->all[j] : '\0';
+			bool behind_one = meets[j], behind_other = j < others->n && meets[j + 1];
+			bool is = one == '\0' && other == '\0';
+
+			if (one == DIGITS)
+				is = behind_one || (is_digit(other) && behind_other);
+			if (other == DIGITS)
+				is = is || behind_other || (is_digit(one) && behind_one);
+			if (one != DIGITS && other != DIGITS && one && other)
+				is = after && (one == other || (is_digit(one) && is_digit(other) &&
+								(one == DIGIT || other == DIGIT)));
+			after = behind_one;
+			meets[j] = is;
+		}
+	}
+	return meets[0];
+}
+
+/* An existing directory may be anyone's: files in it are checked like any others. */
+static int directory_make(const char *path, mode_t mode)
+{
+	struct output_entry entry;
+	int error = output_path_find(path, false, &entry);
+
+	if (error)
+		return error == -EISDIR ? 0 : error; /* "." and the like */
+	/* Whoever may read the directory may also enter it. */
+	if (mkdirat(entry.directory, entry.name, 0700 | mode | (mode & 0444) >> 2) &&
+	    errno != EEXIST)
+		error = -errno;
+	close(entry.directory);
+	return error;
+}
+
+int output_directory_make(char out[static PATH_MAX], const char *wanted, mode_t mode)
+{
+	const struct timespec never = { 0 };
+	size_t length = strlen(wanted);
+	char path[PATH_MAX];
+
+	while (length > 1 && wanted[length - 1] == '/')
+		length--;
+	if (length >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, wanted, length);
+	path[length] = '\0';
+	if (output_path_varies(path))
+		return -EINVAL;
+	return output_path_expand(out, path, 0, &never) ?: directory_make(out, mode);
 }

@@ -11,12 +11,16 @@
 #include <unistd.h>
 
 #include "cli/base/blocking.h"
+#include "cli/base/columns.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_values.h"
 #include "cli/model/summary.h"
 #include "baseline.h"
 #include "exporter.h"
 #include "output_file.h"
+#include "output_path.h"
 
 /* Destination of the text if a command owns standard output. */
 static const char TO_ERRORS[] = "/dev/stderr";
@@ -38,7 +42,10 @@ struct output_of_run {
 		marks; /* of a file's next record */
 	struct report_options report;
 	struct metrics *metrics;
-	bool each; /* metrics: one record per sample, rather than the total so far */
+	bool each;                /* metrics: one record per sample, rather than the total so far */
+	uint64_t samples, others; /* that it has; records of other kinds */
+	uint64_t rows;            /* of the samples, if the format has them */
+	bool held, kept;          /* the record at hand: it is complete, and in its file */
 };
 
 struct outputs {
@@ -48,6 +55,7 @@ struct outputs {
 	const struct comparison *comparison; /* owned by the baseline; NULL: not yet made */
 	struct summary *summary;             /* NULL: not wanted */
 	struct timespec when;                /* time of the last sample */
+	uint64_t left_out;                   /* waits of all samples that filters left out */
 	size_t n;
 	struct output_of_run all[OUTPUTS_MAX * CSV_TABLES];
 	struct exporter *exporter; /* NULL: none */
@@ -124,38 +132,6 @@ static int metrics_begin(struct output_of_run *output)
 	return 0;
 }
 
-/* An existing directory may be anyone's: files in it are checked like any others. */
-static int directory_make(const char *path, mode_t mode)
-{
-	struct output_entry entry;
-	int error = output_path_find(path, false, &entry);
-
-	if (error)
-		return error == -EISDIR ? 0 : error; /* "." and the like */
-	/* Whoever may read the directory may also enter it. */
-	if (mkdirat(entry.directory, entry.name, 0700 | mode | (mode & 0444) >> 2) &&
-	    errno != EEXIST)
-		error = -errno;
-	close(entry.directory);
-	return error;
-}
-
-/* Directory of the tables, without trailing slashes. */
-static int directory_name(char out[static PATH_MAX], const char *wanted)
-{
-	const struct timespec never = { 0 };
-	size_t length = strlen(wanted);
-	char path[PATH_MAX];
-
-	while (length > 1 && wanted[length - 1] == '/')
-		length--;
-	if (length >= sizeof(path))
-		return -ENAMETOOLONG;
-	memcpy(path, wanted, length);
-	path[length] = '\0';
-	return output_path_varies(path) ? -EINVAL : output_path_expand(out, path, 0, &never);
-}
-
 static exit_status output_open(struct outputs *outputs, const struct output *wanted,
 			       const struct outputs_config *config, bool single);
 
@@ -164,15 +140,14 @@ static exit_status tables_open(struct outputs *outputs, const struct output *wan
 			       const struct outputs_config *config, bool single)
 {
 	char directory[PATH_MAX];
-	int error = directory_name(directory, wanted->file), status = 0;
+	int error = output_directory_make(directory, wanted->file, wanted->settings.mode);
+	int status = 0;
 
 	if (error == -EINVAL) {
 		log_error("the directory of --output csv cannot have %%n or %%t in its name");
 		log_hint("all samples of a run go into the same tables");
 		return EX_USAGE;
 	}
-	if (!error)
-		error = directory_make(directory, wanted->settings.mode);
 	if (error) {
 		outputs->all[outputs->n].name = wanted->file;
 		return output_failed(&outputs->all[outputs->n], error);
@@ -282,14 +257,25 @@ exit_status outputs_open(struct outputs **out, const struct outputs_config *conf
 	clock_gettime(CLOCK_REALTIME, &outputs->when);
 	blocking_begin();
 	if (config->compare)
-		status = baseline_read(&outputs->baseline, config->compare,
-				       capture ? capture->sample_time : 0);
+		status = baseline_open(&outputs->baseline, config->compare);
 	if (!status && !config->n && !config->quiet && !unasked)
 		status = output_open(outputs, &by_default, config, single);
 	for (size_t i = 0; i < config->n && !status; i++)
 		status = output_open(outputs, &config->all[i], config, single);
 	if (!status && config->listen)
 		status = exporter_open(&outputs->exporter, &exporter);
+	blocking_end();
+	return status;
+}
+
+exit_status outputs_read_baseline(struct outputs *outputs, uint64_t sample_time)
+{
+	int status;
+
+	if (!outputs->baseline)
+		return 0;
+	blocking_begin();
+	status = baseline_read(outputs->baseline, sample_time);
 	blocking_end();
 	return status;
 }
@@ -351,21 +337,23 @@ static int marks_write(struct output_of_run *output, FILE *out)
 	return error;
 }
 
-/* Writes a sample. Uses and updates what its file already shows, which is in options. */
+/* Writes a sample. Uses and updates what its file already shows, which is in options. Returns as
+ * the format does. */
 static int output_format_sample(const struct output_format *format, const struct sample *sample,
 				struct report_options *options, bool is_new, FILE *out)
 {
-	int error;
+	int rows;
 
 	if (is_new)
 		options->shown_from = options->shown_until = 0;
-	error = format->sample(sample, options, out);
+	rows = format->sample(sample, options, out);
 	options->shown_from = sample->recording ? sample->recording->from : sample->start;
 	options->shown_until = sample->end;
-	return error;
+	return rows;
 }
 
-static int subject_write(struct output_of_run *output, const struct subject *subject, FILE *out)
+/* Returns a number of rows, or a negative errno. */
+static int subject_print(struct output_of_run *output, const struct subject *subject, FILE *out)
 {
 	const struct output_format *format = output->format;
 	int error = 0;
@@ -393,6 +381,18 @@ static int subject_write(struct output_of_run *output, const struct subject *sub
 	return format->triggers(subject->triggers, out);
 }
 
+static int subject_write(struct output_of_run *output, const struct subject *subject, FILE *out)
+{
+	int rows = subject_print(output, subject, out);
+
+	if (rows < 0)
+		return rows;
+	output->rows += (uint64_t)rows;
+	output->samples += subject->sample != NULL;
+	output->others += !subject->sample;
+	return 0;
+}
+
 /* True if the format writes such records. */
 static bool subject_has_form(const struct subject *subject, const struct output_format *format)
 {
@@ -417,9 +417,10 @@ static exit_status record_write(struct outputs *outputs, struct output_of_run *o
 		log_progress_end(); /* both may be on the screen */
 	error = output_file_begin(output->file, outputs->count, &outputs->when, &out);
 	if (!error)
-		error = output_file_end(output->file,
-					marks_write(output, out)
-						?: subject_write(output, subject, out));
+		error = output_file_hold(output->file,
+					 marks_write(output, out)
+						 ?: subject_write(output, subject, out));
+	output->held = !error;
 	return error ? output_failed(output, error) : 0;
 }
 
@@ -439,17 +440,44 @@ static exit_status metrics_record(struct outputs *outputs, struct output_of_run 
 		error = metrics_add_summary(output->metrics, subject->summary);
 	if (error)
 		return output_failed(output, error);
-	return output_file_is_stream(output->file) ? 0 : record_write(outputs, output, subject);
+	if (!output_file_is_stream(output->file))
+		return record_write(outputs, output, subject);
+	output->samples += subject->sample != NULL;
+	return 0;
 }
 
-/* If a table cannot be written, the tables before it drop the sample's rows, too: the disk may
- * be full. */
-static void tables_undo(struct outputs *outputs, size_t failed)
+/* Moves the records that are held to their files. What is appended comes first, as it takes room on
+ * the disk once more; only a record that replaced another cannot be undone. */
+static exit_status records_keep(struct outputs *outputs)
 {
-	const struct csv_table *table = outputs->all[failed].table;
+	int status = 0, error;
 
-	for (; table && table > outputs->all[failed].format->tables; table--)
-		output_file_undo(outputs->all[--failed].file);
+	for (unsigned int replaced = 0; replaced < 2; replaced++)
+		for (size_t i = 0; i < outputs->n && !status; i++) {
+			struct output_of_run *output = &outputs->all[i];
+
+			if (!output->held || output_file_is_new(output->file) != replaced)
+				continue;
+			error = output_file_keep(output->file);
+			output->held = false;
+			output->kept = !error;
+			status = error ? output_failed(output, error) : 0;
+		}
+	return status;
+}
+
+/* If one cannot be written, as the disk may be full, nobody has the record. */
+static void records_settle(struct outputs *outputs, bool failed)
+{
+	for (size_t i = 0; i < outputs->n; i++) {
+		struct output_of_run *output = &outputs->all[i];
+
+		if (output->held)
+			output_file_drop(output->file);
+		if (output->kept && failed)
+			output_file_undo(output->file);
+		output->held = output->kept = false;
+	}
 }
 
 static exit_status outputs_record(struct outputs *outputs, const struct subject *subject)
@@ -464,9 +492,9 @@ static exit_status outputs_record(struct outputs *outputs, const struct subject 
 			status = metrics_record(outputs, output, subject);
 		else if (subject_has_form(subject, output->format))
 			status = record_write(outputs, output, subject);
-		if (status)
-			tables_undo(outputs, i);
 	}
+	status = status ?: records_keep(outputs);
+	records_settle(outputs, status);
 	blocking_end();
 	return status;
 }
@@ -492,6 +520,7 @@ static exit_status outputs_follow(struct outputs *outputs, const struct sample *
 
 static exit_status samples_take(struct outputs *outputs, const struct sample *sample)
 {
+	outputs->left_out += sample->traces.left_out;
 	if (outputs->summary && !sample_is_triggered(sample) &&
 	    summary_add(outputs->summary, sample))
 		return log_no_memory();
@@ -513,16 +542,12 @@ exit_status outputs_write(struct outputs *outputs, const struct sample *sample)
 
 exit_status outputs_skipped(struct outputs *outputs, uint64_t delta, const struct timespec *when)
 {
-	const struct subject subject = { .skipped = when, .delta = delta };
-
-	return outputs_record(outputs, &subject);
+	return outputs_record(outputs, &(struct subject){ .skipped = when, .delta = delta });
 }
 
 exit_status outputs_triggers(struct outputs *outputs, const struct trigger_stats *stats)
 {
-	const struct subject subject = { .triggers = stats };
-
-	return outputs_record(outputs, &subject);
+	return outputs_record(outputs, &(struct subject){ .triggers = stats });
 }
 
 exit_status outputs_triggers_now(struct outputs *outputs, const struct trigger_stats *stats)
@@ -562,6 +587,36 @@ const struct comparison *outputs_comparison(const struct outputs *outputs)
 	return outputs->comparison;
 }
 
+/* Says of an output that there is nothing in it, and why. Some tables have no rows of a sample. */
+static void empty_tell(const struct outputs *outputs, const struct output_of_run *output)
+{
+	bool is_first = !output->table || output->table == output->format->tables;
+
+	if (is_first && !output->samples && !output->others)
+		log_warn("%s: nothing was written, as there is no sample", output->name);
+	else if (output->samples && output->format->needs_stacks && !output->rows)
+		log_warn("%s: there is no stack in it: %s%s", output->name,
+			 outputs->left_out ? "waits that --wait-filter left out: "
+					   : "nothing was long enough, or seen running",
+			 outputs->left_out ? GROUPED(outputs->left_out) : "");
+}
+
+void outputs_tell(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++) {
+		const struct output_of_run *output = &outputs->all[i];
+		const char *rows = output->format->rows;
+		const char *one = output->samples == 1 ? "" : "s";
+
+		if (rows)
+			log_note("%s: %s %s of %s sample%s", output->name, GROUPED(output->rows),
+				 output->rows == 1 ? output->format->row : rows,
+				 GROUPED(output->samples), one);
+		else
+			log_note("%s: %s sample%s", output->name, GROUPED(output->samples), one);
+	}
+}
+
 exit_status outputs_finish(struct outputs *outputs)
 {
 	const struct subject nothing = { 0 }, summary = { .summary = outputs->summary };
@@ -575,6 +630,9 @@ exit_status outputs_finish(struct outputs *outputs)
 		if (outputs->all[i].metrics && output_file_is_stream(outputs->all[i].file))
 			status = record_write(outputs, &outputs->all[i], &nothing);
 	blocking_end();
+	/* Without any sample, a live run says why. */
+	for (size_t i = 0; i < outputs->n && !status && (outputs->count || outputs->replayed); i++)
+		empty_tell(outputs, &outputs->all[i]);
 	return status;
 }
 

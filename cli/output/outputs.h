@@ -60,6 +60,10 @@ struct comparison;
 exit_status outputs_open(struct outputs **outputs, const struct outputs_config *config, pid_t pid,
 			 const struct capture *capture);
 
+/* Reads the capture to compare with, if any: call it without privileges, and before the first
+ * sample. sample_time: of the samples to come, ns; 0: unknown. Returns as outputs_open(). */
+exit_status outputs_read_baseline(struct outputs *outputs, uint64_t sample_time);
+
 /* All functions below write to every output with such records. They return 0, or an exit status
  * after printing what failed. */
 
@@ -91,8 +95,11 @@ exit_status outputs_refresh(struct outputs *outputs);
 
 /* Call after the last sample. After several samples without triggers, writes their summary
  * (text, JSON, metrics), and the comparison with a saved capture (text, JSON). Streams only now
- * get metrics, since they take one text. */
+ * get metrics, since they take one text. Warns of outputs that there is nothing in. */
 exit_status outputs_finish(struct outputs *outputs);
+
+/* Prints how many samples, and rows of them, each output has. */
+void outputs_tell(const struct outputs *outputs);
 
 /* Differences from the saved capture, after outputs_finish(); NULL: none. */
 const struct comparison *outputs_comparison(const struct outputs *outputs);

@@ -181,7 +181,7 @@ static void function_add(struct pftrace *trace, const struct location *location,
 			 slash && slash[1] ? slash + 1 : frame->object,
 			 (unsigned long long)frame->offset);
 	else
-		snprintf(name, sizeof(name), location->kernel ? "[kernel]" : "[unknown]");
+		snprintf(name, sizeof(name), location->kernel ? "[no symbol]" : "[unknown]");
 	string_begin(trace, INTERNED_FUNCTION_NAMES, iid);
 	pftrace_text(trace, NAMED_TEXT, name, SIZE_MAX);
 	proto_end(&trace->proto);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <mntent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,16 +50,30 @@ bool group_line_read(struct group_line *line, FILE *file)
 	return false;
 }
 
+FILE *group_file_open(const char *format, ...)
+{
+	FILE *file = NULL;
+	va_list args;
+	char *path;
+
+	va_start(args, format);
+	if (vasprintf(&path, format, args) >= 0) {
+		file = fopen(path, "re");
+		free(path);
+	}
+	va_end(args);
+	return file;
+}
+
 /* Reads the process's group of a v1 controller (NULL: skip), else of v2. */
-static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bool *version_1)
+static bool path_read(const char *root, pid_t pid, const char *controller, char path[PATH_MAX],
+		      bool *version_1)
 {
 	struct group_line line;
 	bool found = false;
-	char name[64];
-	FILE *file;
+	FILE *file = group_file_open("%s/proc/%d/cgroup", root,
+				     (int)(*root ? pid : proc_thread(pid)));
 
-	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)proc_thread(pid));
-	file = fopen(name, "re");
 	*version_1 = false;
 	while (!*version_1 && group_line_read(&line, file)) {
 		*version_1 = controller && group_list_has(line.controllers, controller);
@@ -72,17 +87,19 @@ static bool path_read(pid_t pid, const char *controller, char path[PATH_MAX], bo
 	return found;
 }
 
-/* Copies a path, or its end after "...". */
-static void group_path_cut(char *into, size_t size, const char *path)
+void group_path_cut(char *into, size_t size, const char *path)
 {
-	size_t length = strlen(path);
+	const size_t length = strlen(path);
+	const char *tail;
 
 	if (length < size) {
 		memcpy(into, path, length + 1);
-	} else {
-		memcpy(into, "...", 3);
-		memcpy(into + 3, path + length - (size - 4), size - 3);
+		return;
 	}
+	tail = path + length - (size - 4);
+	tail = strchr(tail, '/') ?: tail; /* not through a name, if there is another one */
+	memcpy(into, "...", 3);
+	memcpy(into + 3, tail, strlen(tail) + 1);
 }
 
 bool group_of(pid_t pid, char *path, size_t size)
@@ -91,16 +108,16 @@ bool group_of(pid_t pid, char *path, size_t size)
 	bool version_1;
 
 	*path = '\0';
-	if (!path_read(pid, "cpu", full_path, &version_1))
+	if (!path_read("", pid, "cpu", full_path, &version_1))
 		return false;
 	group_path_cut(path, size, full_path);
 	return true;
 }
 
 /* Finds where the hierarchy of a controller (NULL: v2) is mounted from its root. */
-static bool mount_find(const char *controller, char mount[PATH_MAX])
+static bool mount_find(const char *root, const char *controller, char *mount, size_t size)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	FILE *mounts = group_file_open("%s/proc/self/mounts", root);
 	struct mntent *entry;
 	bool found = false;
 
@@ -110,7 +127,7 @@ static bool mount_find(const char *controller, char mount[PATH_MAX])
 		if (strcmp(entry->mnt_type, controller ? "cgroup" : "cgroup2") ||
 		    (controller && !group_list_has(entry->mnt_opts, controller)))
 			continue;
-		found = snprintf(mount, PATH_MAX, "%s", entry->mnt_dir) < PATH_MAX;
+		found = (size_t)snprintf(mount, size, "%s", entry->mnt_dir) < size;
 	}
 	endmntent(mounts);
 	return found;
@@ -119,12 +136,9 @@ static bool mount_find(const char *controller, char mount[PATH_MAX])
 /* Reads up to two numbers from a file of the group; "max" is not a number. */
 static int numbers_read(const char *group, const char *name, long long numbers[2])
 {
-	char path[2 * PATH_MAX + 64];
+	FILE *file = group_file_open("%s/%s", group, name);
 	int n = 0;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", group, name);
-	file = fopen(path, "re");
 	if (!file)
 		return 0;
 	n = fscanf(file, "%lld %lld", &numbers[0], &numbers[1]);
@@ -156,29 +170,25 @@ static bool is_tighter(const struct cpu_quota *a, const struct cpu_quota *b)
 					(double)b->quota_ns / (double)b->period_ns;
 }
 
-/* Iterates over a process's group and its ancestors, nearest first. */
-struct levels {
-	char directory[2 * PATH_MAX];
-	char *path; /* its end, from the hierarchy's root */
-	bool version_1, begun;
-};
-
-/* For a v1 controller (NULL: skip), else for v2. */
-static bool levels_begin(struct levels *levels, pid_t pid, const char *controller)
+bool group_levels_begin(struct group_levels *levels, const char *root, pid_t pid,
+			const char *controller)
 {
-	char path[PATH_MAX], mount[PATH_MAX];
+	char path[PATH_MAX], *mount = levels->directory + strlen(root);
 
 	levels->begun = false;
-	if (!path_read(pid, controller, path, &levels->version_1) ||
-	    !mount_find(levels->version_1 ? controller : NULL, mount))
+	if (!path_read(root, pid, controller, path, &levels->version_1) ||
+	    !mount_find(root, levels->version_1 ? controller : NULL, mount,
+			sizeof(levels->directory) - strlen(root)))
 		return false;
-	snprintf(levels->directory, sizeof(levels->directory), "%s%s", mount, path);
-	levels->path = levels->directory + strlen(mount);
+	memcpy(levels->directory, root, strlen(root));
+	levels->path = mount + strlen(mount);
+	if (strlen(path) >= sizeof(levels->directory) - (size_t)(levels->path - levels->directory))
+		return false;
+	memcpy(levels->path, path, strlen(path) + 1);
 	return true;
 }
 
-/* Returns false after the last one; excludes the root. */
-static bool levels_next(struct levels *levels)
+bool group_levels_next(struct group_levels *levels)
 {
 	char *slash = strrchr(levels->path, '/');
 
@@ -188,17 +198,21 @@ static bool levels_next(struct levels *levels)
 	return *levels->path && strcmp(levels->path, "/") != 0;
 }
 
+bool group_has_quota(const struct group_levels *level, struct cpu_quota *quota)
+{
+	return quota_read(level->directory, level->version_1, quota);
+}
+
 bool group_quota(pid_t pid, struct cpu_quota *quota)
 {
 	struct cpu_quota found = { 0 };
-	struct levels levels;
+	struct group_levels levels;
 
 	memset(quota, 0, sizeof(*quota));
-	if (!levels_begin(&levels, pid, "cpu"))
+	if (!group_levels_begin(&levels, "", pid, "cpu"))
 		return false;
-	while (levels_next(&levels)) {
-		if (!quota_read(levels.directory, levels.version_1, &found) ||
-		    !is_tighter(&found, quota))
+	while (group_levels_next(&levels)) {
+		if (!group_has_quota(&levels, &found) || !is_tighter(&found, quota))
 			continue;
 		group_path_cut(found.group, sizeof(found.group), levels.path);
 		*quota = found;
@@ -208,13 +222,13 @@ bool group_quota(pid_t pid, struct cpu_quota *quota)
 
 bool group_above(pid_t tid, uint64_t id, char *path, size_t size)
 {
-	struct levels levels;
+	struct group_levels levels;
 	struct stat status;
 	bool found = false;
 
-	if (!levels_begin(&levels, tid, "cpu"))
+	if (!group_levels_begin(&levels, "", tid, "cpu"))
 		return false;
-	while (!found && levels_next(&levels))
+	while (!found && group_levels_next(&levels))
 		found = !stat(levels.directory, &status) && status.st_ino == id;
 	if (found)
 		group_path_cut(path, size, levels.path);
@@ -224,12 +238,13 @@ bool group_above(pid_t tid, uint64_t id, char *path, size_t size)
 static bool frozen_find(pid_t pid, const char *controller, const char *file, char *into,
 			size_t size)
 {
-	struct levels levels;
+	struct group_levels levels;
 	long long is_frozen[2];
 
-	if (!levels_begin(&levels, pid, controller) || levels.version_1 != (controller != NULL))
+	if (!group_levels_begin(&levels, "", pid, controller) ||
+	    levels.version_1 != (controller != NULL))
 		return false;
-	while (levels_next(&levels)) {
+	while (group_levels_next(&levels)) {
 		if (!numbers_read(levels.directory, file, is_frozen) || is_frozen[0] != 1)
 			continue;
 		group_path_cut(into, size, levels.path);
@@ -265,13 +280,9 @@ struct disk_search {
 	size_t n, most;
 };
 
-static FILE *group_file_open(const char *directory, bool version_1, const char *name)
+static FILE *disk_file_open(const char *directory, bool version_1, const char *name)
 {
-	char path[2 * PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s%s", directory, version_1 ? "blkio.throttle." : "io.",
-		 name);
-	return fopen(path, "re");
+	return group_file_open("%s/%s%s", directory, version_1 ? "blkio.throttle." : "io.", name);
 }
 
 /* "vda"; "254:0" if unknown. */
@@ -308,9 +319,9 @@ static void counts_read(const char *directory, struct disk_count *counts, size_t
 	for (size_t i = 0; i < n; i++) {
 		struct disk_count *count = &counts[i];
 		const bool version_1 = count->limit.version_1;
-		FILE *file = group_file_open(directory, version_1,
-					     version_1 ? locations[count->limit.kind].count_file
-						       : "stat");
+		FILE *file = disk_file_open(directory, version_1,
+					    version_1 ? locations[count->limit.kind].count_file
+						      : "stat");
 		unsigned int major, minor;
 		char line[512];
 
@@ -340,15 +351,15 @@ static void limit_add(struct disk_search *finding, const char *path, const char 
 	finding->counts[finding->n++] = count;
 }
 
-static void level_see(struct disk_search *finding, const struct levels *level)
+static void level_see(struct disk_search *finding, const struct group_levels *level)
 {
 	const bool version_1 = level->version_1;
 	const size_t before = finding->n;
 	char line[512];
 
 	for (uint32_t kind = 0; kind < DISK_LIMIT_KINDS; kind++) {
-		FILE *file = group_file_open(level->directory, version_1,
-					     version_1 ? locations[kind].limit_file : "max");
+		FILE *file = disk_file_open(level->directory, version_1,
+					    version_1 ? locations[kind].limit_file : "max");
 
 		while (file && fgets(line, sizeof(line), file)) {
 			struct disk_limit limit = { .kind = kind, .version_1 = version_1 };
@@ -369,10 +380,10 @@ static void level_see(struct disk_search *finding, const struct levels *level)
 size_t group_disk_limits(pid_t pid, struct disk_count *counts, size_t most)
 {
 	struct disk_search finding = { .counts = counts, .most = most };
-	struct levels levels;
-	bool more = levels_begin(&levels, pid, "blkio");
+	struct group_levels levels;
+	bool more = group_levels_begin(&levels, "", pid, "blkio");
 
-	while (more && levels_next(&levels)) {
+	while (more && group_levels_next(&levels)) {
 		level_see(&finding, &levels);
 		more = !levels.version_1; /* limits of ancestors count, too */
 	}

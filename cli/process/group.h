@@ -30,6 +30,31 @@ bool group_list_has(const char *list, const char *word);
  * it does not fit. Returns false and "" if unknown. */
 bool group_of(pid_t pid, char *path, size_t size);
 
+/* Opens a file for reading; its path may have any length. NULL if that fails. */
+FILE *group_file_open(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Copies a path, or its end after "...": from the beginning of a name, if one fits. */
+void group_path_cut(char *into, size_t size, const char *path);
+
+#define GROUP_DIRECTORY PATH_MAX
+
+/* Iterates over a process's group and its ancestors, nearest first. */
+struct group_levels {
+	char directory[GROUP_DIRECTORY];
+	char *path; /* its end, from the hierarchy's root */
+	bool version_1, begun;
+};
+
+/* For a v1 controller (NULL: skip), else for v2; root: see cpu_rules.h. False: unknown. */
+bool group_levels_begin(struct group_levels *levels, const char *root, pid_t pid,
+			const char *controller);
+
+/* Returns false after the last one; excludes the root. */
+bool group_levels_next(struct group_levels *levels);
+
+/* True if this group itself has a quota. */
+bool group_has_quota(const struct group_levels *level, struct cpu_quota *quota);
+
 /* Finds the tightest quota of the process's cgroup and its ancestors. Returns false if there is
  * none, or it is unknown. */
 bool group_quota(pid_t pid, struct cpu_quota *quota);

@@ -88,11 +88,8 @@ static bool title_read(char title[static PROCESS_TITLE], pid_t pid, bool argumen
 		free(reading);
 		return true;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += PATIENCE_NS;
-	until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
-	until.tv_nsec %= (long)NSEC_PER_SEC;
-	done = !pthread_timedjoin_np(thread, NULL, &until);
+	until = clock_timespec(clock_monotonic() + PATIENCE_NS);
+	done = !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 	if (done)
 		title_take(title, reading, arguments);
 	else

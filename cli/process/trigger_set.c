@@ -19,7 +19,6 @@
 #include "probes/hazards.h"
 #include "probes/kernel.h"
 
-/* Parses a trigger. */
 static exit_status trigger_read(struct trigger *trigger, enum kd_role role, const char *text)
 {
 	const char *why = "";
@@ -321,10 +320,6 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 {
 	int status = 0;
 
-	for (int role = 0; role < KD_ROLES && !status; role++)
-		if (options->triggers[role])
-			status = trigger_read(&set->triggers[role].trigger, role,
-					      options->triggers[role]);
 	set->everywhere = !is_probed_alone(processes) && (trigger_set_in_files(set, KD_START) ||
 							  trigger_set_in_files(set, KD_STOP));
 	for (int role = 0; role < KD_ROLES && !status; role++) {
@@ -341,8 +336,7 @@ static exit_status given_find(struct trigger_set *set, const struct options *opt
 				 "up:/usr/sbin/ovs-vswitchd:0x1f0a4");
 			status = EX_CONFIG;
 		}
-		if (options->triggers[role] &&
-		    !(set->everywhere && trigger_set_in_files(set, role)))
+		if (trigger->text && !(set->everywhere && trigger_set_in_files(set, role)))
 			status = trigger_find(set, role, processes->all[0].pid);
 	}
 	return status || !set->everywhere ? status : programs_find(set, processes);
@@ -379,13 +373,31 @@ static bool role_is_go(const struct trigger_set *set, enum kd_role role)
 	return false;
 }
 
+exit_status trigger_set_read(struct trigger_set *set, const struct options *options)
+{
+	int status = 0;
+
+	for (int role = 0; role < KD_ROLES && !status; role++)
+		if (options->triggers[role])
+			status = trigger_read(&set->triggers[role].trigger, role,
+					      options->triggers[role]);
+	return status;
+}
+
+bool trigger_set_in_libraries(const struct trigger_set *set)
+{
+	for (int role = 0; role < KD_ROLES; role++)
+		if (trigger_set_in_files(set, role) && set->triggers[role].trigger.object)
+			return true;
+	return false;
+}
+
 exit_status trigger_set_find(struct trigger_set *set, const struct options *options,
 			     const struct processes *processes)
 {
 	pid_t pid = processes->all[0].pid;
 	int status;
 
-	memset(set, 0, sizeof(*set));
 	status = options->long_poll ? long_poll_find(set, pid)
 				    : given_find(set, options, processes);
 	if (!status)

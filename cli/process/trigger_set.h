@@ -30,9 +30,16 @@ struct trigger_set {
 	struct signals *signals; /* see signals_wait(); NULL: they end this program at once */
 };
 
-/* Parses and resolves the triggers of the options, in the files of all processes. Reports
+/* Parses the triggers of the options into a zeroed set. Returns 0, or an exit status after printing
+ * what is wrong. The caller clears the set in either case. */
+exit_status trigger_set_read(struct trigger_set *set, const struct options *options);
+
+/* True if a trigger is in a file that a program may have only after its loader ran. */
+bool trigger_set_in_libraries(const struct trigger_set *set);
+
+/* Finds the triggers of the set in the files of all processes, or those of --long-poll. Reports
  * processes without a trigger once; at least one must have it. Returns 0, or an exit status
- * after printing what is wrong. The caller clears the set in either case. */
+ * after printing what is wrong. */
 exit_status trigger_set_find(struct trigger_set *set, const struct options *options,
 			     const struct processes *processes);
 

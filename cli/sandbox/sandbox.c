@@ -26,8 +26,10 @@
 
 /* Tables of some large programs, one unpacked .gnu_debugdata, and stacks. */
 #define MOST_MEMORY (1ULL << 30)
-/* Seconds. A run may resolve stacks for hours; each wait for an answer has a tighter limit. */
+/* Seconds. A run may resolve stacks for hours; each wait for an answer has a tighter limit. SIGXCPU
+ * ends the process somewhat earlier, so that its parent can tell, unless it is blocked. */
 #define MOST_CPU 3600
+#define WARNED_CPU 10
 /* Mapped objects and their debug files, and files with names of JIT code. */
 #define MOST_FILES 10500
 
@@ -81,6 +83,7 @@ static int signals_block(void)
 	sigset_t all;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGXCPU); /* see MOST_CPU */
 	return sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
@@ -169,22 +172,29 @@ static int opening_keep(void)
 	return capng_apply(CAPNG_SELECT_CAPS);
 }
 
-static int limit_set(__rlimit_resource_t resource, rlim_t most)
+/* before: how much earlier the soft limit is. */
+static int limits_set_both(__rlimit_resource_t resource, rlim_t most, rlim_t before)
 {
 	struct rlimit limit;
 
 	if (getrlimit(resource, &limit))
 		return -1;
 	limit.rlim_max = most < limit.rlim_max ? most : limit.rlim_max;
-	limit.rlim_cur = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max > before ? limit.rlim_max - before : limit.rlim_max;
 	return setrlimit(resource, &limit);
+}
+
+static int limit_set(__rlimit_resource_t resource, rlim_t most)
+{
+	return limits_set_both(resource, most, 0);
 }
 
 static int limits_set(unsigned int without)
 {
 	if (!(without & SANDBOX_WITHOUT_MEMORY_LIMIT) && limit_set(RLIMIT_AS, MOST_MEMORY))
 		return -1;
-	if (!(without & SANDBOX_WITHOUT_CPU_LIMIT) && limit_set(RLIMIT_CPU, MOST_CPU))
+	if (!(without & SANDBOX_WITHOUT_CPU_LIMIT) &&
+	    limits_set_both(RLIMIT_CPU, MOST_CPU, WARNED_CPU))
 		return -1;
 	return limit_set(RLIMIT_NOFILE, MOST_FILES) || limit_set(RLIMIT_FSIZE, 0) ||
 			       limit_set(RLIMIT_NPROC, 0) || limit_set(RLIMIT_CORE, 0) ||

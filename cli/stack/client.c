@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "protocol.h"
+#include "client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "protocol.h"
 #include "stack_copy.h"
 
 /* --- Deduplication of stacks --- */
@@ -211,6 +212,16 @@ void client_free(struct client *client)
 	stack_table_free(client->table);
 	free(client->text);
 	free(client);
+}
+
+void client_renew(struct client *client, int socket, void *shared)
+{
+	client_abandon(client);
+	client->socket = socket;
+	client->shared = shared;
+	client->objects = 0;
+	client->n_frames = client->n_text = 0;
+	memset(client->meanings, 0, sizeof(client->meanings));
 }
 
 void client_heed(struct client *client, struct signals *signals)

@@ -18,8 +18,9 @@
 #define MAX_SYMBOLS (4U << 20)
 #define MAX_NAMES (256U << 20)
 
-/* Longest function, for the last one of a module or the kernel: the file has no sizes. */
+/* Longest function: the file has no sizes. */
 #define MAX_FUNCTION (1U << 20)
+#define PAGE 4096
 
 #define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127 by default */
 #define BUCKETS 4096
@@ -282,15 +283,52 @@ bool kernel_symbols_hidden(const struct kernel_symbols *symbols)
 	return symbols->fd < 0 && symbols->hidden;
 }
 
-/* Function that contains an address; NULL: none. */
+/* Code made at run time: BPF programs and trampolines. It lies close together, and some of it has
+ * no name, such as filters of seccomp and sockets (bpf_prog_kallsyms_add() in kernel/bpf/core.c
+ * leaves out classic BPF). kernel/kallsyms.c has the names of these modules. */
+static bool is_generated(const struct kernel_symbols *symbols, const struct kernel_symbol *symbol)
+{
+	const char *module = symbol->module ? symbols->names + symbol->module - 1 : "";
+
+	return !strcmp(module, "bpf") || !strncmp(module, "__builtin__", strlen("__builtin__"));
+}
+
+/* True if the next symbol tells where this one ends: code of the same object goes on until there.
+ */
+static bool has_next(const struct kernel_symbols *symbols, const struct kernel_symbol *symbol)
+{
+	return symbol + 1 < symbols->symbols + symbols->n && symbol[1].module == symbol->module &&
+	       !is_generated(symbols, symbol);
+}
+
+/* This program's own function that contains an address, or begins there; NULL: none. */
+static const struct own_code *own_find(const struct kernel_symbols *symbols, uint64_t address)
+{
+	for (size_t i = 0; i < symbols->n_own; i++)
+		if (address - symbols->own[i].address < symbols->own[i].size)
+			return &symbols->own[i];
+	return NULL;
+}
+
+/* Function that contains an address; NULL: none. Where nothing tells its end, it is not longer
+ * than the page in which it begins, or it would give its name to all code without one. */
 static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symbols,
 					       uint64_t address)
 {
 	size_t first = ARRAY_SPLIT(symbols->n, i, symbols->symbols[i].address <= address);
+	const struct kernel_symbol *symbol = first ? &symbols->symbols[first - 1] : NULL;
+	const struct own_code *own = symbol ? own_find(symbols, symbol->address) : NULL;
+	uint64_t end;
 
-	if (!first || address - symbols->symbols[first - 1].address >= MAX_FUNCTION)
+	if (!symbol)
 		return NULL;
-	return &symbols->symbols[first - 1];
+	if (own)
+		end = own->address + own->size;
+	else if (has_next(symbols, symbol))
+		end = symbol->address + MAX_FUNCTION;
+	else
+		end = (symbol->address | (PAGE - 1)) + 1;
+	return address < end ? symbol : NULL;
 }
 
 /* Looks up the first address as is. In running code it is the interrupted instruction, maybe the
@@ -404,14 +442,6 @@ static bool is_program(const char *name)
 	return begins_with(name, "bpf_prog_");
 }
 
-static bool is_own(const struct kernel_symbols *symbols, uint64_t ip)
-{
-	for (size_t i = 0; i < symbols->n_own; i++)
-		if (ip - symbols->own[i].address < symbols->own[i].size)
-			return true;
-	return false;
-}
-
 int kernel_symbols_add_own(struct kernel_symbols *symbols, uint64_t address, uint64_t size)
 {
 	struct own_code *own = reallocarray(symbols->own, symbols->n_own + 1, sizeof(*own));
@@ -430,7 +460,7 @@ size_t kernel_symbols_tracing(const struct kernel_symbols *symbols, const uint64
 	for (size_t i = 0; i < n; i++) {
 		const char *name = kernel_symbols_name(symbols, ips[i]);
 
-		if (is_own(symbols, ips[i]) || is_program(name) || is_way(name))
+		if (own_find(symbols, ips[i]) || is_program(name) || is_way(name))
 			own = i + 1;
 		else if (i > own + 1)
 			break;
@@ -464,7 +494,7 @@ size_t kernel_symbols_own(const struct kernel_symbols *symbols, const uint64_t *
 	size_t own = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (is_own(symbols, ips[i]))
+		if (own_find(symbols, ips[i]))
 			own = i + 1;
 	return way_end(symbols, ips, n, own, own ? 0 : WAY_CALLS);
 }

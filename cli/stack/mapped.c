@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "stack_processes.h"
+#include "mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -384,18 +384,21 @@ const struct mapping *mapped_mappings(const struct mapped *mapped, size_t *n)
 	return mapped->now.mappings;
 }
 
-/* Appends or extends a mapping. Drops it if there is no space. */
+/* Appends or extends a mapping. Where there is no space for all, the last one is SPACE_BEYOND, and
+ * has the rest of the addresses. */
 static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 {
 	struct mapping *last = ranges->n ? &ranges->mappings[ranges->n - 1] : NULL;
 
+	if (last && last->object == SPACE_BEYOND && last->end == UINT64_MAX)
+		return 0;
 	if (last && last->end == mapping->start && last->object == mapping->object &&
-	    (mapping->object == SPACE_NO_FILE ||
+	    (mapping->object >= SPACE_BEYOND ||
 	     last->offset + (last->end - last->start) == mapping->offset)) {
 		last->end = mapping->end;
 		return 0;
 	}
-	if (mapping->start >= mapping->end || ranges->n == PROTOCOL_MAPPINGS)
+	if (mapping->start >= mapping->end)
 		return 0;
 	if (ARRAY_GROW(ranges->mappings, ranges->n, ranges->capacity))
 		return -ENOMEM;
@@ -405,6 +408,10 @@ static int ranges_add(struct ranges *ranges, const struct mapping *mapping)
 	last->end = mapping->end;
 	last->offset = mapping->offset;
 	last->object = mapping->object;
+	if (ranges->n == PROTOCOL_MAPPINGS) {
+		last->end = UINT64_MAX;
+		last->object = SPACE_BEYOND;
+	}
 	return 0;
 }
 
@@ -415,8 +422,7 @@ static int mapped_take(void *context, const struct map *map)
 	struct mapping mapping = { .start = map->start, .end = map->end, .offset = map->offset };
 	int number;
 
-	if (!map->executable || !strcmp(map->path, VSYSCALL) || snapshot->n == PROTOCOL_MAPPINGS ||
-	    strlen(map->path) >= PROTOCOL_PATH)
+	if (!map->executable || !strcmp(map->path, VSYSCALL) || strlen(map->path) >= PROTOCOL_PATH)
 		return 0;
 	/* The kernel's list is not atomic: a range may appear twice. */
 	if (snapshot->n && map->start < snapshot->mappings[snapshot->n - 1].end)
@@ -427,11 +433,9 @@ static int mapped_take(void *context, const struct map *map)
 	}
 	number = mapped_files_find(mapped->files, mapped->pid, map,
 				   snapshot->n ? snapshot->mappings[snapshot->n - 1].object : 0);
-	if (number == -ENOSPC)
-		return 0;
-	if (number < 0)
+	if (number < 0 && number != -ENOSPC)
 		return number;
-	mapping.object = (uint32_t)number;
+	mapping.object = number < 0 ? SPACE_BEYOND : (uint32_t)number;
 	return ranges_add(snapshot, &mapping);
 }
 
@@ -581,7 +585,8 @@ static int file_in_snapshot(const struct mapped *mapped, const struct object *fi
 
 		if (start < mapping->start || start >= mapping->end)
 			continue;
-		if (mapping->offset + (start - mapping->start) != offset ||
+		if (mapping->object >= SPACE_BEYOND ||
+		    mapping->offset + (start - mapping->start) != offset ||
 		    !mapped_files_can_be(mapped->files, mapping->object, file))
 			return -ENOENT;
 		return (int)mapping->object;
@@ -637,6 +642,8 @@ int mapped_change(struct mapped *mapped, uint64_t t, const struct kd_mapped *cha
 		number = numbered_find(mapped, t, change);
 	if (number >= 0)
 		mapping.object = (uint32_t)number;
+	else if (number == -ENOSPC)
+		mapping.object = SPACE_BEYOND;
 	else if (number != -ENOENT)
 		return number;
 	return mapped_replace(mapped, mapping.start, mapping.end, &mapping, 1);

@@ -128,6 +128,7 @@ const char *unwind_stop_text(enum unwind_stop stop)
 		[UNWIND_TOO_DEEP] = "too many frames",
 		[UNWIND_BUDGET] = "too much work for one stack",
 		[UNWIND_ELSEWHERE] = "on another stack",
+		[UNWIND_BEYOND] = "code in more files, or more places, than are read",
 	};
 
 	return texts[stop];

@@ -170,6 +170,13 @@ static bool space_is_anonymous(const struct space *space, uint64_t t, uint64_t a
 	return mapping && mapping->object == SPACE_NO_FILE && mapping->end != UINT64_MAX;
 }
 
+static bool space_is_beyond(const struct space *space, uint64_t t, uint64_t address)
+{
+	const struct mapping *mapping = space_find(space, t, address);
+
+	return mapping && mapping->object == SPACE_BEYOND;
+}
+
 /* A number that is equal for two times, or before and after space_set(), only if space_find()
  * returns the same. Never 0. */
 static uint64_t space_version(const struct space *space, uint64_t t)
@@ -281,7 +288,8 @@ static bool code_find(void *context, uint64_t address, struct unwind_object *fou
 
 	if (!location_find(resolver, resolver->t, address, &location)) {
 		found->anonymous = space_is_anonymous(resolver->chosen, resolver->t, address);
-		return found->anonymous;
+		found->beyond = space_is_beyond(resolver->chosen, resolver->t, address);
+		return found->anonymous || found->beyond;
 	}
 	object = location.object;
 	if (!object->cfi_tried && object->elf && cfi_open(&object->cfi, object->elf))
@@ -583,7 +591,9 @@ void resolver_name(struct resolver *resolver, uint64_t t, uint64_t ip, bool exac
 
 	*frame = (struct frame){ .offset = ip };
 	if (!location_find(resolver, t, ip - before, &location)) {
-		jit_name(resolver, ip, before, frame);
+		if (!jit_name(resolver, ip, before, frame) &&
+		    space_is_beyond(resolver->chosen, t, ip - before))
+			frame->object = FRAME_BEYOND;
 		return;
 	}
 	if (!location.object->elf && jit_name(resolver, ip, before, frame))

@@ -20,11 +20,13 @@
 struct mapping {
 	uint64_t start, end; /* addresses */
 	uint64_t offset;     /* file offset of start */
-	uint32_t object;     /* number of the file, or SPACE_NO_FILE */
+	uint32_t object;     /* number of the file, SPACE_NO_FILE or SPACE_BEYOND */
 };
 
 /* The mapping is unknown, or not of a file: other times do not apply. */
 #define SPACE_NO_FILE UINT32_MAX
+/* The mapping is beyond the limits of protocol.h. */
+#define SPACE_BEYOND (UINT32_MAX - 1)
 
 /* Limits; beyond them, the oldest data is dropped. */
 #define SPACE_SNAPSHOTS 256

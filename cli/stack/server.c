@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "protocol.h"
+#include "server.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol.h"
 #include "stack_copy.h"
 
 /* --- Stacks resolved before --- */
@@ -230,7 +231,7 @@ static int server_mappings(struct server *server, const struct packet *request)
 		return -EBADMSG;
 	for (uint32_t i = 0; i < request->head.n; i++) {
 		if (mappings[i].start < end || mappings[i].end <= mappings[i].start ||
-		    (mappings[i].object >= server->objects && mappings[i].object != SPACE_NO_FILE))
+		    (mappings[i].object >= server->objects && mappings[i].object < SPACE_BEYOND))
 			return -EBADMSG;
 		end = mappings[i].end;
 	}

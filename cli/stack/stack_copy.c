@@ -146,6 +146,14 @@ bool stack_copy_is_returning(const struct stack_copy *copy, uint64_t ip)
 /* Value of n: cannot be known. */
 #define REFUSED UINT16_MAX
 
+bool stack_is_beyond(const struct stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		if (stack->frames[i].object && !strcmp(stack->frames[i].object, FRAME_BEYOND))
+			return true;
+	return false;
+}
+
 void digest_begin(struct digest *digest, const struct stack_copy *copy)
 {
 	digest->shape.ip = copy->regs[KD_REG_IP];

@@ -57,12 +57,15 @@ uint64_t stack_copy_behind(const struct kd_return *instance);
 
 /* --- Stacks in reports --- */
 
+#define FRAME_BEYOND "[not read]" /* the object: there are too many */
+
 /* Texts are not escaped. */
 struct frame {
 	const char *function; /* NULL: unknown */
 	uint64_t offset;      /* from the function's start; without a function, the address in
 			       * the object */
-	const char *object;   /* path, "[vdso]", or kernel module; NULL: none, or vmlinux */
+	const char *object;   /* path, "[vdso]", FRAME_BEYOND or kernel module; NULL: none, or
+			       * vmlinux */
 	const char *build_id; /* hexadecimal; NULL: none, or not needed */
 	uint32_t file;        /* distinguishes files with the same path; 0: none, or kernel */
 };
@@ -75,6 +78,9 @@ struct stack {
 	/* Some frames were found by frame pointers: a function without one hides its caller. */
 	bool by_frame_pointers;
 };
+
+/* True if some of its code is in files that are not read, so that functions have no names. */
+bool stack_is_beyond(const struct stack *stack);
 
 /* Outcomes of submitted copies in the run: resolved, beyond the limit, or failed. */
 struct stack_counts {

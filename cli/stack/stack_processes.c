@@ -11,6 +11,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "mapped.h"
 #include "protocol.h"
 
 /* --- Files about JIT code --- */
@@ -26,7 +27,7 @@ static const struct object *dump_find(const struct mapped *mapped, const struct 
 	for (size_t i = n; i-- > 0;) {
 		const struct mapped_file *file;
 
-		if (mappings[i].object == SPACE_NO_FILE)
+		if (mappings[i].object >= SPACE_BEYOND)
 			continue;
 		file = mapped_files_get(files, mappings[i].object);
 		if (!fnmatch("*/jit-[0-9]*.dump", file->object.path, 0))
@@ -60,7 +61,7 @@ static bool makes_code(const struct mapped *mapped, const struct mapped_files *f
 	const struct mapping *mappings = mapped_mappings(mapped, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (mappings[i].object == SPACE_NO_FILE
+		if (mappings[i].object >= SPACE_BEYOND
 			    ? mappings[i].end != UINT64_MAX
 			    : !mapped_files_get(files, mappings[i].object)->is_open)
 			return true;

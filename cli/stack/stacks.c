@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,11 @@
 #include "cli/sandbox/confine.h"
 #include "cli/sandbox/helper.h"
 #include "cli/sandbox/sandbox.h"
+#include "client.h"
+#include "mapped.h"
 #include "opener.h"
 #include "protocol.h"
+#include "server.h"
 #include "stack_processes.h"
 
 /* --- Resolver process --- */
@@ -133,10 +137,14 @@ int stacks_child_main(int argc, char **argv)
 #define PATIENCE (10 * NSEC_PER_SEC) /* time to read a debug file of 1 GB */
 #define MOST_FILE 256                /* bytes of a path, in a message */
 #define MOST_OPENED 16               /* debug file requests per object */
+#define PAUSE (60 * NSEC_PER_SEC)    /* or the run might wait in vain most of the time */
 #define EXECUTE_NS NSEC_PER_SEC      /* time to execute another program, where CPUs are busy */
 
 struct stacks {
-	pid_t pid;           /* the only process; 0: several */
+	pid_t pid; /* the only process; 0: several */
+	struct stacks_setup setup;
+	uint64_t began;      /* when the child was started */
+	uint64_t again_at;   /* when an ended one has a successor; 0: never */
 	struct helper child; /* pid 0: ended */
 	struct opener *opener;
 	void *shared;
@@ -192,6 +200,12 @@ static void stacks_fail(struct stacks *stacks, int err)
 			 strsignal(WTERMSIG(status)));
 	else
 		snprintf(failure, size, CHILD " has ended unexpectedly");
+	/* What was wrong may be over, and the limit is one for each. One that dies otherwise, or
+	 * lies, has no successor. */
+	if (err == -ETIMEDOUT)
+		stacks->again_at = stacks->began + stacks->setup.pause;
+	else if (err == -EPIPE && ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		stacks->again_at = stacks->began;
 }
 
 static int stacks_found(void *context, uint32_t number, int fd, const char *path)
@@ -274,32 +288,34 @@ static struct stack_process *process_get(struct stacks *stacks, pid_t pid)
 	return process ? process : process_begin(stacks, pid, &err);
 }
 
-static int child_start(struct stacks *stacks, const struct stacks_setup *setup)
+static int child_start(struct stacks *stacks)
 {
 	struct stacks_child child = {
 		.shared = shared_new(&stacks->shared),
-		.without = setup->without,
+		.without = stacks->setup.without,
 	};
 	int err;
 
 	if (child.shared < 0)
 		return child.shared;
+	stacks->began = clock_monotonic();
 	err = helper_start(&stacks->child, stacks_child_run, &child);
 	close(child.shared);
 	return err;
 }
 
-static int stacks_start(struct stacks *stacks, size_t capacity, const struct stacks_setup *setup)
+static int stacks_start(struct stacks *stacks, size_t capacity)
 {
-	int err = child_start(stacks, setup)
+	const struct stacks_setup *setup = &stacks->setup;
+	int err = child_start(stacks)
 			  ?: opener_open(&stacks->opener, setup->signals, setup->without);
 
 	if (err)
 		return err;
 	stacks->files = mapped_files_new(stacks->opener, stacks_found, stacks);
 	stacks->processes = stack_processes_new();
-	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity,
-				    setup->patience ?: PATIENCE, stacks_serve, stacks);
+	stacks->client = client_new(stacks->child.socket, stacks->shared, capacity, setup->patience,
+				    stacks_serve, stacks);
 	if (!stacks->files || !stacks->processes || !stacks->client)
 		return -ENOMEM;
 	client_heed(stacks->client, setup->signals);
@@ -367,7 +383,10 @@ exit_status stacks_open(struct stacks **stacks, pid_t pid, size_t capacity,
 	err = *stacks ? 0 : -ENOMEM;
 	if (!err) {
 		(*stacks)->pid = pid;
-		err = stacks_start(*stacks, capacity, setup);
+		(*stacks)->setup = *setup;
+		(*stacks)->setup.patience = setup->patience ?: PATIENCE;
+		(*stacks)->setup.pause = setup->pause ?: PAUSE;
+		err = stacks_start(*stacks, capacity);
 	}
 	if (err && !setup->quiet) {
 		log_error("cannot start " CHILD ": %s", strerror(-err));
@@ -399,6 +418,50 @@ void stacks_close(struct stacks *stacks)
 	stack_processes_free(stacks->processes);
 	mapped_files_free(stacks->files);
 	free(stacks);
+}
+
+/* A successor of the child knows neither files nor mappings; those of several processes are read
+ * again as their stacks come. */
+static int successor_start(struct stacks *stacks)
+{
+	char text[PROTOCOL_PATH];
+	int err;
+
+	munmap(stacks->shared, PROTOCOL_SHARED);
+	stacks->shared = NULL;
+	stack_processes_free(stacks->processes);
+	mapped_files_free(stacks->files);
+	stacks->files = mapped_files_new(stacks->opener, stacks_found, stacks);
+	stacks->processes = stack_processes_new();
+	memset(stacks->opened, 0, sizeof(stacks->opened));
+	if (!stacks->files || !stacks->processes)
+		return -ENOMEM;
+	err = child_start(stacks);
+	if (err)
+		return err;
+	client_renew(stacks->client, stacks->child.socket, stacks->shared);
+	return client_greeted(stacks->client, text);
+}
+
+static void stacks_succeed(struct stacks *stacks)
+{
+	char before[sizeof(stacks->failure)];
+	int err, status;
+
+	if (stacks->child.pid || !stacks->again_at || clock_monotonic() < stacks->again_at)
+		return;
+	stacks->again_at = 0;
+	err = successor_start(stacks);
+	if (err) { /* the failure before stays */
+		helper_end(&stacks->child, &status);
+		return;
+	}
+	memcpy(before, stacks->failure, sizeof(before));
+	*stacks->failure = '\0';
+	if (!stacks->setup.quiet)
+		log_warn("%s; another one goes on", before);
+	if (stacks->pid)
+		process_begin(stacks, stacks->pid, &err);
 }
 
 /* Simultaneous events may be reported in another order. */
@@ -491,10 +554,13 @@ int stacks_submit(struct stacks *stacks, uint64_t t, const struct stack_copy *co
 		  const struct stack **stack)
 {
 	pid_t pid = copy->process ? (pid_t)copy->process : stacks->pid;
-	struct stack_process *process = stacks->child.pid ? process_get(stacks, pid) : NULL;
-	int err = stacks->child.pid ? 0 : -EPIPE;
+	struct stack_process *process;
+	int err;
 
 	*stack = NULL;
+	stacks_succeed(stacks);
+	process = stacks->child.pid ? process_get(stacks, pid) : NULL;
+	err = stacks->child.pid ? 0 : -EPIPE;
 	/* The child may have ended on what it was sent. */
 	if (stacks->child.pid && (!process || process->space == STACK_NO_SPACE)) {
 		stacks->failed++;
@@ -534,8 +600,10 @@ void stacks_tell_digests(struct stacks *stacks, stacks_digested *tell, void *con
 
 void stacks_flush(struct stacks *stacks)
 {
-	int err = stacks->child.pid ? client_flush(stacks->client) : 0;
+	int err;
 
+	stacks_succeed(stacks); /* what failed in the window before is no news of this one */
+	err = stacks->child.pid ? client_flush(stacks->client) : 0;
 	if (err)
 		stacks_fail(stacks, err);
 }

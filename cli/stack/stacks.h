@@ -24,6 +24,8 @@ const char *stacks_excuse(int error);
 struct stacks_setup {
 	unsigned int without;    /* enum sandbox_without */
 	uint64_t patience;       /* ns; 0: enough for a debug file of 1 GB */
+	uint64_t pause;          /* ns from a child's start to that of its successor, if it took
+				  * too long; 0: a minute */
 	struct signals *signals; /* see signals_wait() */
 	bool quiet;              /* does not print failures: they do not matter */
 };
@@ -70,7 +72,8 @@ void stacks_flush(struct stacks *stacks);
 
 struct stack_counts stacks_counts(const struct stacks *stacks);
 
-/* Why there are no more user stacks; NULL: the child works. */
+/* Why there are no user stacks now; NULL: the child works. One that took too long, or all of its
+ * CPU time, has a successor, which a warning tells. */
 const char *stacks_failure(const struct stacks *stacks);
 
 /* The child, and the one that opens files; 0: ended. */

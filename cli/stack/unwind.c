@@ -273,6 +273,8 @@ static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rul
 	rule->mapped = unwinder->find(unwinder->context, rule->address, &rule->object);
 	if (!rule->mapped || object->anonymous)
 		return UNWIND_NO_OBJECT;
+	if (object->beyond)
+		return UNWIND_BEYOND;
 	if (object->go && rule_explore_go(rule, steps))
 		return UNWIND_COMPLETE;
 	if (!object->cfi)
@@ -587,7 +589,8 @@ static enum unwind_stop walk_step(struct walk *walk, struct unwound *unwound)
 	walk->rule = rule;
 	if (!rule->stop)
 		return rule->is_go ? walk_by_go(walk) : walk_apply(walk, rule);
-	if (rule->stop == UNWIND_NO_CFI || rule->stop == UNWIND_NO_OBJECT)
+	if (rule->stop == UNWIND_NO_CFI || rule->stop == UNWIND_NO_OBJECT ||
+	    rule->stop == UNWIND_BEYOND)
 		return walk_plainly(walk, rule->stop);
 	return rule->stop;
 }

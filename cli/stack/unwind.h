@@ -24,6 +24,7 @@ enum unwind_stop {
 	UNWIND_TOO_DEEP,   /* more than UNWIND_FRAMES */
 	UNWIND_BUDGET,     /* too many steps */
 	UNWIND_ELSEWHERE,  /* the function switched from another stack to this one */
+	UNWIND_BEYOND,     /* the next address is in a file that is not read: there are too many */
 	UNWIND_STOPS,
 };
 
@@ -49,6 +50,7 @@ struct unwind_object {
 	const struct elf_file *file; /* NULL: not readable */
 	uint64_t bias;               /* address in memory - address in the file */
 	bool anonymous;              /* not in a file */
+	bool beyond;                 /* in a file that is not read */
 };
 
 /* Finds the object with code at an address; *object starts empty. Returns false if no code is

@@ -49,7 +49,7 @@ static void frame_add(struct columns *columns, const struct frame *frame, bool i
 		columns_add(columns, "+");
 		columns_hex(columns, frame->offset);
 	} else if (is_kernel) {
-		columns_add(columns, "[kernel]");
+		columns_add(columns, "[no_symbol]"); /* generated code, such as a filter */
 	} else {
 		/* No address: all code generated at run time shares one frame. */
 		columns_add(columns, "[unknown]");
@@ -73,13 +73,14 @@ struct with {
 	bool pid, tid, kind;
 };
 
-static void line_add(struct columns *columns, const struct trace_list *list,
+/* Returns whether there is one. */
+static bool line_add(struct columns *columns, const struct trace_list *list,
 		     const struct trace_sum *sum, const struct with *with)
 {
 	const struct trace_row *row = sum->longest;
 
 	if (!sum->total)
-		return;
+		return false;
 	name_add(columns, row->name, KD_COMM_LEN);
 	if (with->pid) {
 		columns_add(columns, "-");
@@ -102,6 +103,7 @@ static void line_add(struct columns *columns, const struct trace_list *list,
 	columns_add(columns, " ");
 	columns_count(columns, sum->total, 0);
 	columns_add(columns, "\n");
+	return true;
 }
 
 int report_folded(const struct sample *sample, const struct report_options *options, FILE *out)
@@ -116,7 +118,7 @@ int report_folded(const struct sample *sample, const struct report_options *opti
 								    : MERGE_IN_NAME,
 						.processes = with.pid };
 	struct columns columns;
-	int err = 0, write_err;
+	int err = 0, write_err, lines = 0;
 
 	columns_begin(&columns, out);
 	for (unsigned int kind = 0; kind < TRACE_KINDS && !err; kind++) {
@@ -125,9 +127,9 @@ int report_folded(const struct sample *sample, const struct report_options *opti
 
 		err = traces_merge(list, (enum trace_kind)kind, sample->end, merging, &sums, &n);
 		for (size_t i = 0; i < n; i++)
-			line_add(&columns, list, &sums[i], &with);
+			lines += line_add(&columns, list, &sums[i], &with);
 		free(sums);
 	}
 	write_err = columns_end(&columns);
-	return err ? err : write_err;
+	return err ? err : write_err ? write_err : lines;
 }

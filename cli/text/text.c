@@ -15,7 +15,16 @@
 #include "cli/base/parse.h"
 #include "cli/base/wall_clock.h"
 #include "cli/model/sample.h"
+#include "text_advice.h"
+#include "text_footer.h"
 #include "text_parts.h"
+#include "text_path.h"
+#include "text_processes.h"
+#include "text_resources.h"
+#include "text_screen.h"
+#include "text_thread.h"
+#include "text_traces.h"
+#include "text_verdict.h"
 
 /* --- Lines above --- */
 
@@ -107,23 +116,27 @@ static void thread_line(struct text *text, const struct verdict_thread *thread)
 #define TOP_USUAL 10
 #define TOP_LEAST 3
 
-/* Lines of a thread's sections, including the empty one after them. */
-static size_t lines_of(const struct text *text, const struct thread_row *thread)
+/* Lines of a thread's sections, including the empty one after them; 1 without memory, which the
+ * report then fails for. */
+static size_t lines_of(struct text *text, const struct thread_row *thread)
 {
 	struct text *trial = malloc(sizeof(*trial));
 	char *written = NULL;
 	size_t length = 0, lines = 1;
 	FILE *out = open_memstream(&written, &length);
+	bool failed = !out || !trial;
 
-	if (out && trial) {
+	if (!failed) {
 		*trial = (struct text){ .sample = text->sample, .brief = text->brief };
 		columns_begin(&trial->columns, out);
 		text_thread(trial, thread);
-		columns_end(&trial->columns);
+		failed = columns_end(&trial->columns) != 0;
 	}
 	if (out)
-		fclose(out);
-	for (size_t i = 0; i < length; i++)
+		failed |= fclose(out) != 0;
+	if (failed && !text->columns.err)
+		text->columns.err = -ENOMEM;
+	for (size_t i = 0; !failed && i < length; i++)
 		lines += written[i] == '\n';
 	free(written);
 	free(trial);
@@ -131,7 +144,7 @@ static size_t lines_of(const struct text *text, const struct thread_row *thread)
 }
 
 /* How many of the first top threads have space for their sections. */
-static size_t top_of(const struct text *text, const struct verdict_thread *const *threads, size_t n,
+static size_t top_of(struct text *text, const struct verdict_thread *const *threads, size_t n,
 		     size_t top)
 {
 	size_t used = LINES_BESIDE + n;

@@ -62,7 +62,8 @@ int report_text_comparison(const struct comparison *comparison,
  * space, nanoseconds. The first frame is the thread's name, with its TID if waits_per_thread is
  * set. The second is the kind, if more than one was asked for. User and kernel frames follow,
  * outermost first; kernel frames end in "_[k]". Frames contain no ';' and no white space. A file
- * may hold several samples: readers add up equal lines. Returns 0 or a negative errno. */
+ * may hold several samples: readers add up equal lines. Returns how many lines there are, or a
+ * negative errno. */
 int report_folded(const struct sample *sample, const struct report_options *options, FILE *out);
 
 #endif

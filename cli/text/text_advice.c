@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Advice on the causes of the verdict. */
 #define _GNU_SOURCE
+#include "text_advice.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/base/texts.h"
 #include "text_parts.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
@@ -107,6 +110,24 @@ static const char *kind_advice(const struct verdict_row *row)
 	return NULL;
 }
 
+/* Advice by what stopped it; NULL: the usual one. */
+static const char *stop_advice(const struct verdict_row *row)
+{
+	static const struct {
+		const char *by, *advice;
+	} stops[] = {
+		{ "SIGTTOU",
+		  "it used its terminal from the background: fg, or redirect its output" },
+		{ "SIGTTIN", "it read from its terminal in the background: fg, or </dev/null" },
+		{ "SIGTSTP", "Ctrl-Z at its terminal; fg, or kill -CONT, lets it go on" },
+	};
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (row->cause == CAUSE_STOPPED && !strcmp(row->who.stopped_by, stops[i].by))
+			return stops[i].advice;
+	return NULL;
+}
+
 /* Points to data of an option that was given. */
 static const char *given_advice(enum cause cause, const struct sample *sample)
 {
@@ -169,33 +190,97 @@ static bool is_limited(const struct sample *sample, const struct verdict_row *ro
 	       is_of_disk(&sample->disk_limit, row->who.comm);
 }
 
-/* "raise io.max of /pods/web (vda: reads 2.1 MB/s)"; a long path is cut at its start. */
+#define ADVICE_WIDTH (SCREEN_WIDTH - sizeof("NEXT    "))
+#define GROUP_LEAST 8 /* columns of a group's path */
+
+/* "raise io.max of /pods/web (vda: reads 2.1 MB/s)": a group between two texts, whose path keeps
+ * its end if it is too long. */
+static void group_advice(char advice[static SCREEN_WIDTH], const char *before, const char *group,
+			 const char *after)
+{
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+	const size_t taken = escape_width(before) + escape_width(after);
+
+	text_path_cut(escaped, sizeof(escaped), group, CULPRIT_GROUP_LEN,
+		      taken + GROUP_LEAST < ADVICE_WIDTH ? ADVICE_WIDTH - taken : GROUP_LEAST);
+	snprintf(advice, SCREEN_WIDTH, "%s", before);
+	text_append(advice, SCREEN_WIDTH, "%s%s", escaped, after);
+}
+
 static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
 {
-	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], device[16], much[32], rest[64];
-	char line[sizeof(group) + sizeof(rest) + SCREEN_WIDTH];
-	const char *tail = group, *file = limit->version_1 ? "blkio.throttle" : "io.max";
-	size_t capacity = SCREEN_WIDTH - sizeof("NEXT    raise  of ...");
+	char device[16], much[32], after[64];
 
-	escape_text(group, sizeof(group), limit->group, sizeof(limit->group));
 	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
 	amount(much, limit);
-	snprintf(rest, sizeof(rest), " (%s: %s)", device, much);
-	capacity -= strlen(file) + strlen(rest);
-	while (strlen(tail) > capacity)
-		for (tail++; (*tail & 0xc0) == 0x80;)
-			tail++;
-	snprintf(line, sizeof(line), "raise %s of %s%s%s", file, tail > group ? "..." : "", tail,
-		 rest);
-	snprintf(advice, SCREEN_WIDTH, "%.79s", line);
+	snprintf(after, sizeof(after), " (%s: %s)", device, much);
+	group_advice(advice, limit->version_1 ? "raise blkio.throttle of " : "raise io.max of ",
+		     limit->group, after);
 }
 
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
 
-/* Nice values only matter between normal threads of the same cgroup. */
+/* The knob that decides against the rival. */
+static void rival_advice(char advice[static SCREEN_WIDTH], const struct cpu_rules *rules)
+{
+	char after[64];
+
+	if (rules->decided_by == CPU_BY_GROUP) {
+		snprintf(after, sizeof(after), " (%lld), or taskset, chrt",
+			 (long long)rules->weight);
+		group_advice(advice,
+			     rules->version_1 ? "raise cpu.shares of " : "raise cpu.weight of ",
+			     rules->weighed, after);
+		return;
+	}
+	snprintf(advice, SCREEN_WIDTH,
+		 "taskset, chrt, or echo -10 >/proc/%d/autogroup (its nice is %d)", (int)rules->tid,
+		 (int)rules->weight % 100);
+}
+
+/* Advice that names a control group's rule, where another knob would do nothing. Returns false if
+ * none decides. */
+static bool rules_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			 const struct verdict_row *row)
+{
+	const struct cpu_rules *rules = &sample->cpu_rules;
+	bool others = row->cause == CAUSE_TASK, waits = others || row->cause == CAUSE_OWN_THREADS;
+	char cpus[40], after[96];
+
+	if (!rules->tid)
+		return false;
+	if (waits && *rules->cpus && rules->confined) {
+		escape_text(cpus, 24, rules->cpus, sizeof(rules->cpus));
+		snprintf(after, sizeof(after), " (%s), or %s", cpus,
+			 others ? "a higher priority (chrt)" : "use fewer busy threads");
+		group_advice(advice, "widen cpuset.cpus of ", rules->cpuset, after);
+	} else if (others && row->who.pid == rules->rival &&
+		   (rules->decided_by == CPU_BY_AUTOGROUP || rules->decided_by == CPU_BY_GROUP) &&
+		   FAIR(row->who.policy)) {
+		rival_advice(advice, rules);
+	} else if (row->cause == CAUSE_RT_LIMIT && rules->rt_period_ns) {
+		snprintf(after, sizeof(after), " (%s of %s)", AS_LIMIT(rules->rt_runtime_ns),
+			 AS_LIMIT(rules->rt_period_ns));
+		group_advice(advice, "raise cpu.rt_runtime_us of ", rules->rt_group, after);
+	} else if (row->cause == CAUSE_THROTTLED && *row->who.comm) {
+		group_advice(advice,
+			     rules->version_1 ? "raise cpu.cfs_quota_us of " : "raise cpu.max of ",
+			     row->who.comm, ", or use less CPU time");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Nice values only matter between normal threads of the same cgroup, and then of the same
+ * autogroup. What does not say which rules hold is of an older version. */
 static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
 {
+	const struct cpu_rules *rules = &sample->cpu_rules;
+
 	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
+			       (!rules->tid || (rules->rival == row->who.pid &&
+						rules->decided_by == CPU_BY_NICE)) &&
 			       FAIR(row->who.policy) && !text_is_multiprocess(sample)
 		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
 		       : NULL;
@@ -213,7 +298,9 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	if (!usual || !text_is_multiprocess(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
-			?: kind_advice(row) ?: nice_advice(sample, row) ?: usual;
+			?: kind_advice(row) ?: stop_advice(row) ?: nice_advice(sample, row) ?: usual;
+	if (rules_advice(advice, sample, row))
+		return;
 	if (is_limited(sample, row))
 		limit_advice(advice, &sample->disk_limit);
 	else if (pid && !own && other)
@@ -226,8 +313,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 
 bool text_has_second(const struct verdict *verdict)
 {
-	return verdict->largest != VERDICT_BLAMED && verdict->n_blamed &&
-	       u64_times(verdict->rows[0].ns, 100) >=
+	return verdict->largest != VERDICT_BLAMED && verdict->n_told_blamed &&
+	       u64_times(verdict->told[0].ns, 100) >=
 		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
 }
 
@@ -265,7 +352,8 @@ static const char *share_advice(const struct sample *sample)
 		return traces->waits_wanted ? "OFF-CPU WAITS says where it waited, and who woke it"
 		       : multiple           ? "--off-cpu=1ms shows what they waited for"
 					    : "--off-cpu=1ms shows what it waited for";
-	if (!verdict->n_blamed && verdict->busy <= verdict->life / 100)
+	if (verdict_had_little(verdict) ||
+	    (!verdict->n_told_blamed && verdict->busy <= verdict->life / 100))
 		return idle_advice(sample);
 	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
 	       : multiple         ? "--profile shows what they compute"
@@ -288,7 +376,7 @@ void text_advice(struct text *text)
 	if (!first)
 		advice_line(text, "NEXT    ", share_advice(text->sample));
 	if (first || text_has_second(verdict)) {
-		culprit_advice(of_culprit, text->sample, &verdict->rows[0]);
+		culprit_advice(of_culprit, text->sample, &verdict->told[0]);
 		advice_line(text, first ? "NEXT    " : "        ", of_culprit);
 	}
 	mover_advice(text, verdict);

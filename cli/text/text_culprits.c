@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text_parts.h"
+#include "text_culprits.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
+#include "text_parts.h"
 
 #define NAME_WIDTH TEXT_NAME_WIDTH
 #define CLASS_WIDTH 10
 
 /* A row, or a sum of rows. */
 struct line {
-	uint64_t woken, preempted, longest;
+	uint64_t woken, preempted, longest, began;
 };
 
 static void line_add(struct line *line, const struct culprit *culprit)
 {
 	line->woken = u64_add(line->woken, culprit->woken_ns);
 	line->preempted = u64_add(line->preempted, culprit->preempted_ns);
+	if (culprit->longest_ns > line->longest)
+		line->began = culprit->longest_began;
 	line->longest = u64_max(line->longest, culprit->longest_ns);
 }
 
-static void figures_columns(struct columns *columns, const struct line *line, uint64_t total)
+static void figures_columns(struct text *text, const struct line *line, uint64_t total)
 {
+	struct columns *columns = &text->columns;
+
 	columns_gap_ns(columns, line->woken, 16);
 	columns_gap_ns(columns, line->preempted, 16);
 	columns_gap_ns(columns, line->longest, 16);
 	columns_add(columns, "  ");
 	columns_right(columns, AS_PERCENT(u64_add(line->woken, line->preempted), total), 7);
+	text_began(text, line->began);
 }
 
 /* "FIFO 50", "nice 19". */
@@ -80,6 +86,8 @@ static void remarks(struct columns *columns, const struct culprit *culprit)
 		columns_add(columns, "  several threads");
 	if (culprit->rt_limit)
 		columns_add(columns, "  real-time limit");
+	if (culprit->longest_ns > culprit_ns(culprit))
+		columns_add(columns, "  longest began before");
 	if (culprit->kind != CULPRIT_TASK || !*culprit->group)
 		return;
 	columns_add(columns, "  in ");
@@ -110,7 +118,7 @@ static void row(struct text *text, const struct culprit *culprit, uint64_t total
 		columns_left(columns, "-", CLASS_WIDTH);
 	}
 	line_add(&line, culprit);
-	figures_columns(columns, &line, total);
+	figures_columns(text, &line, total);
 	remarks(columns, culprit);
 	columns_add(columns, "\n");
 }
@@ -124,9 +132,13 @@ static void figures_row(struct text *text, const char *label, const struct line 
 		return;
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, label, NAME_WIDTH + 1 + 11 + 11 + CLASS_WIDTH);
-	figures_columns(columns, line, total);
+	figures_columns(text, line, total);
 	columns_add(columns, "\n");
 }
+
+#define HEADER                                                                                     \
+	"NAME                        TID        PID CLASS     "                                    \
+	"   AFTER WAKEUP ns   PREEMPTED ns        LONGEST ns        %"
 
 void text_culprits(struct text *text, const struct thread_row *thread)
 {
@@ -138,8 +150,7 @@ void text_culprits(struct text *text, const struct thread_row *thread)
 	if (!sum || (text->brief && u64_times(sum, 100) < thread->ledger.life))
 		return;
 	text_section(text, "[READY: WHO HAD THE CPU]",
-		     "NAME                        TID        PID CLASS     "
-		     "   AFTER WAKEUP ns   PREEMPTED ns        LONGEST ns        %");
+		     text->brief ? HEADER : HEADER "       LONGEST AT");
 	if (text->brief)
 		shown = u64_min(shown, TEXT_BRIEF_ROWS);
 	while (text->brief && shown &&

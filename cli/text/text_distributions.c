@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text_parts.h"
+#include "text_distributions.h"
 
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "cli/base/parse.h"
 #include "cli/model/thread_row.h"
 #include "cli/model/words.h"
+#include "text_parts.h"
 
 #define SHARE_WIDTH 14
 #define LIMIT_WIDTH 17 /* enough for hours */

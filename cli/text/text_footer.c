@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text_parts.h"
+#include "text_footer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "cli/model/ledger.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
+#include "text_parts.h"
 
 /* Adds why user stacks are missing, which is only known now. */
 static void reason_add(struct columns *columns, const struct trace_list *traces)
@@ -137,31 +138,22 @@ static void entry_notes(struct columns *columns, const struct entry_cost *entry)
 		   "of the same kind).");
 }
 
-/* Notes the thread whose user mode differs most from the kernel's ticks. */
-static void ticks_note(struct columns *columns, const struct sample *sample)
+/* Notes the thread that was longest in the kernel outside of calls. */
+static void outside_note(struct columns *columns, const struct sample *sample)
 {
-	const struct thread_row *worst = NULL;
-	unsigned int percent = 0, of_worst = 0;
+	const struct thread_row *most = NULL;
 	char name[ESCAPE_SIZE(KD_COMM_LEN)];
-	int most = 0;
 
-	for (size_t i = 0; i < sample->n_threads; i++) {
-		int differ = ledger_ticks_differ(&sample->threads[i].ledger, &percent);
-
-		if (abs(differ) <= abs(most))
-			continue;
-		most = differ;
-		worst = &sample->threads[i];
-		of_worst = percent;
-	}
-	if (!worst)
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (sample->threads[i].outside_calls > (most ? most->outside_calls : 0))
+			most = &sample->threads[i];
+	if (!most)
 		return;
-	escape_text(name, sizeof(name), worst->name, sizeof(worst->name));
+	escape_text(name, sizeof(name), most->name, sizeof(most->name));
 	columns_print(columns,
-		      "# NOTE: Running user is %d %% of the CPU time of %s[%d], by the kernel's "
-		      "ticks (utime, stime) %u %%: %d points %s.\n",
-		      (int)of_worst + most, name, (int)worst->tid, of_worst, abs(most),
-		      most > 0 ? "less" : "more");
+		      "# NOTE: Running kernel of %s[%d] has %s ns outside of system calls, page "
+		      "faults and interrupts, as the kernel's ticks (utime, stime) found it.\n",
+		      name, (int)most->tid, GROUPED(most->outside_calls));
 }
 
 /* Notes which condition of --record-on was true. */
@@ -236,7 +228,7 @@ void text_footer(struct text *text)
 			      "timed ones on average.\n",
 			      GROUPED(sample->page_faults_untimed));
 	if (!text->brief)
-		ticks_note(columns, sample);
+		outside_note(columns, sample);
 	if (estimates)
 		entry_notes(columns, &sample->entry);
 	for (size_t i = 0; i < sample->n_absent; i++) {

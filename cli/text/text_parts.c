@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/escape.h"
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
@@ -124,12 +125,42 @@ void text_times(struct columns *columns, uint64_t n, size_t width)
 	columns_right(columns, number, width);
 }
 
-void text_figures(struct columns *columns, const struct text_figure *figures, size_t n)
+/* "14:03:07.123456" */
+static void began_cell(struct text *text, uint64_t began)
 {
+	char clock[16] = "-";
+	struct timespec when;
+	struct tm local;
+
+	if (began && sample_wall_at(text->sample, began, &when) &&
+	    localtime_r(&when.tv_sec, &local))
+		snprintf(clock, sizeof(clock), "%02u:%02u:%02u.%06u",
+			 (unsigned int)local.tm_hour % 100, (unsigned int)local.tm_min % 100,
+			 (unsigned int)local.tm_sec % 100,
+			 (unsigned int)(when.tv_nsec / 1000) % 1000000);
+	columns_right(&text->columns, clock, sizeof(clock) - 1);
+}
+
+void text_began(struct text *text, uint64_t began)
+{
+	if (text->brief)
+		return;
+	columns_add(&text->columns, "  ");
+	began_cell(text, began);
+}
+
+void text_figures(struct text *text, const struct text_figure *figures, size_t n)
+{
+	struct columns *columns = &text->columns;
+
 	for (size_t i = 0; i < n; i++) {
+		if (figures[i].form == TEXT_IS_BEGAN) {
+			text_began(text, figures[i].number);
+			continue;
+		}
 		columns_add(columns, i ? "  " : "");
-		(figures[i].is_ns ? columns_ns : columns_count)(columns, figures[i].number,
-								figures[i].width);
+		(figures[i].form == TEXT_IS_NS ? columns_ns : columns_count)(
+			columns, figures[i].number, figures[i].width);
 	}
 	columns_add(columns, "\n");
 }
@@ -137,11 +168,15 @@ void text_figures(struct columns *columns, const struct text_figure *figures, si
 void text_line_section(struct text *text, const char *title, const char *header,
 		       const struct text_figure *figures, size_t n)
 {
+	char titles[128];
+	bool began = !text->brief && figures[n - 1].form == TEXT_IS_BEGAN;
+
 	if (!figures->number)
 		return;
-	text_section(text, title, header);
+	snprintf(titles, sizeof(titles), "%s%s", header, began ? TEXT_BEGAN_TITLE : "");
+	text_section(text, title, titles);
 	columns_add(&text->columns, TEXT_INDENT);
-	text_figures(&text->columns, figures, n);
+	text_figures(text, figures, n);
 }
 
 static struct kd_count counts_of(const struct text_list *list, size_t row)
@@ -211,17 +246,26 @@ static void column_begin(struct columns *columns, const struct column *all,
 		columns_add(columns, "  ");
 }
 
-static void rows_header(char *header, size_t size, const struct column *all)
+/* True of all but when the longest began, which brief blocks have not. */
+static bool is_shown(const struct text *text, const struct column *column)
+{
+	return column->kind != COLUMN_BEGAN || !text->brief;
+}
+
+static void rows_header(const struct text *text, char *header, size_t size,
+			const struct column *all)
 {
 	*header = '\0';
 	for (const struct column *column = all; column->title; column++)
-		text_append(header, size, "%s%*s",
-			    column > all && !is_at_left(column - 1) ? "  " : "", column->width,
-			    column->title);
+		if (is_shown(text, column))
+			text_append(header, size, "%s%*s",
+				    column > all && !is_at_left(column - 1) ? "  " : "",
+				    column->width, column->title);
 }
 
-static void row_cell(struct columns *columns, const struct column *column, const void *row)
+static void row_cell(struct text *text, const struct column *column, const void *row)
 {
+	struct columns *columns = &text->columns;
 	const size_t begun = columns->width;
 
 	switch (column->kind) {
@@ -236,6 +280,9 @@ static void row_cell(struct columns *columns, const struct column *column, const
 	case COLUMN_SUM:
 	case COLUMN_MAX:
 		columns_ns(columns, row_figure(row, column->at), (size_t)column->width);
+		break;
+	case COLUMN_BEGAN:
+		began_cell(text, row_figure(row, column->at));
 		break;
 	}
 }
@@ -273,8 +320,8 @@ static bool is_counted(const struct row_list *list, const char *rows, size_t n)
 	return false;
 }
 
-void text_rows_below(struct text *text, const struct row_list *list, const void *rows, size_t n,
-		     uint64_t life, void (*below)(struct text *text, const void *row))
+void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
+	       uint64_t life, void (*below)(struct text *text, const void *row))
 {
 	const struct text_list counts = {
 		.rows = rows, .n = n, .size = list->size, .counts = list->count, .life = life
@@ -288,15 +335,17 @@ void text_rows_below(struct text *text, const struct row_list *list, const void 
 
 	if (!text_has_lines(&cut, &counts))
 		return;
-	rows_header(header, sizeof(header), list->columns);
+	rows_header(text, header, sizeof(header), list->columns);
 	text_section(text, list->title, header);
 	for (size_t i = 0; i < cut.shown; i++) {
 		const char *row = (const char *)rows + i * list->size;
 
 		columns_add(columns, TEXT_INDENT);
 		for (const struct column *column = list->columns; column->title; column++) {
+			if (!is_shown(text, column))
+				continue;
 			column_begin(columns, list->columns, column);
-			row_cell(columns, column, row);
+			row_cell(text, column, row);
 		}
 		columns_add(columns, "\n");
 		if (below)
@@ -308,12 +357,6 @@ void text_rows_below(struct text *text, const struct row_list *list, const void 
 			 label);
 	if (list->sums && !text->brief && is_counted(list, rows, n))
 		rows_sum(text, list, rows, n, "TOTAL:");
-}
-
-void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
-	       uint64_t life)
-{
-	text_rows_below(text, list, rows, n, life, NULL);
 }
 
 /* --- Order of threads, and their states in a line --- */
@@ -418,4 +461,20 @@ void text_thread_states(struct columns *columns, const struct ledger *ledger)
 	}
 	if (left)
 		columns_print(columns, ", %zu others %s", left, AS_SHARE(rest, ledger->life));
+}
+
+void text_path_cut(char *out, size_t size, const char *path, size_t length, size_t width)
+{
+	static const char cut[] = "...";
+	const char *tail = out;
+
+	escape_text(out, size, path, length);
+	if (escape_width(out) <= width)
+		return;
+	while (escape_width(tail) + strlen(cut) > width || tail < out + strlen(cut))
+		for (tail++; (*tail & 0xc0) == 0x80;) /* not inside a character */
+			tail++;
+	tail = strchr(tail, '/') ?: tail;
+	memmove(out + strlen(cut), tail, strlen(tail) + 1);
+	memcpy(out, cut, strlen(cut));
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include "text_path.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

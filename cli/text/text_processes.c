@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include "text_processes.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Resources of threads and processes. */
+#include "text_resources.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -33,9 +35,9 @@ static void io_line(struct text *text, unsigned int kind, const char *direction,
 	columns_add(columns, direction);
 	columns_pad(columns, strlen(io_titles[kind]) + strlen(direction), NAME_WIDTH);
 	columns_add(columns, "  ");
-	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(moved->calls, 10), TEXT_NS(moved->bytes, 16),
-					   TEXT_NS(rate_of(text->sample, moved->bytes), 16),
-					   TEXT_NS(moved->bytes / moved->calls, 12)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(moved->calls, 10), TEXT_NS(moved->bytes, 16),
+					TEXT_NS(rate_of(text->sample, moved->bytes), 16),
+					TEXT_NS(moved->bytes / moved->calls, 12)));
 }
 
 static bool has_io(const struct io_row *io)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
+#include "text_screen.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +8,13 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/base/texts.h"
 #include "cli/model/losses.h"
 #include "cli/model/words.h"
+#include "text_advice.h"
 #include "text_parts.h"
+#include "text_processes.h"
+#include "text_verdict.h"
 
 /* Lines of tables without headers. With headers, verdict, window and advice they are
  * SCREEN_LINES at most. */
@@ -186,9 +191,9 @@ static size_t states(struct text *text, const struct verdict *verdict, size_t mo
 #define CAUSE_WIDTH 24
 #define WHO_WIDTH 24 /* a name and a TID */
 
-/* Adds the line of a cause, or of unexplained time. */
-static void cause_line(struct text *text, const struct verdict *verdict, const char *title,
-		       const char *who, uint64_t ns, uint64_t longest)
+/* Adds the line of a cause, or of unexplained time; but for its end. */
+static void cause_columns(struct text *text, const struct verdict *verdict, const char *title,
+			  const char *who, uint64_t ns, uint64_t longest)
 {
 	struct columns *columns = &text->columns;
 
@@ -202,31 +207,69 @@ static void cause_line(struct text *text, const struct verdict *verdict, const c
 		cell_time(columns, longest);
 	else if (*who)
 		columns_right(columns, "-", 9);
-	columns_add(columns, "\n");
+}
+
+static void sum_line(struct text *text, const struct verdict *verdict, const char *title,
+		     uint64_t ns)
+{
+	cause_columns(text, verdict, title, "", ns, 0);
+	columns_add(&text->columns, "\n");
+}
+
+/* "CPU, lock, pipe/socket" of one culprit by several causes, or how many they are. */
+static const char *cause_title(const struct verdict_row *row, char title[static CAUSE_WIDTH + 1])
+{
+	static const char *const words[CAUSES] = {
+		[CAUSE_TASK] = "CPU",         [CAUSE_OWN_THREADS] = "CPU",
+		[CAUSE_RT_LIMIT] = "CPU",     [CAUSE_SOFTIRQ] = "softirqs",
+		[CAUSE_LOCK] = "lock",        [CAUSE_KERNEL_LOCK] = "kernel lock",
+		[CAUSE_PEER] = "pipe/socket", [CAUSE_STOPPED] = "stopped",
+	};
+	char all[256] = "";
+
+	if (!row->n_parts)
+		return cause_words[row->cause].title;
+	for (unsigned int i = 0; i < row->n_parts; i++)
+		text_append(all, sizeof(all), "%s%s", i ? ", " : "",
+			    words[row->parts[i].cause] ?: cause_words[row->parts[i].cause].title);
+	if (strlen(all) > CAUSE_WIDTH)
+		snprintf(all, sizeof(all), "%u causes", row->n_parts);
+	snprintf(title, CAUSE_WIDTH + 1, "%.*s", CAUSE_WIDTH, all);
+	return title;
 }
 
 static void row_line(struct text *text, const struct verdict *verdict,
 		     const struct verdict_row *row)
 {
-	char who[WHO_LEN];
+	char who[WHO_LEN], title[CAUSE_WIDTH + 1];
 
-	text_row_who(who, row);
-	cause_line(text, verdict, cause_words[row->cause].title, *who ? who : "-", row->ns,
-		   row->longest);
+	text_row_who_brief(who, row, WHO_WIDTH);
+	cause_columns(text, verdict, cause_title(row, title), *who ? who : "-", row->ns,
+		      row->longest);
+	columns_add(&text->columns, row->before ? " *\n" : "\n");
 }
 
-/* Next row by descending time, ties in order; NULL: no more. */
+static bool any_began_before(const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->n_told; i++)
+		if (verdict->told[i].before)
+			return true;
+	return false;
+}
+
+/* Next row by descending rank, ties in order; NULL: no more. */
 static const struct verdict_row *row_below(const struct verdict *verdict,
 					   const struct verdict_row *before)
 {
 	const struct verdict_row *next = NULL;
 
-	for (size_t i = 0; i < verdict->n_rows; i++) {
-		const struct verdict_row *row = &verdict->rows[i];
+	for (size_t i = 0; i < verdict->n_told; i++) {
+		const struct verdict_row *row = &verdict->told[i];
 
-		if (before && (row->ns > before->ns || (row->ns == before->ns && row <= before)))
+		if (before &&
+		    (row->rank > before->rank || (row->rank == before->rank && row <= before)))
 			continue;
-		if (!next || row->ns > next->ns)
+		if (!next || row->rank > next->rank)
 			next = row;
 	}
 	return next;
@@ -239,8 +282,9 @@ static void causes(struct text *text, const struct verdict *verdict, size_t most
 	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
 	uint64_t unexplained = is_much ? verdict->unexplained : 0, left = verdict->unexplained;
 	/* A second culprit and moved threads take extra lines of advice. */
-	size_t taken = text_has_second(verdict) + (verdict->moves > 0),
-	       n = verdict->n_rows + is_much;
+	size_t taken = text_has_second(verdict) + (verdict->moves > 0) + any_began_before(verdict),
+	       n = verdict->n_told + is_much;
+	bool before = false;
 	const struct verdict_row *row = NULL, *next = row_below(verdict, NULL);
 	char title[32];
 
@@ -248,24 +292,27 @@ static void causes(struct text *text, const struct verdict *verdict, size_t most
 	text_bold(text, "KEPT FROM RUNNING BY       WHO                          "
 			"TIME OF BUSY  LONGEST");
 	columns_add(&text->columns, "\n");
-	for (size_t i = 0; i < verdict->n_rows; i++)
-		left = u64_add(left, verdict->rows[i].ns);
+	for (size_t i = 0; i < verdict->n_told; i++)
+		left = u64_add(left, verdict->told[i].ns);
 	for (size_t i = 0; i < n && i < (n > most ? most - 1 : most); i++) {
 		if (unexplained && (!next || unexplained > next->ns)) {
-			cause_line(text, verdict, "unexplained", "", unexplained, 0);
+			sum_line(text, verdict, "unexplained", unexplained);
 			left -= unexplained;
 			unexplained = 0;
 			continue;
 		}
 		row = next;
 		row_line(text, verdict, row);
+		before |= row->before;
 		left -= u64_min(row->ns, left);
 		next = row_below(verdict, row);
 	}
-	if (n <= most)
-		return;
-	snprintf(title, sizeof(title), "and %zu others", n - (most - 1));
-	cause_line(text, verdict, title, "", left, 0);
+	if (n > most) {
+		snprintf(title, sizeof(title), "and %zu others", n - (most - 1));
+		sum_line(text, verdict, title, left);
+	}
+	if (before)
+		columns_add(&text->columns, "  * the longest began before the sample\n");
 }
 
 void text_screen_thread(struct columns *columns, const struct verdict_thread *thread)
@@ -345,7 +392,7 @@ static void full_top(struct text *text, size_t spare)
 	spare += VERDICT_LINES - text_verdict(text);
 	if (verdict->life)
 		spare += STATES_MOST - states(text, verdict, STATES_MOST);
-	if (verdict->n_rows || verdict->unexplained)
+	if (verdict->n_told || verdict->unexplained)
 		causes(text, verdict, CAUSES_MOST + spare);
 }
 
@@ -357,10 +404,10 @@ void text_screen_top(struct text *text, size_t lines)
 	screen_window(text);
 	used = 1 + text_verdict(text);
 	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
-	n_causes = u64_min(u64_min(verdict->n_rows + 1, CAUSES_MOST), rows / 2);
+	n_causes = u64_min(u64_min(verdict->n_told + 1, CAUSES_MOST), rows / 2);
 	if (verdict->life && rows)
 		states(text, verdict, u64_min(rows - n_causes, STATES_MOST));
-	if ((verdict->n_rows || verdict->unexplained) && n_causes)
+	if ((verdict->n_told || verdict->unexplained) && n_causes)
 		causes(text, verdict, n_causes);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text_parts.h"
+#include "text_thread.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,12 @@
 #include "cli/base/arith.h"
 #include "cli/base/parse.h"
 #include "cli/base/syscall_set.h"
+#include "cli/model/rows.h"
 #include "cli/model/words.h"
+#include "text_culprits.h"
+#include "text_distributions.h"
+#include "text_parts.h"
+#include "text_resources.h"
 
 #define INDENT TEXT_INDENT
 #define NAME_WIDTH TEXT_NAME_WIDTH
@@ -48,8 +53,8 @@ static void call_line(struct text *text, const struct call_row *call)
 	columns_add(columns, INDENT);
 	text_call_columns(columns, text->sample, call->number);
 	columns_add(columns, "  ");
-	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(call->count, 10), TEXT_NS(call->total, 16),
-					   TEXT_NS(call->max, 16)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(call->count, 10), TEXT_NS(call->total, 16),
+					TEXT_NS(call->max, 16), TEXT_BEGAN(call->began)));
 }
 
 static void calls_total(struct text *text, uint64_t count, uint64_t total)
@@ -61,7 +66,7 @@ static void calls_total(struct text *text, uint64_t count, uint64_t total)
 	columns_add(columns, INDENT);
 	/* Poll has an unknown number on other architectures. */
 	columns_left(columns, text->sample->foreign_calls ? "TOTAL:" : "TOTAL( - poll):", 27 + 2);
-	text_figures(columns, TEXT_FIGURES(TEXT_COUNT(count, 10), TEXT_NS(total, 16)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(count, 10), TEXT_NS(total, 16)));
 }
 
 static void calls_full(struct text *text, const struct thread_row *thread)
@@ -69,7 +74,7 @@ static void calls_full(struct text *text, const struct thread_row *thread)
 	uint64_t count = 0, total = 0;
 
 	columns_add(&text->columns, " [SYSCALL STATISTICS]\n" INDENT);
-	columns_add(&text->columns, CALLS_HEADER "\n");
+	columns_add(&text->columns, CALLS_HEADER TEXT_BEGAN_TITLE "\n");
 	for (size_t i = 0; i < thread->n_calls; i++) {
 		const struct call_row *call = &thread->calls[i];
 
@@ -108,7 +113,8 @@ static void span_section(struct text *text, const char *title, const char *heade
 {
 	text_line_section(text, title, header,
 			  TEXT_FIGURES(TEXT_COUNT(span->count, 10), TEXT_NS(time, 16),
-				       TEXT_NS(span->min, 16), TEXT_NS(span->max, 16)));
+				       TEXT_NS(span->min, 16), TEXT_NS(span->max, 16),
+				       TEXT_BEGAN(span->began)));
 }
 
 static void waits(struct text *text, const char *title, const char *header,
@@ -116,7 +122,7 @@ static void waits(struct text *text, const char *title, const char *header,
 {
 	text_line_section(text, title, header,
 			  TEXT_FIGURES(TEXT_COUNT(count->count, 10), TEXT_NS(count->total, 16),
-				       TEXT_NS(count->max, 16)));
+				       TEXT_NS(count->max, 16), TEXT_BEGAN(count->began)));
 }
 
 struct sleeps {
@@ -157,6 +163,8 @@ static void awaited_title(struct columns *columns, const struct thread_row *thre
 		columns_left(columns, awaited_titles[kind], NAME_WIDTH);
 }
 
+#define BLOCKED_HEADER "FOR                        COUNT          TOTAL ns            MAX ns"
+
 static void blocked(struct text *text, const struct thread_row *thread)
 {
 	const struct ledger *ledger = &thread->ledger;
@@ -169,7 +177,7 @@ static void blocked(struct text *text, const struct thread_row *thread)
 	if (!text_has_lines(&cut, &list))
 		return;
 	text_section(text, "[THREAD BLOCKED STATISTICS]",
-		     "FOR                        COUNT          TOTAL ns            MAX ns");
+		     text->brief ? BLOCKED_HEADER : BLOCKED_HEADER TEXT_BEGAN_TITLE);
 	for (size_t i = 0; i < cut.shown; i++) {
 		const struct kd_count *count = &sleeps[i].counts;
 
@@ -178,8 +186,10 @@ static void blocked(struct text *text, const struct thread_row *thread)
 		columns_gap_count(columns, count->count, 10);
 		columns_gap_ns(columns, count->total, 16);
 		columns_gap_ns(columns, count->max, 16);
-		columns_add(columns,
-			    count->max == ledger->asleep[sleeps[i].kind].max ? " so far\n" : "\n");
+		text_began(text, count->began);
+		if (count->max == ledger->asleep[sleeps[i].kind].max)
+			columns_add(columns, " so far");
+		columns_add(columns, count->max > count->total ? " began before\n" : "\n");
 	}
 	text_others(text, &cut, NAME_WIDTH);
 }
@@ -269,8 +279,11 @@ static void thread_time(struct text *text, const struct thread_row *thread)
 static void switches(struct text *text, const struct thread_row *thread)
 {
 	struct columns *columns = &text->columns;
+	enum ledger_state state;
 	char cpus[TEXT_CPUS];
 
+	if (thread_is_silent(thread, &state))
+		return;
 	text_section(text, "[THREAD SWITCHES]", "VOLUNTARY   INVOLUNTARY   MIGRATIONS  CPUS");
 	columns_add(columns, INDENT);
 	columns_count(columns, thread->voluntary, 9);
@@ -291,10 +304,10 @@ static void migrations(struct text *text, const struct thread_row *thread)
 	text_section(text, "[MIGRATIONS]",
 		     "     WAKEUP        BALANCE       AFFINITY          OTHER");
 	columns_add(&text->columns, INDENT);
-	text_figures(&text->columns, TEXT_FIGURES(TEXT_COUNT(thread->wakeup_migrations, 11),
-						  TEXT_COUNT(thread->balance_migrations, 13),
-						  TEXT_COUNT(thread->affinity_migrations, 13),
-						  TEXT_COUNT(thread->other_migrations, 13)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(thread->wakeup_migrations, 11),
+					TEXT_COUNT(thread->balance_migrations, 13),
+					TEXT_COUNT(thread->affinity_migrations, 13),
+					TEXT_COUNT(thread->other_migrations, 13)));
 }
 
 static void page_faults(struct text *text, const struct thread_row *thread)
@@ -303,8 +316,8 @@ static void page_faults(struct text *text, const struct thread_row *thread)
 		return;
 	text_section(text, "[PAGE FAULTS]", "        MINOR          MAJOR");
 	columns_add(&text->columns, INDENT);
-	text_figures(&text->columns, TEXT_FIGURES(TEXT_COUNT(thread->minor_faults, 13),
-						  TEXT_COUNT(thread->major_faults, 13)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(thread->minor_faults, 13),
+					TEXT_COUNT(thread->major_faults, 13)));
 }
 
 static void in_flight_name(struct text *text, const struct open_item *item)
@@ -469,43 +482,139 @@ static void text_timers(struct text *text, const struct thread_row *thread)
 					       TEXT_NS(overslept->requested, 17),
 					       TEXT_NS(overslept->by.total, 15),
 					       TEXT_NS(overslept->by.max, 16),
-					       TEXT_NS(overslept->slack, 16)));
+					       TEXT_NS(overslept->slack, 16),
+					       TEXT_BEGAN(overslept->by.began)));
 }
 
 /* --- Interruptions: sums by cause --- */
 
-static void sum_row(struct columns *columns, const char *title, const struct interruption_sum *sum)
+static void sum_row(struct text *text, const char *title, const struct interruption_sum *sum)
 {
+	struct columns *columns = &text->columns;
 	const struct durations times = { .ended = &sum->times, .max = sum->count.max };
 
 	if (!sum->count.count)
 		return;
 	columns_add(columns, TEXT_INDENT);
 	columns_left(columns, title, TEXT_NAME_WIDTH + 2);
-	text_figures(columns,
-		     TEXT_FIGURES(TEXT_COUNT(sum->count.count, 10), TEXT_NS(sum->count.total, 16),
-				  TEXT_NS(sum->count.max, 16),
-				  TEXT_NS(durations_permille(&times, 500), 14),
-				  TEXT_NS(durations_permille(&times, 990), 14)));
+	text_figures(text, TEXT_FIGURES(TEXT_COUNT(sum->count.count, 10),
+					TEXT_NS(sum->count.total, 16), TEXT_NS(sum->count.max, 16),
+					TEXT_NS(durations_permille(&times, 500), 14),
+					TEXT_NS(durations_permille(&times, 990), 14),
+					TEXT_BEGAN(sum->count.began)));
 }
+
+#define INTERRUPTED_HEADER                                                                         \
+	"BY                         COUNT          TOTAL ns            MAX ns"                     \
+	"          P50 ns          P99 ns"
 
 /* Section on interruptions of a thread; nothing without --interruptions. */
 static void text_interruptions(struct text *text, const struct thread_row *thread)
 {
 	const struct interruption_sum *sums = thread_interrupted(thread);
-	struct columns *columns = &text->columns;
 
 	if (!sums[INTERRUPTION_CAUSES].count.count)
 		return;
 	text_section(text, "[INTERRUPTIONS]",
-		     "BY                         COUNT          TOTAL ns            MAX ns"
-		     "          P50 ns          P99 ns");
+		     text->brief ? INTERRUPTED_HEADER : INTERRUPTED_HEADER TEXT_BEGAN_TITLE);
 	for (int i = 0; i < INTERRUPTION_CAUSES; i++)
-		sum_row(columns, interruption_titles[i], &sums[i]);
-	sum_row(columns, "all", &sums[INTERRUPTION_CAUSES]);
+		sum_row(text, interruption_titles[i], &sums[i]);
+	sum_row(text, "all", &sums[INTERRUPTION_CAUSES]);
 }
 
 /* --- All sections --- */
+
+static void calls(struct text *text, const struct thread_row *thread)
+{
+	if (text->brief)
+		calls_brief(text, thread);
+	else
+		calls_full(text, thread);
+}
+
+static void rounds(struct text *text, const struct thread_row *thread)
+{
+	span_section(text, "[LONG POLL STATISTICS]",
+		     "COUNT             AVERAGE ns            MIN ns            MAX ns",
+		     &thread->long_poll,
+		     thread->long_poll.total / u64_max(thread->long_poll.count, 1));
+}
+
+static void runs(struct text *text, const struct thread_row *thread)
+{
+	span_section(text, "[THREAD RUN STATISTICS]",
+		     "SCHED_CNT           TOTAL ns            MIN ns            MAX ns",
+		     &thread->run, thread->run.total);
+}
+
+static void ready(struct text *text, const struct thread_row *thread)
+{
+	waits(text, "[THREAD READY STATISTICS]", "SCHED_CNT           TOTAL ns            MAX ns",
+	      &thread->ready);
+}
+
+static void stopped(struct text *text, const struct thread_row *thread)
+{
+	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
+	      &thread->stopped);
+}
+
+static void distributions(struct text *text, const struct thread_row *thread)
+{
+	text_distributions(&text->columns, text->sample, thread);
+}
+
+/* In order. A section is that of a list, or has a function; both write nothing if there is
+ * nothing. */
+static const struct section {
+	void (*write)(struct text *text, const struct thread_row *thread);
+	const struct row_list *list;
+	void (*below)(struct text *text, const void *row); /* adds lines after each row */
+	bool full;                                         /* not in a brief block */
+} sections[] = {
+	/* clang-format off */
+	{ .write = calls },
+	{ .write = rounds },
+	{ .write = runs, .full = true },
+	{ .write = ready },
+	{ .write = text_culprits },
+	{ .write = blocked },
+	{ .write = text_timers },
+	{ .list = &lock_list, .below = lock_below },
+	{ .list = &descriptor_list },
+	{ .write = text_io },
+	{ .list = &block_list },
+	{ .write = text_counters },
+	{ .write = stopped },
+	{ .list = &stop_list },
+	{ .list = &hardirq_list },
+	{ .list = &softirq_list },
+	{ .write = text_interruptions },
+	{ .write = thread_time },
+	{ .write = switches, .full = true },
+	{ .write = migrations, .full = true },
+	{ .list = &mover_list, .full = true },
+	{ .write = page_faults, .full = true },
+	{ .write = in_flight },
+	{ .write = distributions },
+	/* clang-format on */
+};
+
+static void list_write(struct text *text, const struct thread_row *thread,
+		       const struct section *section)
+{
+	const struct row_list *list = section->list;
+	const struct field *field = thread_fields;
+	const void *rows;
+	size_t n;
+
+	while (field->list != list)
+		field++;
+	rows = row_list_of(field, thread, &n);
+	if (!list->state || !is_small(text, thread, thread->ledger.ns[list->state]))
+		text_rows(text, list, rows, n, list->of_life ? thread->ledger.life : 0,
+			  section->below);
+}
 
 static void silent_threads(struct text *text, const struct thread_row *thread,
 			   enum ledger_state state)
@@ -534,57 +643,23 @@ static void silent_threads(struct text *text, const struct thread_row *thread,
 
 void text_thread(struct text *text, const struct thread_row *thread)
 {
-	struct columns *columns = &text->columns;
 	enum ledger_state state;
-	bool silent = thread_is_silent(thread, &state);
 
-	columns_add(columns, text->bold ? TEXT_BOLD : "");
+	columns_add(&text->columns, text->bold ? TEXT_BOLD : "");
 	text_thread_id(text, thread);
-	columns_add(columns, text->bold ? TEXT_PLAIN : "");
-	if (silent && thread->members > 1) {
+	columns_add(&text->columns, text->bold ? TEXT_PLAIN : "");
+	if (thread->members > 1 && thread_is_silent(thread, &state)) {
 		silent_threads(text, thread, state);
 		return;
 	}
-	if (text->brief)
-		calls_brief(text, thread);
-	else
-		calls_full(text, thread);
-	span_section(text, "[LONG POLL STATISTICS]",
-		     "COUNT             AVERAGE ns            MIN ns            MAX ns",
-		     &thread->long_poll,
-		     thread->long_poll.total / u64_max(thread->long_poll.count, 1));
-	if (!text->brief)
-		span_section(text, "[THREAD RUN STATISTICS]",
-			     "SCHED_CNT           TOTAL ns            MIN ns            MAX ns",
-			     &thread->run, thread->run.total);
-	waits(text, "[THREAD READY STATISTICS]", "SCHED_CNT           TOTAL ns            MAX ns",
-	      &thread->ready);
-	text_culprits(text, thread);
-	blocked(text, thread);
-	text_timers(text, thread);
-	text_rows_below(text, &lock_list, thread->locks, thread->n_locks, thread->ledger.life,
-			lock_below);
-	text_rows(text, &descriptor_list, thread->descriptors, thread->n_descriptors,
-		  thread->ledger.life);
-	text_io(text, thread);
-	text_rows(text, &block_list, thread->blocks, thread->n_blocks, 0);
-	text_counters(text, thread);
-	waits(text, "[THREAD STOPPED STATISTICS]", "STOP_CNT            TOTAL ns            MAX ns",
-	      &thread->stopped);
-	text_rows(text, &stop_list, thread->stops, thread->n_stops, thread->ledger.life);
-	if (!is_small(text, thread, thread->ledger.ns[LEDGER_HARDIRQ]))
-		text_rows(text, &hardirq_list, thread->hardirqs, thread->n_hardirqs, 0);
-	if (!is_small(text, thread, thread->ledger.ns[LEDGER_SOFTIRQ]))
-		text_rows(text, &softirq_list, thread->softirqs, thread->n_softirqs, 0);
-	text_interruptions(text, thread);
-	thread_time(text, thread);
-	if (!silent && !text->brief)
-		switches(text, thread);
-	if (!text->brief) {
-		migrations(text, thread);
-		text_rows(text, &mover_list, thread->movers, thread->n_movers, 0);
-		page_faults(text, thread);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		const struct section *section = &sections[i];
+
+		if (text->brief && section->full)
+			continue;
+		if (section->list)
+			list_write(text, thread, section);
+		else
+			section->write(text, thread);
 	}
-	in_flight(text, thread);
-	text_distributions(columns, text->sample, thread);
 }

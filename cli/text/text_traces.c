@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include "text_parts.h"
+#include "text_traces.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,8 @@
 #include "cli/base/parse.h"
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
+#include "text_parts.h"
+#include "text_processes.h"
 
 /* --- Stacks --- */
 
@@ -61,8 +63,8 @@ static void frame_line(struct columns *columns, const struct frame *frame, bool 
 		name_add(columns, frame->function, FUNCTION_MOST);
 		if (!varies)
 			columns_add(columns, "+");
-	} else if (!frame->object && !is_kernel) {
-		columns_add(columns, "[unknown] ");
+	} else if (!frame->object) {
+		columns_add(columns, is_kernel ? "[no symbol] " : "[unknown] ");
 	}
 	if (!is_named || !varies)
 		columns_hex(columns, frame->offset);

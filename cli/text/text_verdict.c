@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict in sentences. */
 #define _GNU_SOURCE
+#include "text_verdict.h"
+
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "text_advice.h"
 #include "text_parts.h"
 
 #define PREFIX "VERDICT "
@@ -104,21 +107,87 @@ static const char *thread_who(char who[static WHO_LEN], const struct thread_row 
 	return text_who(who, thread->name, KD_COMM_LEN, thread->tid);
 }
 
-const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row)
+#define PATH_WIDTH 47 /* columns of a path */
+
+static const char *const nouns[CAUSES] = {
+	[CAUSE_TASK] = "others",     [CAUSE_OWN_THREADS] = "threads",
+	[CAUSE_LOCK] = "threads",    [CAUSE_KERNEL_LOCK] = "threads",
+	[CAUSE_PEER] = "threads",    [CAUSE_STOPPED] = "threads",
+	[CAUSE_RT_LIMIT] = "others",
+};
+
+/* "8 processes of /batch", "10 children of deploy.sh[812]", "12 kernel threads", "10 others". */
+static void origin_text(char who[static WHO_LEN], const struct verdict_row *row, size_t width)
 {
-	static const char *const nouns[CAUSES] = {
-		[CAUSE_TASK] = "others",     [CAUSE_OWN_THREADS] = "threads",
-		[CAUSE_LOCK] = "threads",    [CAUSE_KERNEL_LOCK] = "threads",
-		[CAUSE_PEER] = "threads",    [CAUSE_STOPPED] = "threads",
-		[CAUSE_RT_LIMIT] = "others",
-	};
+	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], parent[NAME_SIZE];
+	bool children = row->common == COMMON_CHILDREN || row->common == COMMON_PARENT;
+
+	text_path_cut(group, sizeof(group), row->who.group, sizeof(row->who.group), width);
+	escape_text(parent, sizeof(parent), row->who.parent_name, sizeof(row->who.parent_name));
+	if (row->common == COMMON_GROUP) {
+		snprintf(who, WHO_LEN, "%u processes of %.200s", row->culprits, group);
+	} else if (row->who.kernel) {
+		snprintf(who, WHO_LEN, "%u kernel threads", row->culprits);
+	} else if (children) {
+		snprintf(who, WHO_LEN, "%u children of %s[%d]", row->culprits,
+			 *parent ? parent : "process", (int)row->who.parent);
+	} else {
+		snprintf(who, WHO_LEN, "%u %s", row->culprits, nouns[row->cause] ?: "others");
+	}
+}
+
+/* Adds " (over0, over1, ...)", or the name that all of them have. */
+static void members_add(char who[static WHO_LEN], const struct verdict_row *row)
+{
 	char name[NAME_SIZE];
 
+	if (*row->who.comm) {
+		escape_text(name, sizeof(name), row->who.comm, KD_COMM_LEN);
+		text_append(who, WHO_LEN, " (%s)", name);
+		return;
+	}
+	for (size_t i = 0; i < VERDICT_MEMBERS; i++) {
+		escape_text(name, sizeof(name), row->members[i], KD_COMM_LEN);
+		if (!i || strncmp(row->members[i], row->members[0], KD_COMM_LEN) != 0)
+			text_append(who, WHO_LEN, "%s%s", i ? ", " : " (", name);
+	}
+	text_append(who, WHO_LEN, ", ...)");
+}
+
+const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row)
+{
+	char name[NAME_SIZE];
+
+	if (row->common != COMMON_NOTHING) {
+		origin_text(who, row, PATH_WIDTH);
+		members_add(who, row);
+		return who;
+	}
 	if (row->culprits <= 1 || row->who.tid || !nouns[row->cause])
 		return text_who(who, row->who.comm, sizeof(row->who.comm), row->who.tid);
 	escape_text(name, sizeof(name), row->who.comm, sizeof(row->who.comm));
 	snprintf(who, WHO_LEN, "%u%s %s%s%s%s", row->culprits, row->and_others ? " or more" : "",
 		 nouns[row->cause], *name ? " (" : "", name, *name ? ")" : "");
+	return who;
+}
+
+const char *text_row_who_brief(char who[static WHO_LEN], const struct verdict_row *row,
+			       size_t width)
+{
+	const size_t others = strlen("9 processes of ");
+
+	if (row->common == COMMON_NOTHING || row->common == COMMON_PROGRAM)
+		return text_row_who(who, row);
+	origin_text(who, row, width - others);
+	if (!row->who.kernel && row->common != COMMON_GROUP && strchr(who, '['))
+		*strrchr(who, '[') = '\0'; /* without the PID */
+	while (escape_width(who) > width) {
+		size_t end = strlen(who) - 1;
+
+		while ((who[end] & 0xc0) == 0x80) /* inside a character */
+			end--;
+		who[end] = '\0';
+	}
 	return who;
 }
 
@@ -152,22 +221,17 @@ static void subject_add(char *sentence, const struct verdict_row *row)
 	if (is_of_one(row))
 		add(sentence, "%s ", thread_who(who, row->worst));
 	else
-		add(sentence, "%u threads ", row->threads);
+		add(sentence, "%u thread%s ", row->threads, row->threads == 1 ? "" : "s");
 }
 
-/* "CPU 3" if the thread that lost most ran only there; else "a CPU". */
-static const char *cpu_of(char cpu[static 32], const struct thread_row *thread)
+/* "CPU 3" if the threads that lost most ran only there; else "a CPU". */
+static const char *cpu_of(char cpu[static 32], const struct verdict_row *row)
 {
-	unsigned int n = 0, which = 0;
+	const int only = is_of_one(row) ? thread_only_cpu(row->worst) : row->cpu;
 
-	for (unsigned int i = 0; i < KD_CPU_WORDS; i++) {
-		n += (unsigned int)__builtin_popcountll(thread->cpus[i]);
-		if (thread->cpus[i])
-			which = i * 64 + (unsigned int)__builtin_ctzll(thread->cpus[i]);
-	}
 	snprintf(cpu, 32, "a CPU");
-	if (n == 1 && !thread->cpus_beyond)
-		snprintf(cpu, 32, "CPU %u", which);
+	if (only >= 0)
+		snprintf(cpu, 32, "CPU %d", only);
 	return cpu;
 }
 
@@ -183,30 +247,52 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-#define TAIL_WIDTH 44 /* columns of a path; a longer one keeps its end */
-
-static const char *tail_of(const char *escaped)
-{
-	while (escape_width(escaped) > TAIL_WIDTH)
-		for (escaped++; (*escaped & 0xc0) == 0x80;) /* not inside a character */
-			escaped++;
-	return escaped;
-}
-
 /* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
 static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
 {
-	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
 	bool of_group = row->cause == CAUSE_THROTTLED;
-	const char *tail;
 
-	escape_text(escaped, sizeof(escaped), row->who.comm, sizeof(row->who.comm));
-	tail = tail_of(escaped);
-	snprintf(who, WHO_LEN + CLASS_LEN, "%s%.120s", tail > escaped ? "..." : "", tail);
-	if (row->who.period_ns && (*escaped || !of_group))
+	text_path_cut(who, WHO_LEN + CLASS_LEN, row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
+	if (row->who.period_ns && (*who || !of_group))
 		text_append(who, WHO_LEN + CLASS_LEN, of_group ? " (%s per %s)" : " of %s per %s",
 			    AS_LIMIT(row->who.quota_ns), AS_LIMIT(row->who.period_ns));
 	return who;
+}
+
+/* What one culprit did, of several causes; %s: a CPU. */
+static const char *const deeds[CAUSES] = {
+	[CAUSE_TASK] = "had %s",
+	[CAUSE_OWN_THREADS] = "had %s",
+	[CAUSE_RT_LIMIT] = "was given %s by the real-time limit",
+	[CAUSE_SOFTIRQ] = "handled soft interrupts",
+	[CAUSE_LOCK] = "held a lock",
+	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
+	[CAUSE_PEER] = "was at the other end of a pipe or socket",
+	[CAUSE_STOPPED] = "stopped them",
+};
+
+/* "waited for hog[4711] (nice 5), which had CPU 0 (310 ms) and held a lock (200 ms)" */
+static void parts_add(char *sentence, const struct verdict_row *row)
+{
+	char who[WHO_LEN], class[CLASS_LEN], cpu[32];
+
+	add(sentence, "waited for %s", text_row_who(who, row));
+	if (*text_class(class, &row->who))
+		add(sentence, " (%s)", class);
+	cpu_of(cpu, row);
+	for (unsigned int i = 0; i < row->n_parts; i++) {
+		const char *deed = deeds[row->parts[i].cause]
+					   ?: cause_words[row->parts[i].cause].title;
+
+		if (row->parts[i].cause == CAUSE_STOPPED && is_of_one(row))
+			deed = "stopped it";
+		add(sentence, !i ? ", which " : i + 1 < row->n_parts ? ", " : " and ");
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		add(sentence, deed, cpu);
+#pragma GCC diagnostic pop
+		add(sentence, " (%s)", AS_TIME(row->parts[i].ns));
+	}
 }
 
 static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
@@ -223,8 +309,11 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
 		text_append(who, sizeof(who), " (%s)", class);
+	if (*row->who.stopped_by)
+		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
+	named |= *row->who.stopped_by;
 	format = format_of(row, named, multiple);
-	cpu_of(cpu, row->worst);
+	cpu_of(cpu, row);
 	/* All formats are in the tables above; they need not use all arguments. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -236,14 +325,26 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 static void at_add(char *sentence, const struct verdict_row *row)
 {
 	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
-	const char *tail;
 
 	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
 		return;
-	escape_text(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text));
-	tail = tail_of(escaped);
-	add(sentence, " (%sfd %d%s%s%.400s)", row->at_ns < row->ns - row->ns / 10 ? "mostly " : "",
-	    (int)row->at->fd, *tail ? ", " : "", tail > escaped ? "..." : "", tail);
+	text_path_cut(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text),
+		      PATH_WIDTH);
+	add(sentence, " (%sfd %d%s%.400s)", row->at_ns < row->ns - row->ns / 10 ? "mostly " : "",
+	    (int)row->at->fd, *escaped ? ", " : "", escaped);
+}
+
+/* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
+static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
+{
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+
+	if (row->cause != CAUSE_THROTTLED || use->own || !*use->group ||
+	    strncmp(use->group, row->who.comm, sizeof(use->group)) != 0 ||
+	    use->used_ns <= use->all_ns / 2)
+		return;
+	text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
+	add(sentence, ", mostly by %.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
 }
 
 /* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
@@ -265,23 +366,48 @@ static void share_add(char *sentence, const struct verdict *verdict, uint64_t pa
 }
 
 /* "64 % (637 ms of 1.00 s, longest 12.7 ms): main[4711] waited for CPU 0, on which ... ran." */
-static void sentence_make(char *sentence, const struct verdict *verdict,
+static void sentence_make(char *sentence, const struct sample *sample,
 			  const struct verdict_row *row, bool multiple)
 {
+	const struct verdict *verdict = sample->verdict;
+
 	share_add(sentence, verdict, row->ns);
 	if (row->longest)
-		add(sentence, ", longest %s%s", AS_TIME(row->longest),
-		    row->longest == row->so_far ? " so far" : "");
+		add(sentence, ", longest %s%s%s", AS_TIME(row->longest),
+		    row->longest == row->so_far ? " so far" : "",
+		    row->before ? ", which began before" : "");
 	add(sentence, "): ");
 	subject_add(sentence, row);
+	if (row->n_parts) {
+		parts_add(sentence, row);
+		add(sentence, ".");
+		return;
+	}
 	what_add(sentence, row, multiple);
+	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);
 	add(sentence, ".");
 }
 
+static uint64_t thread_ran(const struct verdict_thread *thread)
+{
+	return thread->busy - thread->delay;
+}
+
+static uint64_t thread_unexplained(const struct verdict_thread *thread)
+{
+	return thread->unexplained;
+}
+
+static uint64_t thread_outside(const struct verdict_thread *thread)
+{
+	return thread->row->outside_calls;
+}
+
 /* Adds "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
-static void whose_add(char *sentence, const struct verdict *verdict, bool ran, uint64_t sum)
+static void whose_add(char *sentence, const struct verdict *verdict,
+		      uint64_t (*part)(const struct verdict_thread *), uint64_t sum)
 {
 	const struct verdict_thread *most = NULL;
 	uint64_t most_ns = 0, threads = 0;
@@ -289,7 +415,7 @@ static void whose_add(char *sentence, const struct verdict *verdict, bool ran, u
 
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
-		uint64_t ns = ran ? thread->busy - thread->delay : thread->unexplained;
+		uint64_t ns = part(thread);
 
 		threads += ns ? thread->row->members : 0;
 		if (ns > most_ns) {
@@ -298,7 +424,8 @@ static void whose_add(char *sentence, const struct verdict *verdict, bool ran, u
 		}
 	}
 	if (!most || most->row->members > 1 || most_ns < sum - sum / 10)
-		add(sentence, "%llu threads", (unsigned long long)threads);
+		add(sentence, "%llu thread%s", (unsigned long long)threads,
+		    threads == 1 ? "" : "s");
 	else
 		add(sentence, "%s", thread_who(who, most->row));
 }
@@ -336,7 +463,7 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 			    sizeof(sleeper->kernel_function));
 	share_add(sentence, verdict, verdict->unexplained);
 	add(sentence, ") unexplained: ");
-	whose_add(sentence, verdict, false, verdict->unexplained);
+	whose_add(sentence, verdict, thread_unexplained, verdict->unexplained);
 	if (woken)
 		add(sentence, " waited in futex until %s woke it.",
 		    text_who(who, verdict->waker.comm, sizeof(verdict->waker.comm),
@@ -348,13 +475,6 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 		add(sentence, " did not run, and the reason is unknown.");
 }
 
-/* "user 43 %, kernel 53 %", of busy time */
-static void modes_add(char *sentence, const struct verdict *verdict)
-{
-	add(sentence, "user %s, kernel %s", AS_SHARE(verdict->user, verdict->busy),
-	    AS_SHARE(verdict->kernel, verdict->busy));
-}
-
 static uint64_t ran_ns(const struct verdict *verdict)
 {
 	return verdict->busy - u64_min(verdict->delay, verdict->busy);
@@ -363,42 +483,64 @@ static uint64_t ran_ns(const struct verdict *verdict)
 /* It ran most of the time, or there is nothing else to say. */
 static void ran_make(char *sentence, const struct verdict *verdict, bool multiple)
 {
-	bool nothing = !verdict->n_blamed && !verdict_is_unexplained(verdict) &&
-		       u64_times(verdict->delay, 100) <
-			       u64_times(verdict->life, VERDICT_WINDOW_LEAST);
+	const char *it = multiple ? "they" : "it";
 
 	if (!verdict->life) {
 		add(sentence, "There was no thread to look at.");
 		return;
 	}
-	if (!nothing) {
+	if (!verdict_is_undisturbed(verdict)) {
+		/* Shares of the busy time, as all of this kind of sentence. */
 		share_add(sentence, verdict, ran_ns(verdict));
 		add(sentence, "): ");
-		whose_add(sentence, verdict, true, ran_ns(verdict));
-		add(sentence, " ran: ");
-		modes_add(sentence, verdict);
-		add(sentence, ".");
+		whose_add(sentence, verdict, thread_ran, ran_ns(verdict));
+		add(sentence, " ran: user %s, kernel %s.", AS_SHARE(verdict->user, verdict->busy),
+		    AS_SHARE(verdict->kernel, verdict->busy));
 		return;
 	}
-	add(sentence, "Nothing kept %s ran for %s",
-	    multiple ? "them from running: they" : "it from running: it", AS_TIME(ran_ns(verdict)));
+	if (verdict_had_little(verdict))
+		add(sentence, "%s had little to do: ", multiple ? "They" : "It");
+	else
+		add(sentence, "Nothing kept %s from running: ", multiple ? "them" : "it");
+	add(sentence, "%s ran for %s", it, AS_TIME(ran_ns(verdict)));
 	if (!verdict->work)
 		add(sentence, " of %s", AS_TIME(verdict->life));
-	if (verdict->busy) {
-		add(sentence, " (");
-		modes_add(sentence, verdict);
-		add(sentence, ")");
-	}
+	if (ran_ns(verdict))
+		add(sentence, " (user %s, kernel %s)", AS_TIME(verdict->user),
+		    AS_TIME(verdict->kernel));
+	if (verdict_had_little(verdict))
+		add(sentence, ", %s kept from running for %s", multiple ? "were" : "was",
+		    AS_TIME(verdict->delay));
 	if (verdict->work)
 		add(sentence, ", and waited for work for %s", AS_TIME(verdict->work));
 	add(sentence, ".");
 }
 
-/* Makes sentence i, largest share first. Returns false after the last one. Running time is only
- * mentioned if it is largest, or alone. */
-static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdict *verdict,
-			  size_t i, bool multiple)
+#define OUTSIDE_LEAST 10 /* percent of the time that it ran; less is not worth a sentence */
+
+static bool is_outside(const struct verdict *verdict)
 {
+	return verdict->outside_calls &&
+	       u64_times(verdict->outside_calls, 100) >= u64_times(ran_ns(verdict), OUTSIDE_LEAST);
+}
+
+/* Kernel work that no system call, page fault or interrupt accounts for: part of the time that it
+ * ran, see model/ledger.h. */
+static void outside_make(char *sentence, const struct verdict *verdict)
+{
+	share_add(sentence, verdict, verdict->outside_calls);
+	add(sentence, "): ");
+	whose_add(sentence, verdict, thread_outside, verdict->outside_calls);
+	add(sentence, " ran in the kernel outside system calls (seccomp filters, breakpoints, "
+		      "closing files).");
+}
+
+/* Makes sentence i, largest share first. Returns false after the last one. Running time is only
+ * mentioned if it is largest, or alone, and what of it was outside calls. */
+static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
+			  bool multiple)
+{
+	const struct verdict *verdict = sample->verdict;
 	bool unexplained = verdict_is_unexplained(verdict);
 	size_t before = 0;
 
@@ -410,16 +552,24 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct verdi
 		}
 		i--;
 	}
-	while (before < verdict->n_blamed && verdict->rows[before].ns >= verdict->unexplained)
-		before++;
+	if (is_outside(verdict)) {
+		if (i == (verdict->largest != VERDICT_RAN)) {
+			outside_make(sentence, verdict);
+			return true;
+		}
+		i -= i > 0;
+	}
+	for (size_t j = 0; j < verdict->n_told_blamed; j++)
+		if (verdict->told[j].ns >= verdict->unexplained)
+			before = j + 1;
 	if (unexplained && i == before) {
 		unexplained_make(sentence, verdict);
 		return true;
 	}
 	i -= unexplained && i > before;
-	if (i >= verdict->n_blamed)
+	if (i >= verdict->n_told_blamed)
 		return false;
-	sentence_make(sentence, verdict, &verdict->rows[i], multiple);
+	sentence_make(sentence, sample, &verdict->told[i], multiple);
 	return true;
 }
 
@@ -469,7 +619,7 @@ unsigned int text_verdict(struct text *text)
 	unsigned int n, used = 0;
 	bool multiple = text_is_multiprocess(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, multiple); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample, i, multiple); i++) {
 		n = wrap(sentence, lines);
 		if (used && used + n > VERDICT_LINES)
 			break;
@@ -485,7 +635,7 @@ void text_sentences(struct text *text)
 	char sentence[SENTENCE_LEN];
 	bool multiple = text_is_multiprocess(text->sample);
 
-	for (size_t i = 0; sentence_next(sentence, text->sample->verdict, i, multiple); i++) {
+	for (size_t i = 0; sentence_next(sentence, text->sample, i, multiple); i++) {
 		columns_add(&text->columns, sentence);
 		columns_add(&text->columns, "\n");
 	}

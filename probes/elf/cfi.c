@@ -9,6 +9,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "cfi_validate.h"
 
 #define MAX_INDEX (1U << 20) /* entries of a table that is built here */
 #define LENGTH_MAX (CFI_PROGRAM_MAX + 256)

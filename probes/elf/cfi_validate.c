@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cfi.h"
+#include "cfi_validate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process loses while tools are attached to it, or to another one."""
+"""How much a process loses while tools are attached to it, or to another process."""
 
 import time
 
@@ -24,7 +24,7 @@ def start_recording(load, _, *options):
 
 
 def start_idle(load, _):
-    """Between two samples; the first is over and printed."""
+    """A run that waits between two samples, the first of which has been printed."""
     process = kernel_delay(load.pid, "--sample-time", "1ms", "--sample-interval", LONG,
                            "--sample-count", 2)
     process.line(b"# Sample dump")
@@ -33,17 +33,18 @@ def start_idle(load, _):
 
 
 def start_empty(*_):
-    """What no program can be below that sees each system call, switch and wakeup."""
+    """The lower bound for any program that sees each system call, switch and wakeup."""
     process = Process([BUILD / "bench" / "floor", "empty"])
     process.line(b"ready")
     return process
 
 
+OTHER, IDLE = "kernel_delay for another process", "kernel_delay idle between samples"
 OURS = {
     "absent": None,
     "empty programs on its tracepoints": start_empty,
-    "kernel_delay for another process": start_other,
-    "kernel_delay idle between samples": start_idle,
+    OTHER: start_other,
+    IDLE: start_idle,
     "kernel_delay recording": start_recording,
 }
 
@@ -71,7 +72,7 @@ def candidates(name, pid, *options):
 
 
 def foreign_tools(load):
-    """{label: how to start it} of what runs here, and [(label, why not)] of the rest."""
+    """{label: how to start it} of the tools that run here, and [(label, why not)] of the others."""
     usable, lacking = {}, []
     tables = ROOT / "tests" / "bench" / "tables.bt"
     bpftrace = tool_path("bpftrace")
@@ -94,7 +95,7 @@ def foreign_tools(load):
 
 
 def measure_round(load, bystander, conditions):
-    """{condition: {load: ns each}}, the conditions one after the other."""
+    """{condition: {load: ns each}}, one condition after the other."""
     result = {}
     for name, start in conditions.items():
         process = start(load, bystander) if start else None
@@ -120,6 +121,9 @@ def print_rounds(table, rounds, names, what):
     table.say("  slowdown, in the same round")
     for name in names[1:]:
         table.row(f"  {name}", beside(name, what["kind"], lambda a, b: a / b), "x", 2)
+    table.row("  idle between samples, beside another process",
+              [each[IDLE][what["kind"]] / each[OTHER][what["kind"]] for each in rounds], "x", 2,
+              1.05, f"between samples, {what['unit']}")
     if what["kind"] == "getppid":
         table.say("  added to each call")
         for name in names[1:]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmark's figures share: processes that are ended whatever happens,
-what the kernel tells about a process, and the table."""
+"""What the benchmark's figures share: processes that are ended in any case, what the kernel reports
+about a process, and the table."""
 
 import atexit
 import os
@@ -27,11 +27,11 @@ LOAD_CPU, OTHER_CPU = CPUS[-1], CPUS[0]
 
 
 class Missing(Exception):
-    """A figure, or a part of one, that this machine cannot give; the text says why."""
+    """A figure, or a part of one, that this machine cannot provide; the text says why."""
 
 
 class Process:
-    """A process whose output is read here, with the time of its arrival."""
+    """A process whose output is read here, with the time at which it arrives."""
 
     running = []
 
@@ -68,7 +68,7 @@ class Process:
         return data
 
     def line(self, start=b"", patience=PATIENCE, size=1 << 20):
-        """Passes over lines until one begins so; returns (when it came, its text)."""
+        """Skips lines until one begins with this; returns (when it came, its text)."""
         while True:
             line, newline, rest = self.buffer.partition(b"\n")
             if newline:
@@ -85,7 +85,7 @@ class Process:
             self.buffer += data
 
     def rest(self):
-        """All that comes until the end."""
+        """All output up to the end."""
         parts = [self.buffer]
         while parts[-1] or len(parts) == 1:
             parts.append(self.read())
@@ -96,20 +96,20 @@ class Process:
         self.proc.stdin.flush()
 
     def last_error(self):
-        """The last line that says something on stderr."""
+        """The last line on stderr that has any content."""
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()),
                     f"status {self.proc.returncode}")
 
     def finish(self):
-        """Reads what there still is, waits for the end and returns the status."""
+        """Reads the remaining output, waits for the end and returns the status."""
         while self.read():
             pass
         return self.proc.wait(PATIENCE)
 
     def stop(self, number=signal.SIGINT):
-        """Ends it, at the latest by force."""
+        """Ends the process, if necessary by force."""
         try:
             if self.proc.poll() is None:
                 self.proc.send_signal(number)
@@ -143,7 +143,7 @@ def kill_all():
 
 
 def kernel_delay(pid, *options, **how):
-    """With all threads in the report."""
+    """kernel_delay, with all threads in the report."""
     return Process([BUILD / "kernel_delay", "-p", pid, "--full", *options], **how)
 
 
@@ -158,7 +158,7 @@ class Load(Process):
         self.send(f"{kind} {ms}")
 
     def run(self, kind, ms):
-        """Returns how often, and the ns that this took."""
+        """Returns how often the load ran, and the ns that this took."""
         self.begin(kind, ms)
         count, ns = self.line()[1].split()
         return int(count), int(ns)
@@ -236,7 +236,7 @@ def resident(pid):
 
 
 class Table:
-    """Printed as it grows, and kept in a file."""
+    """A table that is printed as it grows, and kept in a file."""
 
     def __init__(self, path):
         path.parent.mkdir(exist_ok=True)
@@ -254,8 +254,8 @@ class Table:
         self.say(title)
 
     def row(self, what, values, unit, digits=1, goal=None, name=None):
-        """One figure in all its rounds; the goal is the most that its median may be.
-        The name stands for it in the last line."""
+        """One figure in all its rounds; the goal is the most that its median may be. The last line
+        refers to the figure by its name."""
         middle = statistics.median(values)
         # Plus 0.0, so that nothing is printed as -0.
         numbers = "".join(f"{round(value, digits) + 0.0:>12,.{digits}f}"

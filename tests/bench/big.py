@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of 1 GB with 1,000,000 symbols: a trigger in it, and its stacks."""
+"""A program of 1 GB with 1,000,000 symbols: a trigger in it, and stacks from it."""
 
 import pathlib
 import signal
@@ -29,7 +29,7 @@ sys.exit(status != 0)
 
 
 def check(pid):
-    """Seconds, and the most bytes that the program or a child of it took."""
+    """Seconds, and the peak memory in bytes of the program or a child of it."""
     done = subprocess.run([sys.executable, "-IS", "-c", SMALL, BUILD / "kernel_delay", "-p",
                            str(pid), "--check", "--start-trigger", "up:the_last_function"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -45,7 +45,7 @@ def children(pid):
 
 
 def stacks(target):
-    """The most bytes that the child which knows the symbols took, for the stack of a wait."""
+    """The peak memory in bytes of the child that resolves symbols, for the stack of a wait."""
     with kernel_delay(target.pid, "--sample-time", "500ms", "--off-cpu=1us", "--wait-filter",
                       "*", "--sample-count", "100") as process:
         process.line(b"# Start sampling")

@@ -31,7 +31,7 @@ MACHINES = {
 
 
 def tables(functions):
-    """The symbols and their names."""
+    """The symbol table and its names."""
     entry, symbols = struct.Struct("<IBBHQQ"), bytearray(24)
     names, at = [b"\0"], 1
     for number in range(functions):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What events take more than in another build of kernel_delay, given by BASE=PATH: both watch
-the same process at the same time. By the kernel's own count of the programs' run time; which of
-the two is attached first changes from round to round."""
+"""The extra cost of events compared with another build of kernel_delay, given by BASE=PATH: both
+watch the same process at the same time. Measured by the kernel's own count of the programs' run
+time; which of the two is attached first changes from round to round."""
 
 import contextlib
 import os
@@ -42,7 +42,7 @@ class Waiters(Process):
 
 
 def start(stack, variant, pid):
-    """variant: a program (None: this one), and options."""
+    """variant: the path of a program (None: this one), and its options."""
     program, *options = variant
     if program:
         process = Process([program, "-p", pid, "--sample-time", LONG, *options])
@@ -53,7 +53,7 @@ def start(stack, variant, pid):
 
 
 def each(before, after, tracepoints):
-    """ns of one event, the sum of the tracepoints."""
+    """ns per event, summed over the tracepoints."""
     total = 0
     for name in tracepoints:
         ns, runs = (now - then for now, then in zip(after[name], before[name]))
@@ -64,7 +64,7 @@ def each(before, after, tracepoints):
 
 
 def measure_round(number, waiters, kind, tracepoints, variants):
-    """ns in each of two variants."""
+    """ns of each of two variants."""
     with contextlib.ExitStack() as stack:
         load = stack.enter_context(Load())
         # Counts for nothing, and switches counting on.
@@ -80,7 +80,7 @@ def measure_round(number, waiters, kind, tracepoints, variants):
 
 
 def both_orders(figures):
-    """Means of two rounds each: what is attached first pays for what the second finds in caches."""
+    """Means of two rounds in both orders: the first to be attached also warms the caches."""
     return [(one + other) / 2 for one, other in zip(figures[::2], figures[1::2])]
 
 

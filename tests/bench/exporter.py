@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a scrape of --listen takes while the target is being recorded, and answers are
-being made of its samples."""
+"""How long a scrape of --listen takes while the target is being recorded, and answers are being
+made from its samples."""
 
 import socket
 import time
@@ -38,7 +38,7 @@ def scrape(port, accept):
 
 
 def captures(text):
-    """Samples so far, as an answer has them."""
+    """Samples so far, according to an answer."""
     _, found, rest = text.partition(b'kernel_delay_captures_total{result="complete"} ')
     return int(rest.split()[0]) if found else 0
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs of --resources and --counters take per event, by the kernel's own count: of
-the target, and of other processes, whose events they see, too. And that they are not there
-without the options."""
+"""The cost per event of the programs of --resources and --counters, by the kernel's own count: for
+the target, and for other processes, whose events they see, too. Without the options these programs
+are not loaded."""
 
 import time
 
@@ -30,7 +30,7 @@ OWN = ("kd_io_exit", "kd_request_begin", "kd_request_end", "kd_segment_resent", 
 
 
 def is_named(name, program):
-    """The kernel keeps 15 characters; names from BTF are whole."""
+    """The kernel keeps 15 characters of a name; names from BTF are complete."""
     return name in (program, program[:15])
 
 
@@ -63,7 +63,7 @@ def measure_row(load, other, row):
 
 
 def runs_of(process):
-    """How often it has had CPUs read; 0 while it is not loaded."""
+    """How often the program that reads counters of a CPU has run; 0 while it is not loaded."""
     try:
         return program_of(process, "kd_counters_look")[1]
     except (KeyError, Missing):
@@ -71,7 +71,7 @@ def runs_of(process):
 
 
 def edges():
-    """ns per reading of a CPU at an edge, without the interrupt itself."""
+    """ns per reading of a CPU's counters at an edge, without the interrupt itself."""
     spinning = Process([BUILD / "workloads" / "roles", f"spin:{LOAD_CPU}"])
     spinning.line(b"ready")
     with spinning, kernel_delay(spinning.pid, "--sample-time", "5ms", "--sample-count", 0,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --histogram adds to each event that has a duration: a system call's return, a run
-that ends, a wait in a run queue that ends. By the load's own clock, in turn with and
-without; and by the kernel's count of the run time of two programs that see the same
+"""The cost that --histogram adds to each event with a duration: the return of a system call, the
+end of a run, the end of a wait in a run queue. By the load's own clock, alternately with and
+without the option; and by the kernel's count of the run time of two programs that see the same
 events, one with and one without."""
 
 import contextlib
@@ -34,7 +34,7 @@ CONDITIONS = {"without": attached.start_recording, "with": start_counting,
 
 
 def measure_clock(load):
-    """{condition: {load: ns each}} of the slice with the least, the conditions in turn."""
+    """{condition: {load: ns each}} of the cheapest slice, with the conditions taking turns."""
     result = {}
     for name, start in CONDITIONS.items():
         with start(load, None):
@@ -44,7 +44,8 @@ def measure_clock(load):
 
 
 def events_each(load):
-    """Durations in a round trip of pingpong, from a report: its calls, runs and waits."""
+    """The number of durations in a round trip of pingpong, from a report: its calls, runs and
+    waits."""
     load.begin("pingpong", 10 * SAMPLE_MS)
     with kernel_delay(load.pid, "--sample-time", f"{SAMPLE_MS}ms", "-o", "json") as process:
         said = process.rest()
@@ -84,7 +85,7 @@ def ns_per_run(before, after, tracepoint):
 
 
 def measure_programs(load, number):
-    """{load: ns that the option adds to each event}, both at once in changing order."""
+    """{load: ns that the option adds to each event}, with both running at once in changing order."""
     with contextlib.ExitStack() as stack:
         floor = stack.enter_context(Process([BUILD / "bench" / "floor", NOBODY]))
         floor.line(b"ready")
@@ -113,7 +114,7 @@ def print_programs(table, load):
 
 
 def uses_of_maps(load, start):
-    """How often the programs, as the kernel has kept them, use a map of distributions."""
+    """How often the programs, in the form that the kernel kept, use a map of distributions."""
     tool = tool_path("bpftool", "/usr/sbin/bpftool")
     if not tool:
         raise Missing("bpftool is not installed")
@@ -127,7 +128,7 @@ def uses_of_maps(load, start):
 
 
 def print_uses(table, load):
-    """What the kernel has removed from the programs costs nothing."""
+    """Code that the kernel has removed from the programs costs nothing."""
     for what, start, goal in (("off", attached.start_recording, 0), ("on", start_counting, None)):
         title = f"uses of its maps in the programs, option {what}"
         try:

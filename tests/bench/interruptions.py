@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --interruptions adds to each interrupt, on a CPU that has 20,000 in a second: timers of
-the kernel interrupt a thread that counts its turns in user mode. What an interrupt takes more
-makes the turns longer, beside those without the program in the same round."""
+"""The cost that --interruptions adds to each interrupt, on a CPU with 20,000 per second: kernel
+timers interrupt a thread that counts its turns in user mode. The extra time of an interrupt
+lengthens the turns, compared with those without the program in the same round."""
 
 import time
 
@@ -31,7 +31,7 @@ def storm():
 
 
 def measure_one(load, start):
-    """ns of a turn in the slice in which it took least, and interrupts per ns."""
+    """ns per turn in the fastest slice, and interrupts per ns."""
     process = start(load, None) if start else None
     try:
         before, began = interrupts.counts()["local timer"], time.monotonic_ns()
@@ -48,7 +48,7 @@ def bare(each):
 
 
 def added(each, name):
-    """ns for each interrupt."""
+    """ns per interrupt."""
     ns, came = each[name]
     return (1 - bare(each) / ns) / came
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interprocessor interrupts on the CPU of a target that never sleeps: the difference
-between a window, with its opening, closing and report, and an idle time of the same
-length that precedes it, both with the tool attached."""
+"""Interprocessor interrupts on the CPU of a target that never sleeps: the difference between a
+window, including its opening, closing and report, and an equally long idle time before it, both
+with the tool attached."""
 
 import pathlib
 import re

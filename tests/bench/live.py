@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live view takes of a CPU: its process's own run time, by the kernel's count, while all
-threads of the target are at work in each window, beside what the same samples take without it."""
+"""The CPU share of the live view: its process's own run time, by the kernel's count, while all
+threads of the target work in each window, compared with the same samples without the view."""
 
 import contextlib
 import fcntl
@@ -77,7 +77,7 @@ def shares_of(target, pid):
 
 
 def view_shares(size):
-    """As above, and bytes that were drawn in a window."""
+    """CPU shares in percent, and the bytes drawn per window."""
     with Threads(THREADS) as target:
         view = View(target.pid, size)
         try:
@@ -91,7 +91,7 @@ def view_shares(size):
 
 
 def plain_shares():
-    """Of the same samples without the view: the first screen of each goes nowhere."""
+    """CPU shares for the same samples without the view: their first screens go nowhere."""
     with Threads(THREADS) as target, \
             Process([BUILD / "kernel_delay", "-p", target.pid, "--sample-time", "1",
                      "--sample-count", "0", "--summary"]) as process:

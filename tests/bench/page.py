@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of 100 threads that wake all the time, with all lists and a recording: how large it is, how
-long it takes to write, and until a browser has all of it."""
+"""The page of 100 threads that wake all the time, with all lists and a recording: its size, the
+time to write it, and the time until a browser has all of it."""
 
 import os
 import pathlib
@@ -35,7 +35,7 @@ def capture(folder):
 
 
 def replay(folder, output):
-    """ms of CPU time that --replay takes."""
+    """CPU time of --replay, in ms."""
     def spent():
         times = os.times()
         return (times.children_user + times.children_system) * 1000
@@ -46,12 +46,12 @@ def replay(folder, output):
 
 
 def write(folder):
-    """The same, of the page beyond that of the text."""
+    """The cost of the page beyond that of the text."""
     return replay(folder, f"html:{folder}/page.html") - replay(folder, "text:/dev/null")
 
 
 def opened(browser, path):
-    """ms until the threads are there, and until all of the page is."""
+    """ms until the threads are shown, and until all of the page is."""
     start, threads = time.monotonic(), None
     browser.open(path)
     while True:
@@ -66,7 +66,7 @@ def opened(browser, path):
 
 
 def browser_started():
-    """It may use all CPUs: there is no load."""
+    """The browser may use all CPUs, as there is no load."""
     own = os.sched_getaffinity(0)
     os.sched_setaffinity(0, CPUS)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an event of one process costs when the target is that process, 64 or 1,000 of them, and
-what one costs of a process that is not the target: by the load's own clock, in turn."""
+"""The cost of an event when the target is the process itself, or 64 or 1,000 processes; and the
+cost of an event of a process outside the target: by the load's own clock, in turns."""
 
 import contextlib
 import subprocess
@@ -14,7 +14,7 @@ KINDS = ("getppid", "pingpong")
 
 @contextlib.contextmanager
 def sleepers(count):
-    """PIDs of so many processes that do nothing."""
+    """PIDs of so many idle processes."""
     made = []
     try:
         made = [subprocess.Popen(["sleep", "infinity"]) for _ in range(count)]
@@ -27,7 +27,7 @@ def sleepers(count):
 
 
 def ns_each(load, pids):
-    """{load: ns each} while these are the target, of the slice with the least."""
+    """{load: ns each} in the cheapest slice, while these processes are the target."""
     with contextlib.ExitStack() as stack:
         if pids:
             process = stack.enter_context(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each BPF program takes per event, by the kernel's own count, beside the
-floor and the empty programs of floor.bpf.c, which are attached at the same time:
-all see the same events. The first program of an event also waits for what the CPU
-has not finished yet, some 20 ns; programs that count for nothing take that place,
-and the order of the others changes from round to round."""
+"""The cost of each BPF program per event, by the kernel's own count, beside the floor and the empty
+programs of floor.bpf.c, which are attached at the same time: all see the same events. The first
+program of an event also waits some 20 ns for work that the CPU has not finished; uncounted programs
+take that place, and the order of the others changes from round to round."""
 
 import contextlib
 import statistics
@@ -43,8 +42,8 @@ def counts(floor, tool, name_of):
 
 
 def measure_load(load, kind, calls, read):
-    """During one load: {(whose, tracepoint): ns per run}, the same for runs, and which
-    part of the machine's system calls was the target's."""
+    """During one load: {(whose, tracepoint): ns per run}, the same for runs, and the target's share
+    of the machine's system calls."""
     before = read()
     count = load.run(kind, MS)[0]
     after = read()
@@ -58,7 +57,7 @@ def measure_load(load, kind, calls, read):
 
 
 def measure_round(load, number):
-    """{load: what measure_load() returns}"""
+    """{load: result of measure_load()}"""
     def start_floor(pid):
         process = stack.enter_context(Process([BUILD / "bench" / "floor", pid]))
         process.line(b"ready")
@@ -104,7 +103,7 @@ def print_load(table, rounds, kind, title, shown):
 
 
 def print_others(table, rounds):
-    """Programs without a floor, where there were events enough."""
+    """Prints programs without a floor, if there were enough events."""
     table.say("  other programs during these loads, all of the machine's events")
     known = {tracepoint for _, _, _, shown in LOADS for group, _ in shown for tracepoint in group}
     tracepoints = {tracepoint for kinds in rounds for each, _, _ in kinds.values()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the flight recorder takes: beside the same program without it, which watches the same
-process at the same time; a load of switches that it slows down; and how long it takes from a signal
-to the written timeline."""
+"""The cost of the flight recorder: compared with the same program without it, which watches the
+same process at the same time; the slowdown of a load of switches; and the time from a signal to the
+written timeline."""
 
 import os
 import pathlib
@@ -42,7 +42,7 @@ def measure_events(table):
 
 
 def measure_slowdown(table):
-    """Rounds of two threads over a pipe, nearly 200,000 switches in a second, with and without
+    """Round trips of two threads over a pipe, nearly 200,000 switches per second, with and without
     --record, in turns: a minute of each."""
     table.section("flight recorder: a load of switches, its time beside that in a run without it")
     slower = []
@@ -58,7 +58,7 @@ def measure_slowdown(table):
 
 
 def measure_written(table):
-    """From the signal; the window that it ends lasts up to 100 ms longer."""
+    """The time since the signal; the window that it ends goes on for up to 100 ms."""
     table.section("flight recorder: from SIGUSR1 to the written timeline, 32 MB of events")
     seconds, sizes = [], []
     for _ in range(1 if QUICK else 2):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests a redis-server answers while it is watched, or another process is, beside when
-empty programs are attached: it and its clients have all CPUs, and use them up."""
+"""How many requests a redis-server answers while it is watched, or another process is, compared
+with empty programs being attached: it and its clients have all CPUs, and use them up."""
 
 import functools
 import os
@@ -19,7 +19,7 @@ BASE = os.environ.get("BASE")
 
 
 def requests(benchmark, path):
-    """That were answered in a second."""
+    """Requests answered per second."""
     done = subprocess.run([benchmark, "-s", path, "-t", "get", "-n", str(REQUESTS), "-c", str(CLIENTS),
                            "-q"], capture_output=True, text=True, check=True)
     found = re.search(r"GET: ([\d.]+) requests per second", done.stdout)

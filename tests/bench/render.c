@@ -93,8 +93,8 @@ static void thread_fill(struct thread_row *thread, unsigned int index, const str
 	ledger->has_exec = true;
 	ledger->ns[LEDGER_USER] = ledger->ns[LEDGER_KERNEL] = SECOND / 8;
 	ledger->ns[LEDGER_BLOCKED] = SECOND / 4 * 3;
-	thread->run = (struct kd_span){ 12, SECOND / 4, SECOND / 12, 1000 };
-	thread->ready = (struct kd_count){ 12, 120000, 45678 };
+	thread->run = (struct kd_span){ 12, SECOND / 4, SECOND / 12, 1000, 0 };
+	thread->ready = (struct kd_count){ 12, 120000, 45678, 0 };
 	thread->voluntary = 10;
 	thread->cpus[0] = 5;
 }

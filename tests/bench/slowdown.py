@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process loses while stacks of it are taken, beside bpftrace, which follows
-frame pointers only: the load has them. And what CPU time the tools take. The load's
-own CPU time is what counts, so that other processes do not."""
+"""How much a process loses while its stacks are taken, compared with bpftrace, which only follows
+frame pointers, such as the load has; and the CPU time of the tools. The load's own CPU time is
+measured, so that other processes do not matter."""
 
 import pathlib
 import time
@@ -73,14 +73,14 @@ def family(pid):
 
 
 def cpu_time(pid):
-    """ns that all threads of the process and its children have run."""
+    """The run time of all threads of the process and its children, in ns."""
     return sum(int((thread / "schedstat").read_text().split()[0])
                for process in family(pid)
                for thread in pathlib.Path(f"/proc/{process}/task").iterdir())
 
 
 def measure_one(load, start, run):
-    """What run() returns, and the tool's share of one CPU."""
+    """The result of run(), and the tool's share of one CPU."""
     with start(load) as process:
         before, began = cpu_time(process.pid), time.monotonic_ns()
         values = run(load)
@@ -90,7 +90,7 @@ def measure_one(load, start, run):
 
 
 def measure_round(load, starts, run):
-    """{title: (what measure_one() returns, run() without any tool before and after)}"""
+    """{title: (result of measure_one(), result of run() without any tool before and after)}"""
     result = {}
     bare = run(load)
     for title, start in starts.items():
@@ -102,7 +102,7 @@ def measure_round(load, starts, run):
 
 
 def usable(load, starts):
-    """Takes out what cannot be started here: [(title, why not)]"""
+    """Removes tools that cannot be started here: [(title, why not)]"""
     lacking = []
     for title, start in list(starts.items()):
         try:
@@ -120,7 +120,7 @@ def measure_all(load, starts, run):
 
 
 def print_lost(table, rounds, lost):
-    """lost(values, values without any tool): percent"""
+    """Prints lost(values, values without any tool), in percent."""
     for title in rounds[0]:
         table.row(f"  {title}", [lost(*each[title]) for each in rounds], "%", 2)
 

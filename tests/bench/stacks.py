@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stacks cost: the target for each that is taken and for calls that are not
-slow, this program for each that is resolved, and the start of a run."""
+"""The cost of stacks: to the target for each one taken, and for calls that are not slow; to this
+program for each one resolved; and at the start of a run."""
 
 import contextlib
 import pathlib
@@ -38,7 +38,7 @@ class StackLoad(Process):
         self.line(b"ready")
 
     def run(self, kind, *numbers):
-        """Returns what it measured."""
+        """Returns the load's own measurement."""
         self.send(" ".join(map(str, (kind, *numbers))))
         return [float(number) for number in self.line()[1].split()]
 
@@ -50,7 +50,7 @@ def recording(load, *options):
 
 
 class Lost(Exception):
-    """Records, because the reader did not get CPU time enough: those cost less."""
+    """Records were lost because the reader did not get enough CPU time: lost ones cost less."""
 
 
 def end_complete(process):
@@ -110,7 +110,7 @@ def cost_try(load, kind, size, options):
 
 
 def cost_once(load, kind, size, options):
-    """ns of each call: as the load sees it, and of the programs by the kernel's count."""
+    """ns per call: as the load measures it, and of the programs by the kernel's count."""
     for _ in range(TRIES):
         try:
             return cost_try(load, kind, size, options)
@@ -200,7 +200,7 @@ UNWIND = (
 
 
 def unwind_once(kind, batch):
-    """ns per stack, the middle of five."""
+    """ns per stack, the median of five."""
     said = subprocess.run([BUILD / "bench" / "unwind_bench", kind, str(batch), "5"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if said.returncode:
@@ -221,14 +221,14 @@ def measure_unwind(table):
 # --- What the start of a run costs ---
 
 def objects_mapped(pid):
-    """The files of which the process has code mapped."""
+    """The files from which the process maps code."""
     text = pathlib.Path(f"/proc/{pid}/maps").read_text()
     return set(re.findall(r"^\S+ ..x\S* .* (/\S+)$", text, re.MULTILINE))
 
 
 @contextlib.contextmanager
 def many_objects():
-    """A load that has mapped OBJECTS, most of them copies of libc."""
+    """A load that maps OBJECTS files, most of them copies of libc."""
     with StackLoad() as load:
         mapped = objects_mapped(load.pid)
     libc = next((path for path in mapped if "/libc.so" in path or "/libc-" in path), None)

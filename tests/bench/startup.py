@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From exec to the printed report of a sample of 10 ms, and where the time goes:
-by the times at which the output's lines arrive and, in runs of their own, by a
-preloaded library that notes when the program is in libbpf and in bpf(2)."""
+"""From exec to the printed report of a sample of 10 ms, and where the time goes: by the times at
+which lines of output arrive and, in separate runs, by a preloaded library that records when the
+program is in libbpf and in bpf(2)."""
 
 import pathlib
 import statistics
@@ -58,7 +58,7 @@ def read_notes(path):
 
 
 def duration(intervals, begin=0.0, end=float("inf")):
-    """Of those inside."""
+    """Total of the calls that lie inside."""
     return sum(b - a for _, a, b in intervals if a >= begin and b <= end)
 
 
@@ -80,8 +80,8 @@ def phases_of(stamps, notes):
 
 
 def print_programs(table, load, loads):
-    """Verified instructions and load time of each program; of those whose names, which the
-    kernel cuts, are alike, the sums."""
+    """Prints verified instructions and load time of each program; programs whose truncated names
+    are the same are added up."""
     table.section(f"{'BPF programs':<50}{'LOAD ms':>12}{'VERIFIED':>12}")
     verified = {}
     with kernel_delay(load.pid, "--sample-time", LONG) as process:
@@ -97,7 +97,7 @@ def print_programs(table, load, loads):
 
 
 def measure_herd(table):
-    """Until a window of many processes is open."""
+    """The time until a window of many processes is open."""
     processes, threads = HERD
     with Process([BUILD / "workloads" / "herd", processes, threads], cpus=CPUS) as herd:
         herd.line(b"ready")
@@ -109,7 +109,7 @@ def measure_herd(table):
 
 
 def measure_privileges(table, target):
-    """Of a run that resolves user stacks, by turns: the process for that is started in both."""
+    """Runs that resolve user stacks, in turns: the process that does so is started in both."""
     runs = {(): [], ("--debug=0,keep-privileges",): []}
     for _ in range(ROUNDS):
         for options, stamps in runs.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many threads: the memory that they take, and the time for reporting them."""
+"""Many threads: the memory that they take, and the time that reporting them takes."""
 
 import os
 import pathlib
@@ -23,8 +23,8 @@ PAGE = 4096  # the smallest pipe: the program waits for us, so we see it to its 
 
 
 def memory_once(count):
-    """Peak memory of one sample, and its parts, in bytes. The most until the window opened, when the
-    kernel's BTF was read, came before there were maps: the most from then on is counted anew."""
+    """Peak memory of one sample, and its parts, in bytes. The peak before the window opened, when
+    the kernel's BTF was read, occurred before any maps existed: it is reset then."""
     with Threads(count) as target, \
             kernel_delay(target.pid, "--sample-time", WINDOW, pipe_size=PAGE) as process:
         process.line(b"# Start sampling", size=PAGE)
@@ -120,7 +120,7 @@ def measure_summary(table):
 
 
 def render(form, threads, buckets):
-    """ms for sorting and writing a model of a sample to /dev/null, in each round."""
+    """ms for sorting a model of a sample and writing it to /dev/null, in each round."""
     said = subprocess.run([BUILD / "bench" / "render", form, str(threads), str(CALLS),
                            str(buckets), str(RENDER_ROUNDS)], stdout=subprocess.PIPE, text=True,
                           check=True).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hit of a trigger's probe costs, and how many windows a second are evaluated."""
+"""The cost of a hit of a trigger's probe, and how many windows per second are evaluated."""
 
 import re
 import tempfile
@@ -15,7 +15,7 @@ HIT_GOAL = 100  # ns
 
 
 def attached(process):
-    """Waits until the triggers' programs are there, and have their probes."""
+    """Waits until the triggers' programs are loaded, and their probes attached."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         found = {name for (kind, number), (name, *_) in names().items()
@@ -66,7 +66,7 @@ def measure_hits(table):
 
 
 def measure_cost(table):
-    """What the probes cost the thread in all: the figures that --max-overhead uses."""
+    """The total cost of the probes to the thread: the figures that --max-overhead uses."""
     bare, floor, ours = [], [], []
     with Load() as load:
         for _ in range(ROUNDS):
@@ -82,7 +82,7 @@ def measure_cost(table):
 
 
 def evaluated(output):
-    """Windows that were measured, of the report's end."""
+    """The number of measured windows, from the end of the report."""
     found = re.search(r"^stop .*?(?:target|any) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)", output,
                       re.MULTILINE)
     if not found:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""The tree builds in a clean copy: as a plain user, without git, without the
-kernel's BTF, with other compilers and flags; and builds again what changed."""
+"""The tree builds in a clean copy: as a plain user, without git, without the kernel's BTF, with
+other compilers and flags; and changes are rebuilt."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"  # without sbin, where bpftool may b
 
 
 class Tree:
-    """A copy of the sources in a directory that ends with the case."""
+    """A copy of the sources in a directory that is removed with the case."""
 
     def __init__(self, test):
         self.top = test.directory() / "tree"
@@ -40,7 +40,7 @@ class Tree:
         self.wrapper = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
     def run(self, *argv):
-        """Returns (status, all that was printed)."""
+        """Returns (status, everything printed)."""
         env = {"PATH": PLAIN_PATH, "HOME": str(self.top.parent), "LC_ALL": "C"}
         done = subprocess.run([*self.wrapper, *argv], cwd=self.top, env=env, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -67,8 +67,8 @@ class Tree:
 
 
 def noticed(tree, headers):
-    """Those of the headers whose change makes something out of date. All change at once, as
-    make says of each what it is newer than."""
+    """The headers that put something out of date when they change. All change at once, as make
+    tells for each target what it is older than."""
     before = {header: (tree.top / header).stat() for header in headers}
     for header in headers:
         os.utime(tree.top / header, (time.time() + 2, time.time() + 2))
@@ -79,7 +79,7 @@ def noticed(tree, headers):
 
 
 def check_plain_user(test, tree):
-    """Of a tree that is built."""
+    """Checks a tree that has been built."""
     tree.give_to_nobody()
     test.eq(tree.run("make", "-q", QUICKLY), (0, ""), "a second make has nothing to do")
     headers = [path.relative_to(tree.top) for folder in ("bpf", "cli", "probes")
@@ -99,7 +99,7 @@ def check_plain_user(test, tree):
 
 
 def check_plain(test, said):
-    """Of what make V=1 said when nothing was to be optimised."""
+    """Checks the output of make V=1 with optimisation turned off."""
     compiled = [line for line in said.split("\n") if "-c cli/" in line]
     test.ok(compiled and not any("-D_FORTIFY_SOURCE" in line for line in compiled),
             "it is not fortified without optimisation", *compiled)
@@ -145,7 +145,7 @@ PARTS = ("build/cli/base/escape.o", "build/cli/process/preflight.o", "build/gen/
 
 
 def case_anywhere(test):
-    """The directory shows in nothing that is built: parts of it, in two directories."""
+    """Nothing built contains the directory's name: parts of the tree, built in two directories."""
     built = []
     for name in ("a", "a much longer/name"):
         tree = Tree(test)
@@ -167,7 +167,7 @@ def readelf(*arguments):
 
 
 def case_hardened(test):
-    """As compilers write down what they did."""
+    """Hardening flags, as the compilers recorded them."""
     part = kdtest.ROOT / "build" / "cli" / "run.o"
     if not part.exists():
         raise kdtest.Skip("this tree was not built here")
@@ -227,7 +227,7 @@ def check_half_made_files(test, tree):
 
 
 def case_quickly(test):
-    """All of it with one tree, which is first made where the kernel has no BTF."""
+    """All of it with one tree, which is first built where the kernel has no BTF."""
     tree = Tree(test)
     check_half_made_files(test, tree)
     check_version(test, tree)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make install puts everything into its place below DESTDIR, make uninstall
-takes away just that."""
+"""make install puts everything into its place below DESTDIR, and make uninstall removes exactly
+that."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ def make(tree, *args):
 
 
 def copy(test):
-    """The tree, with what has been built."""
+    """A copy of the tree, with everything that has been built."""
     tree = test.directory() / "tree"
     shutil.copytree(kdtest.ROOT, tree, symlinks=True,
                     ignore=shutil.ignore_patterns(".git", "__pycache__", "asan", "lint-*"))

@@ -26,7 +26,7 @@ def make(*args):
 
 
 def built_with(compiler):
-    """Whether this tree is built, as it is now, with this compiler."""
+    """Whether this tree, in its present state, was built with this compiler."""
     path = lint.ROOT / "build" / "flags"
     if not path.exists() or make("-q", *GOALS)[0]:
         return False
@@ -36,7 +36,7 @@ def built_with(compiler):
 
 
 def said_while_building():
-    """{file in C: what the compiler said of it, once or, with sanitizers, twice}"""
+    """{C file: what the compiler said of it, once or, with sanitizers, twice}"""
     said = {}
     for path in lint.files(".c"):
         if path.parts[0] in ("cli", "probes"):

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
+# tests/run: needs build/asan/unit/test_text build/asan/unit/test_text_processes
+# tests/run: needs build/asan/unit/test_text_traces build/asan/unit/test_replay_recording
 """Coverage-guided fuzzing: each target reads its corpus, and then what libFuzzer makes of that.
 
 FUZZ_TIME     seconds for each target (2); 0: the corpus alone
@@ -40,7 +42,7 @@ def files(folder):
 
 
 def seeds_of(test, target):
-    """Of real reports, besides the corpus."""
+    """Seeds from real reports, in addition to the corpus."""
     if target != "replay":
         return []
     return kdformats.unit_reports(test, "json", *kdformats.TEXT_TESTS, "test_replay_recording")

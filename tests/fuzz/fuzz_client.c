@@ -11,6 +11,7 @@
 #include "cli/stack/opener.h"
 #include "cli/stack/protocol.h"
 #include "input.h"
+#include "cli/stack/client.h"
 
 #define COPIES 4
 #define BATCHES 2

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	before.left -= end != NULL;
 	fd = input_file_of(before);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!baseline_read(&baseline, path, 0)) {
+	if (!(baseline_open(&baseline, path) ?: baseline_read(baseline, 0))) {
 		present_add(baseline, input);
 		if (!baseline_compare(baseline, &comparison))
 			comparison_render(comparison);

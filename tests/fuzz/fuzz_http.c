@@ -14,6 +14,7 @@
 #include "cli/output/exporter.h"
 #include "cli/sandbox/helper.h"
 #include "input.h"
+#include "cli/output/exporter_server.h"
 
 #define ANSWER_ROOM 4096
 #define ANSWERED_MS 2

@@ -9,11 +9,13 @@
 #include "cli/html/html.h"
 #include "cli/json/json.h"
 #include "cli/json/replay.h"
-#include "cli/metrics/metrics.h"
 #include "cli/model/summary.h"
 #include "cli/output/output_format.h"
 #include "cli/text/text.h"
 #include "input.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metric_values.h"
 
 #define MEMORY_MAX (1 << 26)
 
@@ -74,9 +76,9 @@ static int sample_render(const struct sample *sample, void *context)
 				  nowhere));
 	for (size_t i = 1; (format = output_format_at(i)); i++) /* after the text */
 		MUST(!format->sample ||
-		     !format->sample(sample, &(struct report_options){ 0 }, nowhere));
+		     format->sample(sample, &(struct report_options){ 0 }, nowhere) >= 0);
 	for (const struct csv_table *table = csv_tables; table->name; table++)
-		MUST(!csv_write_rows(table, sample, nowhere));
+		MUST(csv_write_rows(table, sample, nowhere) >= 0);
 	metrics_render(sample);
 	summary_render(sample);
 	MUST(!report_json(sample, NULL, out) && !fclose(out));

@@ -11,6 +11,7 @@
 
 #include "cli/stack/protocol.h"
 #include "input.h"
+#include "cli/stack/server.h"
 
 #define FILES 2
 #define ASKED 8

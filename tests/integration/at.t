@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--at: windows open at a time of the wall clock, never before, by the clocks as this test reads
-them; and contiguous ones share that edge."""
+"""--at: windows open at a given time of the wall clock and never before it, by the clocks as this
+test reads them; contiguous windows share that edge."""
 
 import datetime
 import json
@@ -17,7 +17,7 @@ EXACT = 20_000
 
 
 def offset():
-    """The wall clock less CLOCK_MONOTONIC, ns, from the closest of many readings."""
+    """CLOCK_REALTIME minus CLOCK_MONOTONIC in ns, from the two closest of many readings."""
     readings = []
     for _ in range(200):
         before = time.monotonic_ns()
@@ -28,7 +28,7 @@ def offset():
 
 
 def wall_of(text):
-    """ns since 1970 of a time in JSON."""
+    """A timestamp of the JSON output, in ns since 1970."""
     whole, fraction = text.rstrip("Z").split(".")
     moment = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc)
     return int(moment.timestamp()) * SECOND + int(fraction.ljust(9, "0"))
@@ -51,7 +51,8 @@ TOO_SHORT = "the time of --duration was over before a sample could begin"
 
 
 def in_time(attempt):
-    """What comes of an attempt at a moment so far ahead; the first one that is not too late."""
+    """Calls attempt() with moments ever further ahead, and returns what the first one yields that
+    is not too late."""
     for ahead in AHEAD:
         done, samples = attempt(ahead)
         if TOO_LATE not in done.stderr:
@@ -60,7 +61,7 @@ def in_time(attempt):
 
 
 def check_start(test, sample, moment):
-    """The window opens at the moment or later; and its start_time is the wall clock's."""
+    """The window opens at the moment or later, and its start_time is the wall clock's time then."""
     start = sample["window"]["start_ns"] + offset()
     test.ok(start >= moment - EXACT, "the window does not open before its time",
             f"{moment - start} ns before")
@@ -114,7 +115,7 @@ def case_once(test):
 
 
 def case_duration(test):
-    """--duration is counted from the moment on."""
+    """--duration counts from the moment of --at."""
     for duration in 100, 1000, 10000:
         done, samples = in_time(lambda ahead: run(test, "--at", f"+{ahead}s", "--sample-time", "60s",
                                                   "--duration", f"{duration}ms"))
@@ -143,7 +144,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 
 
 def case_held_up(test):
-    """Who is stopped until the run's end has come takes no sample, and says so."""
+    """A program that is stopped until the end of the run takes no sample, and says so."""
     load = test.workload("roles", "poll")
 
     for ahead in AHEAD:
@@ -162,7 +163,7 @@ def case_held_up(test):
 
 
 def case_clock_set(test):
-    """The clock is set while the program waits: a library in front of it says so."""
+    """The wall clock is set while the program waits; a preloaded library pretends that it was."""
     folder = test.directory()
     shim = test.preload(SHIM, f'-DSTEP="{folder}/step"')
     load = test.workload("roles", "poll")
@@ -188,7 +189,8 @@ def case_clock_set(test):
 
 
 def attached(child):
-    """Its filter, which it gets when all is attached, is there, and it waits: for the moment."""
+    """Whether everything is attached and the program waits for the moment: its seccomp filter,
+    which is installed last, is in place."""
     return kdtest.status_field(child.pid, "Seccomp") == "2" and any(
         kdtest.waits_in(child.pid, function) for function in ("poll_schedule_timeout", "do_sys_poll"))
 

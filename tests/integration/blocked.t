@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What threads waited for: each kind staged by a thread that logs its waits, whose sum is
-that of the kind within what starting to wait and waking up take."""
+"""What threads waited for. Each kind of wait is staged by a thread that logs its waits; their sum
+matches that of the kind, except for the time that falling asleep and waking up take."""
 
 import ctypes
+import datetime
 import errno
 import json
+import os
 import re
 import signal
 import time
@@ -35,6 +37,7 @@ class Run:
                             "-o", "-", *options)
         self.status, self.text, self.stderr = done.status, done.stdout, done.stderr
         self.log = self.ask()
+        self.wall = time.time_ns() - time.monotonic_ns()
         self.sample = kdtest.samples_of(path)[0]
         self.start, self.end = self.sample["window"]["start_ns"], self.sample["window"]["end_ns"]
 
@@ -46,8 +49,9 @@ class Run:
         return kdtest.thread_of(self.sample, tid)
 
     def truth(self, role):
-        """Waits in the window that were no moments, the length of all up to what ended them,
-        and as a whole, and the same of the longest, whose beginning is not cut off."""
+        """For the waits in the window that are longer than a moment: their number, their total up
+        to the wakeup and as a whole, and the same for the longest, whose beginning is not cut
+        off."""
         log = list(self.log[role]["waits"])
         # The one that it is in has not been logged.
         log.append((log[-1][2], 0, self.end))
@@ -94,6 +98,41 @@ def check_role(test, run, role):
     return got, count, longest[0] - awake - EACH, longest[1] + EACH
 
 
+def wall_ns(text):
+    """A timestamp of the JSON output, in ns since 1970."""
+    second, _, ns = text.rstrip("Z").partition(".")
+    return int(datetime.datetime.fromisoformat(f"{second}+00:00").timestamp()) * 10**9 + int(ns)
+
+
+def check_when(test, run, role, of, key, what):
+    """The time given for the longest wait lies in a wait of the log that is at least as long.
+    Nearly all others are shorter."""
+    length, said = of[f"{key}_ns"], of.get(f"{key}_at")
+    at = said and wall_ns(said) - run.wall
+    log = run.log[role]["waits"]
+    log = log + [[log[-1][2], 0, run.end]]
+    test.ok(said and any(before - MS / 10 <= at <= after + MS / 10 and after - before >= length
+                         for before, _, after in log), f"{role}: {what}: when the longest was",
+            said, at, length, max(after - before for before, _, after in log),
+            [wait for wait in log if at and abs(wait[0] - at) < 20 * MS])
+
+
+def check_times(test, run, role, got):
+    """The time of the longest wait, also in lists, and as local time in the full report."""
+    thread, kind = run.thread(role), KINDS[role]
+    check_when(test, run, role, got, "max", kind)
+    if role in ("pipe", "tcp", "timer"):
+        call = max(thread["syscalls"], key=lambda call: call["max_ns"])
+        check_when(test, run, role, call, "max", call["name"])
+    rows = thread["locks"] if role == "futex" else thread["descriptors"] if role == "pipe" else []
+    for row in sorted(rows, key=lambda row: -row["total_ns"])[:1]:
+        check_when(test, run, role, row, "max", "in its list")
+    row = kdreport.parse(run.text)[0].thread(thread["tid"]).blocked
+    local = datetime.datetime.fromtimestamp(wall_ns(got["max_at"]) // 1000 / 10**6)
+    test.eq([each.max_at for each in row.values() if each.max == got["max_ns"]],
+            [local.strftime("%H:%M:%S.%f")], f"{role}: in the full report")
+
+
 def case_kinds(test):
     roles = [role for role in KINDS if role not in ("fsync", "page", "child")]
     # While a process forks, page faults of its threads wait.
@@ -104,13 +143,14 @@ def case_kinds(test):
             # Some wait twice.
             test.between(got["count"], count / 2, count * 2 + 5, f"{role}: the number of waits")
             test.between(got["max_ns"], least, most, f"{role}: the longest")
+            check_times(test, run, role, got)
             if role == "seccomp":  # which comes before the call begins
                 function = run.thread(role).get("kernel_function", "")
                 test.ok("seccomp" in function, f"{role}: where", function)
 
 
 def case_disk(test):
-    """Where the files are on one."""
+    """Waits for a disk, on machines whose files are on one."""
     if kdtest.VM:
         raise kdtest.Skip("the machine has no disk")
     run = Run(test, "fsync", "/var/tmp/")
@@ -131,7 +171,7 @@ def case_pages(test):
 
 
 def case_asleep_before(test):
-    """What threads wait for that are asleep throughout: nobody saw them go."""
+    """What threads wait for that sleep throughout: no event saw them fall asleep."""
     load = test.workload("blocked", "pipe", "epoll", "futex", "tcp", "child")
     load.signal(signal.SIGSTOP)
     path = test.directory() / "report.json"
@@ -146,7 +186,8 @@ def case_asleep_before(test):
 
 
 def case_whole(test):
-    """A sleep of many samples is one, as long as it was; the kernel's sleep knows how long."""
+    """A sleep that spans many samples is one wait of its full length; the kernel's sleep knows how
+    long."""
     metrics, captured = test.directory() / "metrics", test.directory() / "json"
     done = test.program("--sample-time", "0.15", "--sample-count", "30", "--quiet", "-o",
                         f"prometheus:{metrics}", "-o", f"json:{captured}", "--fail-if",
@@ -182,7 +223,7 @@ LATE, PARTS = MS, 20  # what matters: by so much, and by this part of what was r
 
 
 def calls():
-    """Those that this kernel has."""
+    """The calls that this kernel has."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall(EPOLL_PWAIT2, -1, None, 0, None, None, 0)
     return [call for call in CALLS if call != "epoll2" or ctypes.get_errno() != errno.ENOSYS]
@@ -200,7 +241,8 @@ def sample_of(test, *sleepers, seconds=1.0):
 
 
 def check(test, sample, log, call, slack):
-    """The log has more than the sleep: the thread runs and waits for a CPU before and after it."""
+    """The log includes more than the sleep: the thread also runs and waits for a CPU before and
+    after it."""
     start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
     thread = kdtest.thread_of(sample, log["tid"])
     ledger, got = thread["ledger"], thread.get("overslept")
@@ -230,7 +272,7 @@ def check(test, sample, log, call, slack):
 
 
 def case_slack(test):
-    """A slack of 10 ms: the kernel may, and does, let them sleep longer."""
+    """With a timer slack of 10 ms the kernel may let threads oversleep, and does."""
     sample, log = sample_of(test, *(f"{call}:20:10000" for call in calls()))
     for call in calls():
         check(test, sample, log[call], call, 10 * MS)
@@ -242,13 +284,76 @@ def case_slack(test):
 
 
 def case_as_it_is(test):
-    """The slack that threads have by default, one of real time has none, and one that grows with
-    a long time-out."""
+    """The slack that threads have by default, that of a real-time thread, which has none, and the
+    slack of a long timeout, which grows with it."""
     sample, log = sample_of(test, "nanosleep:5:0", "fifo:5:0", "poll:200:0", seconds=0.7)
     check(test, sample, log["nanosleep"], "nanosleep", 50_000)
     check(test, sample, log["fifo"], "fifo", 0)
     check(test, sample, log["poll"], "poll", 200_000)
 
 
+# Submits what it is told to a worker of io_uring (IOSQE_ASYNC): the number of the operation, and a path.
+URING = """import ctypes, mmap, struct, sys
+libc = ctypes.CDLL(None)
+params = ctypes.create_string_buffer(120)
+ring = libc.syscall(425, 4, params)
+print(ring, flush=True)
+entries, tail, array = (struct.unpack("30I", params)[at] for at in (0, 11, 16))
+queue = mmap.mmap(ring, array + 4 * entries)
+requests = mmap.mmap(ring, 64 * entries, offset=0x10000000)
+for line in sys.stdin:
+    operation, _, path = line.strip().partition(" ")
+    name = ctypes.create_string_buffer(path.encode())
+    at, = struct.unpack_from("I", queue, tail)
+    struct.pack_into("BBHiQQI36x", requests, at % entries * 64, int(operation), 16, 0, -100, 0,
+                     ctypes.addressof(name), 0)
+    struct.pack_into("I", queue, array + at % entries * 4, at % entries)
+    struct.pack_into("I", queue, tail, at + 1)
+    print(libc.syscall(426, ring, 1, 0, 0, None, 0), flush=True)"""
+NOTHING, OPEN = "0", "18"  # IORING_OP_NOP, IORING_OP_OPENAT
+
+
+def case_idle_worker(test):
+    """A sleeping io_uring worker has nothing to do unless its request blocks, here in the open of a
+    FIFO. A thread stays a worker for 5 s after its first request."""
+    child = test.child(["python3", "-c", URING])
+    if int(child.line()) < 0:
+        raise kdtest.Skip("there is no io_uring")
+
+    def submit(request):
+        before = time.monotonic_ns()
+        child.send(request)
+        test.eq(child.line(), "1", "a request is submitted")
+        return before, time.monotonic_ns()
+
+    def asleep():
+        return [tid for tid in kdtest.threads_of(child.pid)
+                if tid != child.pid and kdtest.state_of(child.pid, tid) == "S"]
+
+    submit(NOTHING)
+    if [int(part) for part in os.uname().release.split(".")[:2]] < [5, 12]:
+        raise kdtest.Skip("its workers are threads of the kernel")
+    worker, = kdtest.wait_until(asleep)
+    fifo = test.directory() / "fifo"
+    os.mkfifo(fifo)
+    at = []
+
+    def act():
+        for request in (NOTHING, NOTHING, f"{OPEN} {fifo}"):
+            slept = kdtest.switches(child.pid, worker)
+            at[:] = submit(request)
+            kdtest.wait_until(lambda: kdtest.switches(child.pid, worker) > slept and asleep())
+            at.append(time.monotonic_ns())
+            time.sleep(0.1)
+
+    sample = test.sample(child.pid, act)
+    thread, end = kdtest.thread_of(sample, worker), sample["window"]["end_ns"]
+    blocked = thread["blocked"]
+    test.eq(set(blocked), {"work", "kernel"}, "what it waited for")
+    test.between(blocked["kernel"]["total_ns"], end - at[2], end - at[0], "in a request")
+    test.between(blocked["work"]["total_ns"], 200 * MS - 20 * EACH,
+                 at[1] - sample["window"]["start_ns"], "without one")
+
+
 kdtest.main(case_kinds, case_disk, case_pages, case_asleep_before, case_whole, case_slack,
-            case_as_it_is)
+            case_as_it_is, case_idle_worker)

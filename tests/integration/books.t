@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a mixed process, and the check of books itself: it has to find
-what is wrong with a report that was spoilt."""
+"""The books of a mixed process; and the check of books itself, which has to find the faults in a
+report that was tampered with."""
 
 import functools
 
@@ -14,7 +14,8 @@ BUSY = 100 * MS  # of CPU time, however long that takes
 
 @functools.cache
 def mixed_sample(test):
-    """The report and its text, the bounds of the run times, the threads, and those that spin."""
+    """The report and its text, the bounds of the run times, the threads, and the TIDs of the
+    spinning ones."""
     cpu = kdtest.last_cpu()
     # Few of what hands a CPU to others: beside load each time waits for all of them.
     load = test.workload("roles", "spin:-1", f"spin:{cpu}", f"fifo:{cpu}:2:20", "poll", "poll",
@@ -60,7 +61,7 @@ def case_the_check_finds_faults(test):
         test.ok(kdbooks.book_faults(copy, bounds), what)
 
     def wait_instead(thread):
-        """Half of the running time as ready, and all else as if it were so."""
+        """Books half of the running time as ready, and adjusts everything else accordingly."""
         state = max(kdtest.kdreport.RUNNING, key=thread.ns.get)
         moved = thread.ns[state] // 2
         for name, change in ((state, -moved), ("ready after wakeup", moved)):

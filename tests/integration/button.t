@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGUSR1 with --record, in every kind of run: each time a report of what was recorded until then,
-with the stall that the operator has just seen; and the run goes on."""
+"""SIGUSR1 with --record, in every kind of run: each signal yields a report of what was recorded so
+far, with the stall that the operator has just seen, and the run goes on."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ NEVER_HIT = "t:syscalls:sys_enter_exit_group"
 
 
 class Load:
-    """A thread on a CPU, which says when it was kept from that."""
+    """A thread on a CPU that records when it was kept off that CPU."""
 
     def __init__(self, test):
         self.cpu = kdtest.last_cpu()
@@ -40,7 +40,7 @@ class Load:
 
 
 class Reader:
-    """One that waits for its input, and nothing else."""
+    """A process that does nothing but wait for its input."""
 
     def __init__(self, test):
         self.child = test.child([sys.executable, "-c", "import os\nwhile os.read(0, 1): pass"])
@@ -52,7 +52,7 @@ class Reader:
 
 
 def read_line(child):
-    """Lets the first thread have a line; it waits for the next one when this returns."""
+    """Gives the first thread one line to read; returns when it waits for the next one."""
     before = kdtest.turns(child.pid, child.pid)
     child.send("x")
     kdtest.wait_until(lambda: kdtest.turns(child.pid, child.pid) > before and
@@ -60,12 +60,12 @@ def read_line(child):
 
 
 class Recording:
-    """A run that records, and whoever presses the button."""
+    """A run that records, and the operator who presses the button."""
 
     def __init__(self, test, load, *arguments, triggered=False, late=False):
         self.test, self.load, self.folder = test, load, test.directory()
         self.pressed = {}  # by the report's number: when, and the stall before
-        arguments = ("--record", "-o", f"json:{self.folder}/%n.json", "-o",
+        arguments = ("--record=1s", "-o", f"json:{self.folder}/%n.json", "-o",
                      f"perfetto:{self.folder}/%n.trace", "-o", "text", *arguments)
         self.triggered = triggered
         if triggered:
@@ -74,6 +74,8 @@ class Recording:
             self.run = test.child([kdtest.PROGRAM, "-p", load.pid, *arguments])
         kdtest.wait_until(lambda: f"kill -USR1 {self.run.pid} reports" in self.run.stderr or
                           late and self.run.proc.poll() is not None)
+        if not triggered and not {"--at", "--record-on"} & set(arguments):
+            kdtest.wait_until(lambda: "# Start sampling" in self.run.stdout)  # as much is recorded
 
     def file(self, number):
         return self.folder / f"{number}.json"
@@ -90,7 +92,8 @@ class Recording:
         return last_sample(self.file(number))
 
     def check(self, others=0, status=0):
-        """Each press has its report, in which its stall is, and there are no others but so many."""
+        """Each press has its report, which contains its stall; besides these there are exactly so
+        many others."""
         test = self.test
         test.eq(self.run.wait(), status, "status")
         if self.triggered:
@@ -115,12 +118,12 @@ class Recording:
 
 
 def kept(gaps, since, to):
-    """How much of a time is in gaps."""
+    """How much of a period lies in gaps."""
     return sum(max(0, min(end, to) - max(start, since)) for start, end in gaps)
 
 
 def recording(case):
-    """A case that needs stalls."""
+    """Decorates a case that needs stalls."""
     def checked(test):
         if not unlimited_real_time():
             return test.skip(case.__name__, "real-time threads may not have a CPU")
@@ -131,7 +134,7 @@ def recording(case):
 
 @recording
 def case_samples(test, load):
-    """Long samples: each ends at the press, and the next begins there."""
+    """Long samples: each one ends at the press, and the next one begins there."""
     run = Recording(test, load, "--sample-time", LONG, "--sample-count", "2")
     first, second = run.press(), run.press()
     run.check()
@@ -141,7 +144,7 @@ def case_samples(test, load):
 
 @recording
 def case_pause(test, load):
-    """Between samples, one begins at the press. It is in addition to those that were asked for."""
+    """A press between samples begins one, in addition to the number that was asked for."""
     run = Recording(test, load, "--sample-time", "0.2", "--sample-count", "2", "--sample-interval",
                     LONG)
     kdtest.wait_until((run.folder / "1.trace").exists)
@@ -158,7 +161,8 @@ def case_pause(test, load):
 
 
 def case_at(test):
-    """The same while --at is waited for; and its moment is not forgotten."""
+    """A press while the run waits for the moment of --at is answered, and the moment is not
+    forgotten."""
     load = test.workload("slow", "sleeper:20:200:9000:2")
     load.go()
     for ahead in (5, *[9] * 20):  # on a slow machine this may be too late for attaching, or pressing
@@ -176,7 +180,7 @@ def case_at(test):
 
 
 def case_condition(test):
-    """--record-on EXPR: what was asked for is reported without it being true."""
+    """With --record-on EXPR, a press yields a report even if the expression is false."""
     run = Recording(test, Reader(test), "--record-on", "ready.max>5000s", "--sample-time", LONG,
                     "--sample-count", "2")
     run.press(), run.press()
@@ -185,7 +189,7 @@ def case_condition(test):
 
 @recording
 def case_waiting(test, load):
-    """A trigger that has not been hit: a sample begins at the press. The trap remains set."""
+    """With a trigger that has not been hit, a press begins a sample, and the trigger stays armed."""
     run = Recording(test, load, "--start-trigger", READ, "--sample-time", "0.1", triggered=True)
     press = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     first = run.press()
@@ -199,7 +203,7 @@ def case_waiting(test, load):
 
 
 def opened(test, load, *arguments):
-    """A window that a trigger has opened and another one would end: the first press ends it."""
+    """A window that one trigger has opened and another would close: the first press ends it."""
     run = Recording(test, load, "--start-trigger", READ, *arguments, triggered=True)
     sent = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     load.read()
@@ -217,7 +221,7 @@ def opened(test, load, *arguments):
 
 @recording
 def case_open(test, load):
-    """With both triggers."""
+    """A window with a start and a stop trigger."""
     run = opened(test, load, "--stop-trigger", NEVER_HIT)
     run.run.signal(signal.SIGINT)
     run.check(others=1)  # the signal ends the one that is open
@@ -225,14 +229,14 @@ def case_open(test, load):
 
 @recording
 def case_open_pair(test, load):
-    """With both on one thread."""
+    """A window with both triggers on the same thread."""
     run = opened(test, load, "--stop-trigger", NEVER_HIT, "--trigger-same-thread")
     run.run.signal(signal.SIGINT)
     run.check()  # the second hit is within what the first has begun, and not ended
 
 
 def case_open_timed(test):
-    """With one that the clock would end: there is still one to be taken afterwards."""
+    """A window that lasts the sample time: after the presses one more is still taken."""
     run = opened(test, Reader(test), "--sample-time", "4")
     run.check(others=1)
     test.between(last_sample(run.file(3))["window"]["duration_ns"], 4000 * MS, 4000 * MS + SOON,
@@ -240,7 +244,7 @@ def case_open_timed(test):
 
 
 def case_stop(test):
-    """A sample that is open until a trigger ends it."""
+    """A sample that stays open until the stop trigger ends it."""
     load = Reader(test)
     run = Recording(test, load, "--stop-trigger", READ, triggered=True)
     first, second = run.press(), run.press()
@@ -251,7 +255,7 @@ def case_stop(test):
 
 
 def case_worst(test):
-    """With worst= nothing is reported before the end, but for what was asked for."""
+    """With worst= nothing is reported before the end except for presses."""
     load = Reader(test)
     run = Recording(test, load, "--start-trigger", READ, "--stop-trigger", ENTER,
                     "--trigger-delta=worst=1", "--sample-count", "2", triggered=True)
@@ -276,7 +280,7 @@ while time.monotonic() < end:
 
 
 def case_long_poll(test):
-    """--long-poll: a round that does not end is reported as far as it has come."""
+    """--long-poll: a round that does not end is reported as far as it has got."""
     load = test.child([sys.executable, "-c", STUCK])
     folder = test.directory()
     run = Triggered(test, load.pid, f"--long-poll={LONG}s", "--record", "-o",
@@ -301,8 +305,8 @@ def case_long_poll(test):
 
 @recording
 def case_live(test, load):
-    """The live view's key writes a window with what was recorded of it and before it, also one that
-    is frozen."""
+    """The key of the live view writes a window with the recording of it and of the time before it,
+    also when the view is frozen."""
     folder = test.directory()
     view = View(test, load.pid, "--record", "--sample-time=0.3").begun()
     for number, frozen in ((1, False), (2, True)):
@@ -328,11 +332,11 @@ def case_live(test, load):
 
 
 def case_several(test):
-    """Presses while a report is written, or its sample is waited for."""
+    """Presses while a report is being written, or while its sample is awaited."""
     folder = test.directory()
     load = test.workload("slow", "sleeper:20:200:9000:2")
     load.go()
-    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record", "--sample-time", LONG,
+    run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record=10ms", "--sample-time", LONG,
                       "--sample-count", "0", "-o", f"json:{folder}/%n.json"])
     kdtest.wait_until(lambda: "kill -USR1" in run.stderr)
     last = 0
@@ -353,7 +357,7 @@ def case_several(test):
 
 
 def case_off(test):
-    """Without --record it does what it does to any program."""
+    """Without --record, SIGUSR1 ends the program, as it does by default."""
     load = test.workload("slow", "sleeper:20:200:9000:2")
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", "60"])
     kdtest.wait_until(lambda: kdtest.waits_in(run.pid, "poll_schedule_timeout") or

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Slow system calls: those that the workload logged, no others, in order; what is asked
-for by options, and what the report says of what is missing."""
+"""Slow system calls: exactly those that the workload logged, in order; what the options select, and
+what the report says of anything missing."""
 
 import errno
 import os
@@ -44,8 +44,8 @@ def fits(event, entry):
 
 
 def check_log(test, run, role, threshold=0):
-    """Each logged call that was certainly slow is listed once, with its result; what is
-    listed was logged and slow."""
+    """Each logged call that was certainly slow is listed once, with its result; each listed call
+    was logged and slow."""
     log, faults, used, position = run.log[run.tid(role)], [], 0, 0
     events = [event for event in run.events(role) if event.exit and event.entry >= log[0][0]]
     for entry in log:
@@ -87,7 +87,7 @@ def case_threshold(test):
 
 
 def case_results_and_stacks(test):
-    """Results, the kernel's stack where each call waited, and the user's."""
+    """Results, the kernel stack where each call waited, and the user stack."""
     run = Run(test, ("sleeper:5:400:12000:1", "reader:8:11000", "waiter:8:11000",
                      "failing:4:11000"), "-s", "6ms", *ALL)
     for role in ("sleeper", "reader", "waiter", "failing"):
@@ -121,7 +121,7 @@ def case_results_and_stacks(test):
 
 
 def case_unfinished(test):
-    """A call that goes on is there with its stack; one that has only begun is not."""
+    """An unfinished call is listed with its stack; one that has only just begun is not."""
     run = Run(test, ("blocked", "sleeper:3:400:12000:1"), "-s", "6ms", *ALL)
     events = run.events("blocked")
     test.eq([(event.exit, event.result, event.call in ("poll", "ppoll")) for event in events],
@@ -134,7 +134,7 @@ def case_unfinished(test):
 
 
 def case_all_calls(test):
-    """Without a duration every call is listed: as many as are counted."""
+    """Without a duration every call is listed, as many as are counted."""
     options = ("-s", "--buffer-page-count", "1", "--stack-trace-size", "0")
     run = Run(test, ("quick:700", "failing:20:100"), "-s", "--stack-trace-size=overhead=0.0001",
               "--buffer-page-count", "4096")
@@ -168,7 +168,7 @@ def calls_of(run):
 
 
 def case_choice(test):
-    """-e, its negation, and without the poll family."""
+    """-e, its negation, and the default without the poll family."""
     roles = ("sleeper:4:400:12000:1", "poller:4:12000", "waiter:4:11000", "reader:4:11000")
     run = Run(test, roles, "-s", "6ms", "-e", "futex,read")
     test.eq(calls_of(run) & {"futex", "read", "clock_nanosleep", "poll"}, {"futex", "read"},
@@ -186,7 +186,7 @@ def case_choice(test):
 
 
 def case_busy_call(test):
-    """A call that is long without waiting has no place where it waited."""
+    """A call that is long without ever waiting has no stack of a wait."""
     run = Run(test, ("zeros:40:64",), "-s", "1ms", "-e", "read", *ALL)
     events = [event for event in run.events("zeros") if event.result == 64 << 20]
     check_log(test, run, "zeros", 1 * MS)
@@ -200,7 +200,7 @@ def case_busy_call(test):
 
 
 def case_losses(test):
-    """What finds no room in the ring, as nobody reads it, is counted."""
+    """Records that find no room in the ring, because nobody reads it, are counted."""
     for strict in (False, True):
         load = test.workload("slow", "quick:30000")
         capture = test.start(Capture(load.pid, "-s", "--buffer-page-count", "1",
@@ -222,7 +222,7 @@ def case_losses(test):
 
 
 def case_stack_options(test):
-    """No stacks, few bytes, few stacks a second."""
+    """Options for stacks: none at all, few bytes, few per second."""
     roles = ("sleeper:30:6000:6000:1", "quick:300")
     run = Run(test, roles, "-s", "2ms", "--stack-trace-size", "0")
     test.ok(run.events("sleeper"), "there are calls")
@@ -247,7 +247,7 @@ def case_stack_options(test):
 
 
 def case_truncated(test):
-    """A stack larger than what may be copied ends where the copy does, and says so."""
+    """A stack larger than the copy may be ends where the copy ends, and says so."""
     load = test.workload("chain")
     capture = test.start(Capture(load.pid, "-s", "6ms", "--stack-trace-size=user-bytes=4096", *ALL))
     truths = []
@@ -270,7 +270,7 @@ def case_truncated(test):
 
 
 def case_triggered(test):
-    """With triggers each report has the calls of its window."""
+    """With triggers, each report lists the calls of its own window."""
     load = test.workload("caller", "sleeps:24:60:6:12000")
     capture = Triggered(test, load.pid, *BOTH, "--trigger-delta", "5ms", *UNLIMITED, *NO_LIMIT,
                         "-s", "8ms", *ALL)

@@ -16,20 +16,20 @@ MEMORY_KB = 64 * 1024
 
 
 def lost_threads(report):
-    """Threads that the footer says are not in the tables."""
+    """The number of threads that the footer reports as missing from the tables."""
     lost = re.compile(r"# WARNING: ([\d,]+) threads? (?:are|is) missing")
     return sum(kdtest.kdreport.number(match[1]) for match in map(lost.match, report.warnings)
                if match)
 
 
 def all_ended(load):
-    """Waits until the threads have ended: a thread is joined before it does."""
+    """Waits until all threads have ended: joining a thread returns before it is gone from /proc."""
     kdtest.wait_until(lambda: kdtest.threads_of(load.pid) == [load.pid])
 
 
 def churn_of(test, count):
-    """A capture of so many threads: the workload, its truth, the report, and the most memory
-    that the program had, in KiB."""
+    """A capture of so many threads: the workload, its truth, the report, and the program's peak
+    memory in KiB."""
     load = test.workload("churn", str(count))
     capture = test.capture(load.pid)
     # It makes room for those that come, as long as others let it run.
@@ -76,7 +76,7 @@ def case_many_threads(test):
 
 
 def case_lossless_up_to_the_slots(test):
-    """A moderate churn loses nothing."""
+    """Moderate churn loses nothing."""
     load = test.workload("churn", "200")
     capture = test.capture(load.pid)
     truth = load.go()
@@ -110,7 +110,7 @@ def case_born_in_the_window(test):
 
 
 def case_more_than_there_is_room_for(test):
-    """A process that grows too far: threads are missing, and counted."""
+    """A process that grows beyond the limit: threads are missing, and are counted."""
     # That many threads are what an emulated processor takes long for.
     for strict, status in ((["--strict"], 1),) if kdtest.VM else (([], 0), (["--strict"], 1)):
         load = test.workload("late", "1000")
@@ -128,7 +128,7 @@ def case_more_than_there_is_room_for(test):
 
 
 def case_rename(test):
-    """A thread that changes its name is one row under its new one."""
+    """A thread that changes its name is one row under its new name."""
     load = test.workload("names")
     renamed = [tid for tid in kdtest.threads_of(load.pid) if tid != load.pid]
     capture = test.capture(load.pid)
@@ -143,8 +143,8 @@ def case_rename(test):
 
 
 def case_found_once(test):
-    """A busy machine, on which threads are switched while they are looked for: each is
-    found once."""
+    """A busy machine, whose threads are switched while the program looks for them: each is found
+    exactly once."""
     if kdtest.VM:
         raise kdtest.Skip("too many switches for a virtual machine")
     test.workload("roles", "spin:-1")

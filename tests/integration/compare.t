@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--compare: a capture does not differ from itself; in one of a thread whose CPU a program of
-real-time priority takes, that program comes first, with the share of the CPU that it takes."""
+"""--compare: a capture does not differ from itself; when a real-time program takes the CPU of a
+thread, that program comes first, with its share of the CPU."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def capture(test, load, path, *args):
 
 
 def rates(samples, name, key):
-    """What all threads of a name have per second, sample by sample."""
+    """Rate per second of a figure, summed over all threads of a name, sample by sample."""
     return [sum(thread["ledger"][key] for thread in sample["threads"] if thread["name"] == name) /
             sample["window"]["duration_ns"] * 1e9 for sample in samples
             if sample["type"] == "sample"]
@@ -69,7 +69,7 @@ def case_hog(test):
 
 
 def staged(template, path, waits):
-    """Writes captures in which the thread waited for its CPU for so many ms each."""
+    """Writes captures in which the thread waited so many ms for its CPU."""
     lines = []
     for number, wait in enumerate(waits, 1):
         sample = json.loads(template)
@@ -93,7 +93,7 @@ def staged(template, path, waits):
 
 
 def case_staged(test):
-    """Captures whose figures are known."""
+    """Captures with known figures."""
     folder = test.directory()
     load = test.workload("roles", "spin:0")
     test.program("-p", load.pid, "--sample-time", "100ms", "-o", f"json:{folder}/one", "--quiet")
@@ -145,8 +145,8 @@ def case_same(test):
 
 
 def case_unlike(test):
-    """Captures that cannot be compared: of other sample times, of windows of triggers, or one of
-    which has less."""
+    """Captures that cannot be compared: with different sample times, of triggered windows, or with
+    data that only one of them has."""
     folder = test.directory()
     load = test.workload("roles", "spin", "poll")
     capture(test, load, folder / "before")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Completion in interactive shells, by the keys that a person presses."""
+"""Completion in interactive shells, with the keys that a person presses."""
 
 import contextlib
 import os
@@ -50,7 +50,7 @@ end
 
 
 class Shell:
-    """A bash on a terminal of its own; what is typed there is completed."""
+    """A bash on a terminal of its own, whose completion is tested."""
 
     def __init__(self, test, before=""):
         self.master, slave = pty.openpty()
@@ -72,7 +72,7 @@ class Shell:
         return ["bash", "--noprofile", "--rcfile", folder / "rc", "-i"]
 
     def line(self):
-        """What the shell has on its command line; self.said is what came before."""
+        """The shell's command line; self.said is what it printed before."""
         self.said = ""
         deadline = time.monotonic() + kdtest.PATIENCE
         while time.monotonic() < deadline:
@@ -96,7 +96,7 @@ class Shell:
         return self.press("kernel_delay " + typed, TAB)
 
     def all(self, typed):
-        """All words that could stand in the place of the last one."""
+        """All candidates for the last word."""
         line = self.press("kernel_delay " + typed, ALL)
         return line[len("kernel_delay " + typed.rpartition(" ")[0]):].split()
 
@@ -190,7 +190,7 @@ def case_processes(test):
 
 
 def case_hostile_name(test):
-    """The name of a process is no command."""
+    """A process name with hostile characters is never run as a command."""
     shell = Shell(test)
     path = test.directory() / "kdx$(touch\tt)"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
@@ -237,7 +237,7 @@ def case_triggers(test):
 
 
 def case_colons_break_no_words(test):
-    """Some people take the colon out of COMP_WORDBREAKS."""
+    """Completion also works for people who remove the colon from COMP_WORDBREAKS."""
     load = test.workload("sdt")
     if not test.program("-p", load.pid, "--list-probes=u:kdtest:*").stdout:
         raise kdtest.Skip("built without <sys/sdt.h>")
@@ -246,13 +246,13 @@ def case_colons_break_no_words(test):
 
 
 def completes(test, shell, *cases):
-    """(what is typed, what comes of it, what that is)"""
+    """Each case: (what is typed, the completed line, title)."""
     for typed, want, what in cases:
         test.eq(shell.complete(typed), f"kernel_delay {want}", what)
 
 
 def case_calls(test):
-    """Names of system calls for -e, of which this kernel's tracepoints tell."""
+    """Names of system calls for -e, as this kernel's tracepoints list them."""
     if "sys_enter_getppid" not in test.program("-p", 1, "--list-probes=t:syscalls:*").stdout:
         raise kdtest.Skip("this kernel has no tracepoints of system calls")
     shell = Shell(test)
@@ -312,7 +312,7 @@ def case_outputs(test):
 
 
 def case_conditions(test):
-    """What conditions can be about, for --fail-if."""
+    """What conditions of --fail-if can be about."""
     shell = Shell(test)
     fields = {"ready": "count total max p50 p90 p99 p99_9 pct", "blocked": "total pct",
               "long_poll": "count total max", "hardirq": "count total max pct"}
@@ -385,7 +385,7 @@ def case_zsh(test):
 
 
 def fish_words(test, typed):
-    """What fish would offer in the place of the last word."""
+    """What fish would offer for the last word."""
     folder = test.directory()
     (folder / "kernel_delay").symlink_to(kdtest.PROGRAM)
     (folder / "opened.json").touch()

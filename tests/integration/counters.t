@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Perf events, counted per thread: faults against getrusage, switches and migrations against
-/proc, task-clock against the threads' clocks. (Events of the hardware, which a virtual machine may
-lack, only have a unit test: tests/unit/test_capture.c.)"""
+"""Perf events, counted per thread: faults against getrusage, switches and migrations against /proc,
+task-clock against the threads' clocks. (Hardware events, which a virtual machine may lack, only
+have a unit test: tests/unit/test_capture.c.)"""
 
 import functools
 import json
@@ -26,12 +26,13 @@ TRIES = 4
 
 
 class Hidden(Exception):
-    """The kernel has hidden switches from tracing: what was counted then is another thread's. It does
-    not do so in each run; and if both to another task and back are hidden, no report says so."""
+    """The kernel has hidden switches from tracing, so that events of another thread were counted.
+    Not every run is affected; if a switch away and the one back are both hidden, no report says
+    so."""
 
 
 def again_if_hidden(case):
-    """A case that gets, too, whether it will be tried again then."""
+    """A decorator for a case that takes a second argument: whether it will be retried after Hidden."""
     @functools.wraps(case)
     def tries(test):
         for left in reversed(range(TRIES)):
@@ -44,7 +45,7 @@ def again_if_hidden(case):
 
 
 def counting(test, pid, *args, events=SOFTWARE, again=False):
-    """A window that is open until the function that this returns is called."""
+    """Opens a window that stays open until the returned function is called."""
     path = test.directory() / "report.json"
     capture = test.capture(pid, "--counters", events, "-o", "-", "-o", f"json:{path}", *args)
 
@@ -101,7 +102,7 @@ def case_major_faults(test, again):
 
 @again_if_hidden
 def case_switches(test, again):
-    """Two threads that wake each other; both sleep at either edge."""
+    """Two threads that wake each other; both are asleep at either edge."""
     load = test.workload("roles", "pingpong:300:-1")
     tids = [tid for tid in kdtest.threads_of(load.pid) if tid != load.pid]
     load.settle(tids)
@@ -121,7 +122,7 @@ def case_switches(test, again):
 
 @again_if_hidden
 def case_task_clock(test, again):
-    """A thread that runs at both edges of the window: its time there is read on its CPU."""
+    """A thread that runs at both edges of the window: its time is read on its CPU there."""
     load = test.workload("roles", f"spin:{kdtest.last_cpu()}", "poll")
     tid = load.tid("spin")[0]
     close = counting(test, load.pid, again=again)
@@ -145,7 +146,7 @@ def case_task_clock(test, again):
 
 @again_if_hidden
 def case_turns(test, again):
-    """Samples that follow one another: nothing is lost between them, or counted twice."""
+    """Consecutive samples: between them nothing is lost or counted twice."""
     load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
     tid = load.tid("spin")[0]
     path = test.directory() / "report.json"
@@ -172,7 +173,7 @@ CALL = ("--start-trigger", "up:faulting_call", "--stop-trigger", "ur:faulting_ca
 
 
 def windows_of(test, load, *args):
-    """The samples of windows that calls open and close, while a load runs."""
+    """Samples of windows that calls open and close, while a load runs."""
     path = test.directory() / "report.json"
     run = Triggered(test, load.pid, *CALL, "--counters", SOFTWARE, *UNLIMITED, *NO_LIMIT,
                     "-o", f"json:{path}", "-o", "-", *args, urgent=True)
@@ -183,7 +184,7 @@ def windows_of(test, load, *args):
 
 @again_if_hidden
 def case_windows(test, again):
-    """A thread that hits a trigger: it has other events before, and behind, without a switch."""
+    """A thread that hits a trigger has other events before and after the window, without a switch."""
     load = test.workload("faulter", f"calls:{CALLS}:{PAGES}:-1")
     (truth,), run, samples = windows_of(test, load)
     counts = [counts_of(sample, truth["tid"]) for sample in samples]
@@ -200,7 +201,7 @@ def case_windows(test, again):
 
 @again_if_hidden
 def case_pairs(test, again):
-    """Two threads at once, each with windows of its own."""
+    """Two threads at once, each with its own windows."""
     load = test.workload("faulter", f"calls:{CALLS}:{PAGES}:-1", f"calls:{CALLS}:{3 * PAGES}:-1")
     truths, _, samples = windows_of(test, load, "--trigger-same-thread")
     pages = {truth["tid"]: truth["pages"] for truth in truths}
@@ -233,7 +234,7 @@ sys.stdin.readline()
 
 @again_if_hidden
 def case_migrations(test, again):
-    """And the CPUs that it ran on."""
+    """Migrations, and the CPUs that the thread ran on."""
     kdtest.only_beside_another_cpu("to move to")
     if not pathlib.Path("/proc/self/sched").exists():
         raise kdtest.Skip("this kernel has no /proc/PID/sched")
@@ -269,7 +270,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt, flush=True)
 
 @again_if_hidden
 def case_threads_that_end(test, again):
-    """What they had counted stays; a command, from its first instruction on."""
+    """The counts of ended threads are kept; a command is counted from its first instruction on."""
     path = test.directory() / "report.json"
     done = test.program("--counters", "minor-faults", "--quiet", "-o", f"json:{path}", "--",
                         sys.executable, "-c", ENDING)
@@ -283,7 +284,7 @@ def case_threads_that_end(test, again):
 
 
 def case_missing(test):
-    """Events that this machine has not: said once, and no error."""
+    """Events that this machine lacks are reported once, and are no error."""
     load = test.workload("roles", "poll")
     path = test.directory() / "report.json"
     done = test.program("-p", load.pid, "--counters", "default", "--sample-time", "0.1",
@@ -299,7 +300,8 @@ def case_missing(test):
 
 
 def case_example(test):
-    """A set of options in a file: seven counters for a second, in a file of metrics for each run."""
+    """A set of options in a file: seven counters for a second, written to a metrics file on each
+    run."""
     folder = test.directory()
     load = test.workload("roles", "poll", f"spin:{kdtest.last_cpu()}")
     # An option behind the file's: the test does not wait for ten seconds.
@@ -327,7 +329,7 @@ def case_example(test):
 
 
 def case_not_loaded(test):
-    """Without the option there are no programs for it."""
+    """Without the option no programs are loaded for counters."""
     load = test.workload("roles", "poll")
     held = {}
     for args in ((), ("--counters", "cs")):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""System calls: as many as the workload made, of the length it measured."""
+"""System calls: as many as the workload made, and as long as it measured."""
 
 import json
 import os
 import re
 import signal
+import subprocess
 import unittest.mock
 
 import kdneeds
@@ -48,14 +49,7 @@ def truths_by_tid(truths):
     return {thread["tid"]: thread for thread in truths["threads"]}
 
 
-def case_exact_counts(test):
-    """Threads with different numbers of calls and sleeps, each its own."""
-    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "calls:3:0:0")
-    capture = test.capture(load.pid)
-    before = load.mark()
-    truths = truths_by_tid(load.go())
-    after = load.mark()
-    report = capture.close(test)
+def check_exactly(test, report, truths):
     for tid, truth in truths.items():
         thread = report.thread(tid)
         test.eq(thread.count("getppid"), truth["getppid"], f"getppid, {truth['getppid']} times")
@@ -69,6 +63,48 @@ def case_exact_counts(test):
                          report.window, "sleeping is blocked time")
             test.ok(thread.tables["THREAD SWITCHES"].voluntary >= truth["sleeps"],
                     "each sleep is a voluntary switch")
+
+
+def case_exact_counts(test):
+    """Threads with different numbers of calls and sleeps: each has its own figures."""
+    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "calls:3:0:0")
+    capture = test.capture(load.pid)
+    before = load.mark()
+    truths = truths_by_tid(load.go())
+    after = load.mark()
+    report = capture.close(test)
+    check_exactly(test, report, truths)
+    test.books(report, before.bounds(after, report))
+
+
+def followed(capture):
+    """How many threads the BPF side of a run follows."""
+    tids, = (number for number, name in kdneeds.named_objects(capture.pid, "map").items()
+             if name == "kd_tids")
+    said = subprocess.run([kdneeds.bpftool(), "-j", "map", "dump", "id", str(tids)],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    return len(json.loads(said))
+
+
+def case_between_samples(test):
+    """Between samples no thread is followed, and the next sample is as exact as the first."""
+    load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000")
+    capture = test.capture(load.pid, "--sample-count", 2, "--sample-interval", "1s",
+                           "--sample-time", "10s" if kdtest.VM else "3s")
+    if not kdtest.VM:
+        test.ok(followed(capture) >= 3, "threads are followed")
+    capture.line("# Sample dump")
+    if not kdtest.VM:
+        kdtest.wait_until(lambda: not followed(capture))
+    capture.line("# Start sampling")
+    before = load.mark()
+    truths = truths_by_tid(load.go())
+    after = load.mark()
+    capture.signal(signal.SIGINT)
+    test.eq(capture.wait(), 0, "the program ends with status 0")
+    first, report = kdreport.parse(capture.stdout)
+    test.books(first)
+    check_exactly(test, report, truths)
     test.books(report, before.bounds(after, report))
 
 
@@ -89,7 +125,7 @@ def strace_counts(test, repeats):
 
 
 def case_like_strace(test):
-    """What strace counts with the workload's phase less what it counts without."""
+    """Matches what strace counts with the workload's phase minus what it counts without it."""
     kdneeds.need("strace")
     repeats = 25 if kdtest.VM else 100  # where strace takes as long for each
     without, with_phase = strace_counts(test, 0), strace_counts(test, repeats)
@@ -131,7 +167,8 @@ def case_every_call(test):
 
 
 def case_restarted_poll(test):
-    """Stopped and continued, a poll is restarted by the kernel: still one poll."""
+    """A poll that is stopped and continued is restarted by the kernel, and still counts as one
+    poll."""
     load = test.workload("roles", "pollonce:2000")
     capture = test.capture(load.pid)
     load.send("go")
@@ -198,7 +235,7 @@ def ended(test, capture):
 
 
 def case_modes(test):
-    """Calls by int $0x80, and of a 32-bit program after execve, have their own names."""
+    """Calls by int $0x80, and those of a 32-bit program after execve, have names of their own."""
     kdneeds.need("strace")
     program, folder = kdneeds.program_of_32_bits(), test.directory()
     load = test.workload("compat", "300", "20", program)
@@ -240,7 +277,7 @@ def case_modes(test):
 
 
 def case_in_flight_by_mode(test):
-    """A call of 32-bit mode that was there before."""
+    """A 32-bit call that was in flight before the window."""
     load = test.child([kdneeds.program_of_32_bits(), "wait"])
     kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe_read") or
                       kdtest.waits_in(load.pid, "anon_pipe_read"))
@@ -254,7 +291,8 @@ def case_in_flight_by_mode(test):
 
 
 def case_after_four_years(test):
-    """The same when the run began four years ago: one window, several in a row, pairs of threads."""
+    """A run that began four years ago still counts exactly: in one window, several in a row, and
+    pairs of threads."""
     folder = test.directory()
     late = test.preload(LATE, f'-DDONE="{folder}/done"')
     with unittest.mock.patch.dict(os.environ, LD_PRELOAD=late):
@@ -275,5 +313,6 @@ def case_after_four_years(test):
     check_reports(test, run.reports)
 
 
-kdtest.main(case_exact_counts, case_after_four_years, case_like_strace, case_every_call, case_restarted_poll,
-            case_another_process, case_modes, case_in_flight_by_mode)
+kdtest.main(case_exact_counts, case_between_samples, case_after_four_years, case_like_strace,
+            case_every_call, case_restarted_poll, case_another_process, case_modes,
+            case_in_flight_by_mode)

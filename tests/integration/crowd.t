@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Many busy threads: at what each function of the program waited, against its own count;
-rows by functions and by lines."""
+"""Many busy threads: where each function of the program waited, against its own count; rows by
+functions and by lines."""
 
 import json
 
@@ -15,7 +15,7 @@ OPTIONS = ("--off-cpu=2ms", "--per-thread", "--wait-filter=*")
 
 
 class Run:
-    """A sample of all that a crowd does, with its counts: {TID: {function: waits}}."""
+    """A sample of a crowd's whole work, with the crowd's own counts: {TID: {function: waits}}."""
 
     def __init__(self, test, threads, waits, ns, *options, text="text"):
         self.load = test.workload("crowd", str(threads), str(waits), str(ns))
@@ -28,13 +28,13 @@ class Run:
         self.traces = json.loads(self.path.read_text().splitlines()[0])["traces"]
 
     def rows(self, tid):
-        """Its sleeps, with the function that called."""
+        """The rows of a thread's sleeps, each with the calling function."""
         return [(next((name for name in FUNCTIONS if name in row.stack.functions()), None), row)
                 for row in self.stacks.of(tid, "waits")
                 if row.state in SLEPT and row.call == "clock_nanosleep"]
 
     def sleeps(self, tid):
-        """Each of its sleeps: the function that called, and the record."""
+        """Each sleep of a thread: the calling function, and the record."""
         for wait in self.traces["waits"]:
             if wait["tid"] == tid and wait["state"].startswith("blocked") and \
                     wait.get("syscall", {}).get("name") == "clock_nanosleep":
@@ -45,7 +45,7 @@ class Run:
 
 
 def case_lines(test):
-    """Two lines of a function are one row, or with lines two."""
+    """Two lines of a function share a row, or have one each with the option lines."""
     for options, rows_of_blue in (("text", 1), ("text,lines", 2)):
         run = Run(test, 1, 40, 5_000_000, text=options)
         (tid, truth), = run.truths.items()
@@ -84,7 +84,7 @@ def case_merged(test):
 
 
 def case_crowd(test):
-    """More waits than could be copied: all but those that are marked have their stack, each the right
+    """More waits than can be copied: all but the marked ones have their stack, and the right
     one."""
     run = Run(test, THREADS, WAITS, NS)
     wrong, missing, found = [], 0, 0

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for SQL: each figure as JSON has it, names of any bytes, and the five queries of
-examples/queries.sql over 1,000 captures of 20 hosts, which were made of one: by DuckDB and SQLite,
-against sums of the same captures."""
+"""Tables for SQL: each figure as JSON has it, names of arbitrary bytes, and the five queries of
+examples/queries.sql over 1,000 captures of 20 hosts, derived from one capture: by DuckDB and
+SQLite, against sums of the same captures."""
 
 import collections
 import copy
@@ -39,7 +39,7 @@ const { DuckDBInstance } = createRequire(process.argv[1] + "/")(process.argv[1])
 
 
 def rows_of(folder):
-    """The tables, by a reader of RFC 4180 that is strict."""
+    """Rows of the tables, read by a strict parser of RFC 4180."""
     tables = {}
     for table in TABLES:
         with open(folder / f"{table}.csv", newline="", encoding="utf-8") as file:
@@ -57,7 +57,7 @@ def capture(test):
 
 
 def figure(thread, column):
-    """What JSON has for a column of threads; None: it has none."""
+    """The JSON figure for a column of the threads table; None if there is none."""
     for key, value in thread.items():
         if column == key:
             return value if not isinstance(value, dict) else None
@@ -139,7 +139,7 @@ def case_hostile(test):
 
 
 def case_full_disk(test):
-    """The tables have the same samples, whichever of them the disk has no room for."""
+    """Tables and other outputs have the same samples, whichever of them finds the disk full."""
     sample, folder = capture(test), test.directory()
     sample["threads"][0]["syscalls"] = [{"number": number, "count": 1, "total_ns": 1, "max_ns": 1}
                                         for number in range(40)]
@@ -148,23 +148,29 @@ def case_full_disk(test):
              for number in range(300)]
     (folder / "many.json").write_text("\n".join(lines))
     (folder / "disk").mkdir()
-    for kib in (64, 72, 80):
+    csv, text, again = (f"csv:{folder}/disk/csv", f"text:{folder}/disk/text", f"json:{folder}/disk/json")
+    for kib, outputs in ((64, (csv,)), (72, (csv,)), (80, (csv,)), (240, (csv, text, again)),
+                         (260, (again, csv, text)), (280, (text, again, csv))):
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", folder / "disk"],
                        check=True)
         try:
-            done = test.program("--replay", folder / "many.json", "-o", f"csv:{folder}/disk/csv")
+            done = test.program("--replay", folder / "many.json",
+                                *(word for output in outputs for word in ("-o", output)))
             test.eq(done.status, 74, f"{kib} KiB: the disk is full")
             tables = rows_of(folder / "disk" / "csv")
             last = {name: len({row["sample"] for row in tables[name]})
                     for name in ("samples", "threads", "syscalls", "verdicts")}
+            if again in outputs:
+                last["json"] = len((folder / "disk/json").read_text().splitlines())
+                last["text"] = (folder / "disk/text").read_text().count("# Sample dump")
             test.ok(0 < last["samples"] < 300, "some samples are there", last)
-            test.eq(len(set(last.values())), 1, "in each table")
+            test.eq(len(set(last.values())), 1, "in each of them") or test.remark(last)
         finally:
             subprocess.run(["umount", folder / "disk"], check=True)
 
 
 def case_files(test):
-    """Files are those of this run; the header comes once."""
+    """Files contain only this run; the header appears once."""
     load = test.workload("roles", "poll")
     folder = test.directory()
     for _ in range(2):
@@ -194,7 +200,8 @@ def case_files(test):
 # --- Many captures ---
 
 def varied(template, host, number, chance):
-    """Another capture of a host: a part of what threads ran they waited for a CPU instead."""
+    """A variant of a capture for another host: part of the running time becomes time spent waiting
+    for a CPU."""
     sample = json.loads(template)
     sample["number"] = number
     sample["pid"] = 1000 + number
@@ -237,7 +244,7 @@ def added(pairs):
 
 
 def expected(captures):
-    """The answers to the five queries, by hand."""
+    """The answers to the five queries, computed by hand."""
     host = {id(each): each["capture"]["host"] for each in captures}
     kept = added((host[id(each)], each["kept_ns"]) for each in captures)
     busy = added((host[id(each)], each["busy_ns"]) for each in captures)
@@ -301,7 +308,8 @@ def sqlite(folder):
 
 
 def plain(results):
-    """Numbers as numbers: DuckDB's JSON has large ones as text. To it an empty cell is NULL."""
+    """Turns values into numbers: DuckDB's JSON has large ones as text, and writes empty cells as
+    NULL."""
     def value(cell):
         try:
             return float(cell)

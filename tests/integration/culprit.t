@@ -19,127 +19,21 @@ import time
 import unittest.mock
 
 import kdtest
-from kdgroup import (heavy_group, join_thread, limited_group, set_quota, throttled_ns,
-                     throttled_periods)
+from kdgroup import heavy_group
 from kdneeds import named_objects, need
+from kdothers import (RUN, TICK, Herd, KernelThread, begin, hidden_ns, hog, named, observe, of, total,
+                      unexplained)
 from kdtest import MS
 
-RUN = 100 * MS  # of each who takes the CPU, so that the target waits for long enough
 CELLS = 24  # of a thread, in the program
 LISTED = 16  # who wait for a CPU
 RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/others.h), and before the count
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 
-def hog(test, *roles, wrapper=()):
-    """Threads that take a CPU from when observe() lets them on."""
-    return test.workload("roles", *(f"+{role}" for role in roles), wrapper=wrapper)
-
-
-def hidden_ns():
-    """What threads have run that a kernel may hide from tracing: those of process 1, on the
-    machine where such a kernel was seen, ended ones, too. It is charged to whoever had the CPU before."""
-    return time.clock_gettime_ns(kdtest.cpu_clock(1))
-
-
-def begin(load):
-    """Lets a target's threads on: they wait for the CPU now, or have it."""
-    load.send("begin")
-    kdtest.wait_until(lambda: all(kdtest.state_of(load.pid, tid) == "R" for tid in load.tid("spin")))
-
-
-def have_run(ran):
-    return min(ran.values()) >= RUN
-
-
-def sums(test, sample):
-    """By whose tasks had a thread's CPU: each thread's sums are those of its rows, and the sample's
-    those of all threads. Returns them by TID."""
-    both = {"taken_by_others_ns": lambda row: row["kind"] == "rest" or
-            (row["kind"] == "task" and not row.get("own")),
-            "taken_by_own_threads_ns": lambda row: row["kind"] == "own" or
-            (row["kind"] == "task" and row.get("own"))}
-    for key, is_of in both.items():
-        for thread in sample["threads"]:
-            test.eq(thread[key], total(filter(is_of, thread["ready_by"])), f"{key} of its rows")
-        test.eq(sample[key], sum(thread[key] for thread in sample["threads"]), f"{key} of all")
-    return {thread["tid"]: tuple(thread[key] for key in both) for thread in sample["threads"]}
-
-
-def observe(test, target, *others, until=have_run, options=(), status=0, freeze=True):
-    """A report on the target, and the run times of the others' threads: at least what they ran
-    when all the target's threads waited for the CPU, and all that they may have run in the window
-    at most. It ends when until() says so of the least run times. freeze: they are stopped then."""
-    path = test.directory() / "sample.json"
-    capture = test.capture(target.pid, "-o", "text", "-o", f"json:{path}", *options)
-    hidden, asleep = hidden_ns(), [other.mark() for other in others]
-    begin(target)
-    before = [other.mark() for other in others]
-    for other in others:
-        if other is not target and hasattr(other, "send"):
-            other.send("begin")
-    after = []
-
-    def happened():
-        after[:] = [other.mark() for other in others]
-        return until({tid: ran - first.cpu[tid] for first, last in zip(before, after)
-                      for tid, ran in last.cpu.items()})
-    kdtest.wait_until(happened)
-    report = capture.close(test, status, stop={
-        pid for load in (target, *others) for pid in getattr(load, "pids", [getattr(load, "pid", 0)])
-        if pid and freeze})
-    report.errors = capture.stderr
-    test.books(report)
-    sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
-    rows = {thread["tid"]: thread["ready_by"] for thread in sample["threads"]}
-    taken = sums(test, sample)
-    for thread in report.threads:  # the report has five rows, JSON all
-        thread.all = rows.get(thread.tid, [])
-        thread.others, thread.own = taken.get(thread.tid, (0, 0))
-        thread.hidden = hidden_ns() - hidden
-    bounds = {}
-    report.outside = max(0, sample["window"]["end_ns"] - min(last.start for last in after))
-    for first, second, last in zip(asleep, before, after):
-        for tid, ran in last.cpu.items():
-            bounds[tid] = (ran - second.cpu[tid], ran - first.cpu[tid] + report.outside)
-    return report, bounds
-
-
-def of(thread, **wanted):
-    return [row for row in thread.all
-            if all(row.get(key) == value for key, value in wanted.items())]
-
-
-def total(rows):
-    return sum(row["woken_ns"] + row["preempted_ns"] for row in rows)
-
-
-def named(test, thread, who, bounds, text, points=0.03, **properties):
-    """Checks the row of a thread, or of a process of others, that took its time from this
-    one: within 3 points of the whole wait, or 10 % of what it ran. So one with less
-    need not have a row: among many others it may have lost it."""
-    rows = of(thread, **who)
-    least, most = bounds
-    slack = max(thread.culprits.total * points, most * 0.1) + thread.hidden
-    test.between(total(rows), least - slack, most + slack, f"{text} has its time")
-    for row in rows:
-        test.eq({key: row.get(key) for key in properties}, properties, "and is called by its name")
-    return rows
-
-
-TICK = 10 * MS  # at most
-HIDDEN = 5 * MS  # a slice: some kernels hide the switches of other processes' threads, too
-
-
-def unexplained(test, report, thread):
-    """Where the kernel hid switches of the target, it is not known who had the CPU before."""
-    test.between(total(of(thread, kind="unexplained")), 0,
-                 thread.culprits.total / 50 + 20_000 + HIDDEN * report.unreported,
-                 "all but 2 % is explained")
-
-
 def case_fifo(test):
-    """A real-time task takes the CPU for 60 of 100 ms; from one that sleeps nobody takes it."""
+    """A real-time task takes the CPU for 60 of every 100 ms; nobody takes it from a task that
+    sleeps."""
     cpu = kdtest.last_cpu()
     other = hog(test, f"fifo:{cpu}:60:100")
     target = test.workload("roles", f"+spin:{cpu}", "poll")
@@ -176,7 +70,7 @@ def case_fifo(test):
 
 
 def watched_turns(child, pid, tid):
-    """What is asked of a thread now and again while a program runs: [(from, turns, run time, to)]."""
+    """Polls a thread while a program runs: [(from, turns, run time, to)]."""
     polls = []
     while child.proc.poll() is None:
         start = time.monotonic_ns()
@@ -187,9 +81,9 @@ def watched_turns(child, pid, tid):
 
 
 def had_throughout(polls, window):
-    """Whether the thread had a CPU in all of a window: it was given none between the last time that
-    it was asked before and the first time after that, and ran for as long as that is but for 5 % of
-    the window: it may rest by then."""
+    """Whether the thread had a CPU throughout a window: it was given none between the last poll
+    before and the first poll after, and ran all that time except for 5 % of the window, as it may
+    rest by then."""
     before = [poll for poll in polls if poll[3] <= window["start_ns"]][-1:]
     after = [poll for poll in polls if poll[0] >= window["end_ns"]][:1]
     rest = 0.05 * (window["end_ns"] - window["start_ns"])
@@ -198,8 +92,8 @@ def had_throughout(polls, window):
 
 
 def case_never_switched(test):
-    """One that had the CPU before the sample and has it after: no switch shows it. Again where it
-    was not so, as it rests now and again, and may be kept from the CPU."""
+    """A task that had the CPU before the sample and has it after: no switch shows it. Repeated
+    where that was not so, as the task rests now and again and may be kept off the CPU."""
     kdtest.only_on_host("it takes long")
     cpu, path = kdtest.last_cpu(), test.directory() / "sample.json"
     target = test.workload("roles", f"spin:{cpu}")
@@ -259,8 +153,8 @@ def case_round_robin(test):
 
 
 def siblings_have_theirs(test, report, target, ran, slack=0):
-    """Of each thread of a target that has no more than one CPU: its siblings had it for as long as
-    they ran, and it is not its own culprit."""
+    """For each thread of a target that is confined to one CPU: its siblings had that CPU for as
+    long as they ran, and no thread is its own culprit."""
     tids = target.tid("spin")
     threads = [thread for thread in report.threads if thread.tid in tids]
     test.eq(sorted(thread.tid for thread in threads), tids, "all of them are there")
@@ -290,7 +184,7 @@ def case_many_waiters(test):
 
 
 def crowd(test, **options):
-    """More threads wait for a CPU than its list has entries, and one of real time comes and goes."""
+    """More threads wait for a CPU than its list has entries, and a real-time thread comes and goes."""
     kdtest.only_on_host("it takes long")
     cpu, waiters = kdtest.last_cpu(), 60
     other = hog(test, f"fifo:{cpu}:30:100")
@@ -303,7 +197,8 @@ def crowd(test, **options):
 
 
 def case_crowd(test):
-    """Whose time it was is known all the same, if not by name, and the sums are exact."""
+    """With more waiters than entries, it is still known whose time it was, if not by name, and the
+    sums are exact."""
     report, target, fifo, ran = crowd(test)
     threads = siblings_have_theirs(test, report, target, ran)
     # One that is not listed is charged at the end of its wait: if the kernel hides that, all of it is
@@ -316,22 +211,6 @@ def case_crowd(test):
         others = total(of(thread, kind="task", own=None)) + total(of(thread, kind="rest"))
         test.ok(others >= ran[fifo][0] - 0.03 * thread.culprits.total -
                 total(of(thread, kind="stolen")), "others have theirs", others, *thread.all)
-
-
-class Herd:
-    """Processes that compute, as far as observe() knows workloads."""
-
-    def __init__(self, test, cpu, count):
-        self.load = test.workload("hogs", cpu, count)
-        self.pids = [int(pid) for pid in self.load.ready]
-
-    def mark(self):
-        start = time.monotonic_ns()
-        ran = {pid: time.clock_gettime_ns(kdtest.cpu_clock(pid)) for pid in self.pids}
-        return kdtest.Mark(start, ran, time.monotonic_ns())
-
-    def send(self, word):
-        self.load.send(word)
 
 
 # Holds up who reads what an iterator of BPF has to say.
@@ -354,15 +233,15 @@ ssize_t read(int fd, void *into, size_t size)
 
 
 def case_late(test):
-    """It is read a good while after the window's end: what happens until then is no part of it."""
+    """The window is read long after its end: nothing that happens in between is counted."""
     with unittest.mock.patch.dict(os.environ, LD_PRELOAD=test.preload(LATE)):
         report, target, _, ran = crowd(test, freeze=False)
     siblings_have_theirs(test, report, target, ran, slack=10 * MS)
 
 
 def case_many_culprits(test):
-    """More than a thread has cells for: those with least are the rest, and nothing is lost (the
-    check of the books)."""
+    """More culprits than a thread has cells for: those with the least time are summed up as the
+    rest, and nothing is lost (the check of the books)."""
     kdtest.only_on_host("it takes long")
     cpu = kdtest.last_cpu()
     target, herd = hog(test, f"spin:{cpu}"), Herd(test, cpu, 40)
@@ -388,27 +267,42 @@ def case_many_culprits(test):
     unexplained(test, report, thread)
 
 
-class KernelThread:
-    """One of the kernel, as far as observe() knows workloads."""
-
-    def __init__(self, name):
-        self.tid = None
-        for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
-            with contextlib.suppress(OSError):  # it may have ended
-                if path.read_text(errors="replace").strip() == name:
-                    self.tid = int(path.parent.name)
-        if self.tid is None:
-            raise kdtest.Skip(f"there is no {name}")
-
-    def mark(self):
-        start = time.monotonic_ns()
-        ran, _ = kdtest.schedstat(self.tid, self.tid)
-        return kdtest.Mark(start, {self.tid: ran}, time.monotonic_ns())
+def case_in_common(test):
+    """Many small culprits share one row, by their control group or else by the process that started
+    them, with the time of all of them."""
+    cpu = kdtest.last_cpu()
+    target = hog(test, f"spin:{cpu}")
+    spin, = target.tid("spin")
+    with heavy_group() as join:
+        herds = Herd(test, cpu, 8), Herd(test, cpu, 8)
+        for pid in herds[0].pids:
+            join(unittest.mock.Mock(pid=pid))
+        groups = [pathlib.Path(f"/proc/{herd.pids[0]}/cgroup").read_text() for herd in herds]
+        for herd, grouped in zip(herds, (groups[0] != groups[1], False)):
+            report, ran = observe(test, target, herd, freeze=False,
+                                  until=lambda ran: min(ran.values()) >= 20 * MS)
+            for pid in herd.pids:
+                os.kill(pid, signal.SIGSTOP)
+            thread = report.thread(spin)
+            rows = [row for row in report.sample["verdict"]
+                    if row["who"].get("parent_pid") == herd.load.pid and row.get("culprits", 1) > 1]
+            test.eq(len(rows), 1, "one row")
+            test.ok(rows and rows[0]["culprits"] >= 6, "of nearly all of them", *rows)
+            had = sum(total(of(thread, pid=pid)) for pid in herd.pids)
+            least = sum(least for least, _ in ran.values())
+            test.between(had, least * 0.9 - thread.hidden, sum(most for _, most in ran.values()) * 1.1
+                         + thread.hidden, "they have what they ran")
+            for row in rows:
+                everyone = sum(total(of(each, pid=pid)) for each in report.threads for pid in herd.pids)
+                test.between(row["ns"], had * 0.6, everyone, "and it has what they have, of all threads")
+                path = row["who"].get("group")
+                test.eq(bool(path), grouped, "with their group, if they have one")
+                test.ok(not path or f":{path}\n" in groups[0], "which it is", path, groups[0])
 
 
 def case_ksoftirqd(test):
-    """So many packets from another CPU that their softirqs are handled in ksoftirqd; and other
-    threads of the kernel are known, too."""
+    """So many packets from another CPU that their softirqs are handled in ksoftirqd; other kernel
+    threads are recognised, too."""
     need("unshare", "ip", "mount")
     kdtest.only_beside_another_cpu("for who sends")
     cpu = kdtest.last_cpu()
@@ -438,159 +332,15 @@ def case_ksoftirqd(test):
     test.ok(marked and all(marked), "marked in the report", marked, *victim.culprits)
     for row in of(victim, kind="task"):
         with contextlib.suppress(OSError, IndexError):  # it may have ended
-            stat = pathlib.Path(f"/proc/{row['pid']}/stat").read_text()
+            stat = pathlib.Path(f"/proc/{row['pid']}/stat").read_text(errors="replace")
             flags = int(stat.rsplit(")", 1)[1].split()[6])
             test.eq(bool(row.get("kernel")), bool(flags & PF_KTHREAD),
                     f"whether {row['name']} is one of the kernel")
     unexplained(test, report, victim)
 
 
-@contextlib.contextmanager
-def weighty_session():
-    """Processes of this session get nearly all of a CPU for which they compete with other sessions'."""
-    nice = pathlib.Path("/proc/self/autogroup")
-    with contextlib.suppress(OSError):  # there may be no groups of sessions
-        nice.write_text("-20")
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            nice.write_text("0")
-
-
-def advice(test, target, other):
-    """What to do next where this one is to blame, alone with the target."""
-    for load in (target, other):
-        load.signal(signal.SIGCONT)
-    os.setpriority(os.PRIO_PROCESS, other.tid("spin")[0], -15)  # beside load others have less
-    for _ in range(20):
-        text = test.program("-p", target.pid, "--summary", "--sample-time", "300ms").stdout
-        first = " ".join(text.partition("VERDICT")[2].partition(" ran")[0].split())
-        if f"[{other.tid('spin')[0]}]" in first or f"[{other.pid}]" in first:
-            break
-    other.signal(signal.SIGSTOP)
-    return text.partition("NEXT")[2].partition("\n")[0]
-
-
-def case_group(test):
-    """One in another control group, which is named; one in the same, which is not."""
-    kdtest.only_on_host("it takes long")
-    cpu = kdtest.last_cpu()
-    others = [hog(test, f"spin:{cpu}") for _ in range(2)]
-    target = hog(test, f"spin:{cpu}")
-    with heavy_group() as join:
-        join(others[0])
-        groups = [pathlib.Path(f"/proc/{other.pid}/cgroup").read_text() for other in others]
-        if groups[0] == groups[1]:
-            raise kdtest.Skip("no control groups can be made")
-        tids = [other.tid("spin")[0] for other in others]
-        report, ran = observe(test, target, *others, until=lambda ran: ran[tids[0]] >= RUN)
-        thread = report.thread(target.tid("spin")[0])
-        rows = named(test, thread, {"pid": others[0].pid}, ran[tids[0]], "the one in a group")
-        path = rows[0].get("group") if rows else None
-        test.ok(path and f":{path}\n" in groups[0], "with its group", path, groups[0])
-        shown = [row for row in thread.culprits if row.pid == others[0].pid]
-        test.ok(shown and f"in {path}" in (shown[0].remarks or ""), "in the report, too",
-                *thread.culprits)
-        for row in of(thread, pid=others[1].pid):
-            test.eq((row.get("group"), row.get("same_group")), (None, True),
-                    "that of the other is the target's")
-        if rows:
-            test.eq(rows[0].get("same_group"), None, "and that of the first is not")
-        with weighty_session():
-            for other, helps in zip(others, (False, True)):
-                test.eq("nice" in advice(test, target, other), helps, f"nice is advised: {helps}")
-        for other in others:
-            other.end()
-
-
-class Quota:
-    """The time that a group was throttled, as far as observe() knows workloads."""
-
-    def __init__(self, group):
-        self.group = group
-
-    def mark(self):
-        start = time.monotonic_ns()
-        return kdtest.Mark(start, {self.group: throttled_ns(self.group)}, time.monotonic_ns())
-
-
-def of_quota(test, thread, group, bounds):
-    """Checks that a thread's time is that group's for which the kernel counts it. That counts a
-    period when it is over. A part that the thread had to wait for others anyway is theirs."""
-    least, most = bounds
-    rows = of(thread, kind="throttled", group=f"/{group.name}")
-    others = thread.culprits.total - total(rows)
-    test.between(total(rows), max(0.98 * least - others, least / 2), most + 100 * MS,
-                 f"as long as the kernel counts of {group.name}")
-    test.eq([(row["quota_ns"], row["period_ns"]) for row in rows], [(20 * MS, 100 * MS)],
-            "with its quota")
-    return rows
-
-
-def case_quota(test):
-    """A group that has used up its quota, against the kernel's count of that. Meanwhile another
-    task has the CPU again and again."""
-    cpu = kdtest.last_cpu()
-    with limited_group() as group:
-        test.workload("roles", f"fifo:{cpu}:1:5")
-        target = hog(test, f"spin:{cpu}")
-        (group / "cgroup.procs").write_text(str(target.pid))
-        periods = -throttled_periods(group)
-        report, counts = observe(test, target, Quota(group), until=lambda ran: ran[group] >= 3 * RUN)
-        periods += throttled_periods(group)
-        thread = report.thread(target.tid("spin")[0])
-        (found,) = of_quota(test, thread, group, counts[group])
-        test.between(found["longest_ns"], counts[group][0] / (periods + 1) * 0.9, thread.life,
-                     "one wait at least is as long as the mean")
-        rows = [row for row in thread.culprits if row.name == "throttled"]
-        test.ok(rows and "/kd-culprit may have 20 ms per 100 ms" in (rows[0].remarks or ""),
-                "with the group and its quota", *thread.culprits)
-        test.eq(thread.ns["throttled"], total([found]), "it is a state")
-
-
-def case_own_quotas(test):
-    """Threads of one process in groups of their own, of which one gets its quota in the window."""
-    with limited_group("kd-first") as first, limited_group("kd-second") as second:
-        set_quota(second, -1)
-        target = hog(test, *(f"spin:{kdtest.last_cpu()}" for _ in range(2)))
-        tids = target.tid("spin")
-        for group, tid in zip((first, second), tids):
-            join_thread(group, tid)
-
-        quotas = [20000]
-
-        def happened(ran):
-            if quotas and ran[first] >= RUN:
-                set_quota(second, quotas.pop())
-            return min(ran.values()) >= 3 * RUN
-        report, counts = observe(test, target, Quota(first), Quota(second), until=happened)
-        for group, tid in zip((first, second), tids):
-            of_quota(test, report.thread(tid), group, counts[group])
-
-
-def case_nested_quotas(test):
-    """The quota of a group above has been used up, by others too, while the thread's own has not."""
-    kdtest.only_on_host("groups in groups")
-    cpus = sorted(os.sched_getaffinity(0))
-    kdtest.only_beside_another_cpu("for others")
-    with limited_group("kd-outer") as outer, limited_group("kd-outer/kd-own") as own, \
-            limited_group("kd-outer/kd-other") as others:
-        set_quota(own, 200_000, 1_000_000)
-        other, target = (hog(test, f"spin:{cpu}") for cpu in (cpus[0], cpus[-1]))
-        for group, load in ((others, other), (own, target)):
-            (group / "cgroup.procs").write_text(str(load.pid))
-        report, counts = observe(test, target, other, Quota(outer),
-                                 until=lambda ran: ran[outer] >= 6 * RUN)
-        rows = of(report.thread(target.tid("spin")[0]), kind="throttled")
-        test.eq([row.get("group") for row in rows], [f"/{outer.name}"], "the group above, and no other one")
-        test.between(total(rows), RUN, counts[outer][1], "for at most as long as the kernel counts")
-        for load in (other, target):
-            load.end()
-
-
 def case_same_entry(test):
-    """Two threads that would have the same entry in the list of a CPU for which they wait."""
+    """Two threads that would share an entry in the list of the CPU that they wait for."""
     kdtest.only_on_host("the list is the program's own")
     cpu = kdtest.last_cpu()
     target = hog(test, f"spin:{cpu}", *["poll"] * (LISTED - 1), f"spin:{cpu}")
@@ -613,7 +363,7 @@ signal.pause()"""
 
 
 def case_renamed(test):
-    """What becomes another program while it has the CPU is another culprit."""
+    """A task that executes another program while it has the CPU becomes another culprit."""
     kdtest.only_on_host("names are compared by the program itself")
     target, names = hog(test, f"spin:{kdtest.last_cpu()}"), ("before", "after")
     other = test.child(["python3", "-c", RENAMED, kdtest.last_cpu(), *names])
@@ -640,7 +390,7 @@ def case_renamed(test):
 
 
 def runqueues_of(pid):
-    """The memory of the BPF map that a program has about run queues."""
+    """The memory of a program's BPF map of run queues."""
     number, = (number for number, name in named_objects(pid, "map").items() if name == "kd_runqueues")
     fd = ctypes.CDLL("libbpf.so.1").bpf_map_get_fd_by_id(number)
     try:
@@ -655,8 +405,8 @@ def idle_ticks(cpu):
 
 
 def case_hidden_ends(test):
-    """A wait without an entry in its CPU's list, of which the kernel hid the end from its tracing,
-    counts until that CPU has nothing to do."""
+    """A wait that has no entry in its CPU's list, and whose end the kernel hid from tracing, counts
+    until that CPU goes idle."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", "poll")
     capture = test.capture(load.pid)
@@ -676,7 +426,7 @@ def case_hidden_ends(test):
 
 
 def case_deadline(test):
-    """A thread that has used up its own runtime, by its own clock."""
+    """A thread that uses up its own deadline runtime, by its own clock."""
     load = test.workload("roles", "deadline:5:20:30")
     capture = test.capture(load.pid, "-o", "text")
     log = load.go()["threads"][0]
@@ -694,6 +444,5 @@ def case_deadline(test):
 
 
 kdtest.main(case_fifo, case_never_switched, case_nice, case_round_robin, case_many_waiters,
-            case_crowd, case_late, case_many_culprits, case_ksoftirqd, case_group, case_quota,
-            case_own_quotas, case_nested_quotas, case_same_entry, case_renamed, case_hidden_ends,
-            case_deadline)
+            case_crowd, case_late, case_many_culprits, case_in_common, case_ksoftirqd, case_same_entry,
+            case_renamed, case_hidden_ends, case_deadline)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""At which descriptors a process waited, and who was at their other end: this test is, for a
-child that logs its waits."""
+"""At which descriptors a process waited, and who was at the other end: here this test, which writes
+to a child that logs its waits."""
 
 import json
 import os
@@ -50,7 +50,7 @@ sys.stdin.read()
 
 
 class Reader:
-    """The child, and a thread of this process that sends it a byte now and then."""
+    """A child that reads, and a thread of this process that sends it a byte now and then."""
 
     def __init__(self, test, kind):
         directory, self.local, listener = test.directory(), None, None
@@ -91,7 +91,7 @@ class Reader:
         os.close(self.end)
 
     def log(self):
-        """Ends it; [(before, after)] of its reads."""
+        """Ends the child; returns [(before, after)] of its reads."""
         self.stop.set()
         self.sender.join()
         return json.loads(self.child.line("[").replace("(", "[").replace(")", "]"))
@@ -111,7 +111,8 @@ class Run:
 
 
 def check_row(test, run, kind, name):
-    """The waits that ended in the window, and the one at its end, by the child's log."""
+    """Compares the waits that ended in the window, and the one open at its end, with the child's
+    log."""
     row, reader = run.row, run.reader
     if not test.ok(row, f"{name}: the descriptor has a row", run.rows):
         return
@@ -176,7 +177,7 @@ def case_tcp(test):
 
 
 def case_verdict(test):
-    """The first screen names this test, and what is between the two."""
+    """The first screen names this test, and the descriptor that connects the two."""
     run = Run(test, "fifo", "--summary")
     row = run.sample["verdict"][0]
     test.eq((row["cause"], row["who"].get("pid")), ("peer", os.getpid()), "the first one is blamed")
@@ -189,7 +190,7 @@ def case_verdict(test):
 
 
 def case_traces(test):
-    """Slow calls and long waits say it, too."""
+    """Slow calls and long waits name the descriptor, too."""
     run = Run(test, "tcp", "-s", "5ms", "--off-cpu=5ms", "--stack-trace-size=0")
     row, traces = run.row, run.sample["traces"]
     want = f"fd {row['fd']}, tcp {row['local']} to {row['peer']}"
@@ -201,7 +202,7 @@ def case_traces(test):
 
 
 def case_gone(test):
-    """Closed and used again for another file: its path is not the file's."""
+    """A descriptor that is closed and then reused for another file does not get that file's path."""
     fifo = test.directory() / "gone"
     os.mkfifo(fifo)
     child = test.child([sys.executable, "-c", f"""
@@ -229,12 +230,12 @@ sys.stdin.read()
 
 
 def sleeps_at(pid, fd):
-    """In a call whose first argument that is."""
+    """Whether a process sleeps in a call whose first argument is this descriptor."""
     return pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[1:2] == [f"{fd:#x}"]
 
 
 def case_many(test):
-    """One thread at many descriptors, each of them several times, however short it waits."""
+    """One thread at many descriptors, several times at each, however short its waits."""
     pipes, times = [os.pipe() for _ in range(11)], 3
     ends = [end for end, _ in pipes]
     child = test.child([sys.executable, "-c", f"""
@@ -266,7 +267,7 @@ sys.stdin.read()
 
 
 def case_file(test):
-    """flock: which file, on which disk."""
+    """flock: the row names the file, and the disk that it is on."""
     path = pathlib.Path("/var/tmp") / f"kernel_delay-{os.getpid()}"
     path.write_text("")
     try:
@@ -290,7 +291,7 @@ def case_file(test):
 
 
 def case_disk(test):
-    """fsync: the disk is to blame, by its name."""
+    """fsync: the verdict blames the disk, by its name."""
     load = test.workload("blocked", "fsync", "/var/tmp/")
     device = os.stat("/var/tmp").st_dev
     time.sleep(0.05)
@@ -312,7 +313,8 @@ def case_disk(test):
 
 
 def case_limit(test):
-    """Reads that the limit of their control group holds back: NEXT names it, only while it does."""
+    """Reads that the limit of their control group holds back: NEXT names the limit, but only while
+    it does so."""
     folder, disk = disk_made(test) if kdtest.VM else ("/var/tmp", disk_of("/var/tmp"))
     if not disk:
         raise kdtest.Skip("files are not on a disk here")
@@ -390,7 +392,7 @@ def disk_made(test):
 
 
 def disk_of(path):
-    """The name of the disk that has a file; None: it is put together of others."""
+    """The name of the disk that a file is on; None if it is composed of others."""
     device = os.stat(path).st_dev
     place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
     if (place / "partition").exists():
@@ -399,7 +401,7 @@ def disk_of(path):
 
 
 def case_traced_requests(test):
-    """Slow calls and long waits have the disk, and its part of their time."""
+    """Slow calls and long waits name the disk, and the part of their time that it took."""
     if not os.major(os.stat("/var/tmp").st_dev):
         raise kdtest.Skip("files are not on a disk here")
     load = test.workload("blocked", "direct", "pipe", "/var/tmp/")
@@ -432,7 +434,7 @@ def case_traced_requests(test):
 
 
 def case_ends_before_reading(test):
-    """A wait that goes on at the window's end, and is over when the program comes to read it."""
+    """A wait that continues past the window's end, and is over by the time the program reads it."""
     kdtest.only_on_host("a program that is stopped, and what others do meanwhile")
     held = Held(test)
     tid, began = held.begin("read", "reader")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the program itself costs: the interrupts that attaching sends to other CPUs, and its own
-CPU time and wake-ups against what the kernel counts of its processes."""
+"""What the program itself costs: the interrupts that attaching sends to other CPUs, and its own CPU
+time and wakeups against what the kernel counts for its processes."""
 
 import contextlib
 import json
@@ -24,8 +24,8 @@ SENT = re.compile(r"kernel_delay: (\w+) sent (\d+) function-call interrupts to e
 
 
 def function_calls():
-    """Function-call interrupts so far, of all CPUs but one: whoever sends one to all others
-    does not get it."""
+    """Function-call interrupts so far, per CPU but one: whoever sends one to all others gets none
+    itself."""
     lines = pathlib.Path("/proc/interrupts").read_text().splitlines()
     cpus = len(lines[0].split())
     row = next((line.split() for line in lines if line.endswith(NAME)), None)
@@ -35,7 +35,7 @@ def function_calls():
 
 
 def tracepoints(pid):
-    """Those that a process has its links at."""
+    """The tracepoints that a process has BPF links to."""
     found = {fields["tp_name"] for fields in kdtest.fdinfo(pid) if "tp_name" in fields}
     if not found:
         raise kdtest.Skip("this kernel does not tell (before 5.10)")
@@ -43,7 +43,7 @@ def tracepoints(pid):
 
 
 def others(pid):
-    """The tracepoints that other processes have links at."""
+    """The tracepoints that other processes have BPF links to."""
     found = set()
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         if path.name != str(pid):
@@ -53,8 +53,8 @@ def others(pid):
 
 
 def verbose_run(test, load):
-    """(What it says that both sent, the tracepoints that it had alone, the interrupts until it
-    was attached and until its end)."""
+    """Returns what attaching and detaching sent by the program's own account, the number of
+    tracepoints that it alone had, and the interrupts until it was attached and until its end."""
     busy, before = others(0), function_calls()
     capture = test.capture(load.pid, "--verbose")
     attached = function_calls() - before
@@ -67,9 +67,9 @@ def verbose_run(test, load):
 
 
 def case_verbose(test):
-    """Nobody but the kernel knows how many there are, and it counts those of others, too: there
-    are at least as many around the whole run as the program says of its parts. A CPU that sleeps
-    may be told without an interrupt, so one is kept busy. Who else traces may come and go."""
+    """Only the kernel knows the number of interrupts, and it includes those of others: around the
+    whole run there are at least as many as the program reports for its parts. A sleeping CPU may be
+    notified without an interrupt, so one is kept busy. Other tracers may come and go."""
     load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
     for _ in range(TRIES):
         sent, links, attached, whole = verbose_run(test, load)
@@ -83,7 +83,7 @@ def case_verbose(test):
 
 
 def case_needed_only(test):
-    """What this machine never does is not traced."""
+    """Events that never occur on this machine are not traced."""
     load = test.workload("roles", "poll")
     capture = test.capture(load.pid)
     found = tracepoints(capture.pid)
@@ -105,11 +105,11 @@ def children(pid):
 
 
 def usage(pid):
-    """(CPU time in ns, less than a tick too small; voluntary switches) of a process and its
-    children so far, and the time in ns before and after."""
+    """CPU time (in ns, less than a tick too small) and voluntary switches of a process and its
+    children so far, and the time in ns before and after the readings."""
     before, cpu, wakeups = time.monotonic_ns(), 0, 0
     for process in (pid, *children(pid)):
-        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
         cpu += (int(fields[11]) + int(fields[12])) * TICK
         wakeups += sum(kdtest.switches(process, tid, ("voluntary",))
                        for tid in kdtest.threads_of(process))
@@ -117,7 +117,8 @@ def usage(pid):
 
 
 def ended_usage():
-    """The same of all children of the test that have ended, with theirs."""
+    """CPU time and voluntary switches of all children of this test that have ended, with their own
+    children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return int((used.ru_utime + used.ru_stime) * SECOND), used.ru_nvcsw
 
@@ -185,7 +186,8 @@ def allowed(pid):
 
 
 def busy(test, *roles):
-    """A workload whose spinners have enough of their CPUs, whoever runs there, to be no idle ones."""
+    """A workload whose spinners get enough of their CPUs, whoever else runs there, for these never
+    to count as idle."""
     began = time.monotonic_ns()
     load = test.workload("roles", *roles, start_new_session=True)
     with contextlib.suppress(OSError):  # there may be no groups of sessions

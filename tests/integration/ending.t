@@ -38,7 +38,7 @@ def case_signals_close_the_window(test):
 
 
 def full_pipe(test):
-    """Both ends of one that has no room, and that nobody reads."""
+    """Both ends of a pipe that is full and that nobody reads."""
     ends = os.pipe()
     for end in ends:
         test.stack.callback(os.close, end)
@@ -64,8 +64,8 @@ def attached(pid):
 
 
 def case_blocked_outputs(test):
-    """While it cannot write, the first signal detaches all, and the second ends it. Samples that
-    were being taken are left out."""
+    """While the program cannot write, the first signal makes it detach everything, and the second
+    ends it. Samples in progress are dropped."""
     load = test.workload("roles", "spin:-1")
     for what, *args in (("a pipe", "--sample-time", "10ms", "--sample-count=0"),
                         ("a pipe at the end", "--sample-time", "60", "-o", "json", "-o", "text:/dev/stderr"),
@@ -106,14 +106,15 @@ def case_unopened_outputs(test):
 
 
 def objects_of(pid):
-    """The same by their kinds."""
+    """Ids of the BPF objects that a process holds, by their kinds."""
     with contextlib.suppress(OSError):  # a descriptor is closed meanwhile
         return {key.removesuffix("_id"): ids for key, ids in kdneeds.kernel_objects(pid).items()}
     return {}
 
 
 def listed(kind):
-    """Again if it fails: others' objects go while it looks at them."""
+    """Ids of all objects of a kind. Retried on failure: objects of others vanish while bpftool
+    lists them."""
     output = kdtest.wait_until(lambda: next(
         (done for done in [subprocess.run([kdneeds.bpftool(), kind, "show", "-j"],
                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)]
@@ -189,7 +190,7 @@ def case_three_samples(test):
 
 
 def ends_on_closed_pipe(test, *arguments):
-    """Quietly, with the status that shells show of programs that SIGPIPE has ended."""
+    """The program ends quietly, with the status that shells report for programs killed by SIGPIPE."""
     read, write = os.pipe()
     os.close(read)
     child = test.child([kdtest.PROGRAM, *arguments], stdout=write)
@@ -218,7 +219,7 @@ def case_nobody_reads(test):
 
 
 def case_early_signals(test):
-    """Whenever it comes, there is a whole report, or none, and nothing is left behind."""
+    """Whenever the signal comes, there is a whole report or none, and nothing is left behind."""
     kdneeds.bpftool()
     load = test.workload("roles", "poll")
     statuses, directory = set(), test.directory()
@@ -280,7 +281,7 @@ sys.stdin.readline()
 
 
 def case_ended_in_calls(test):
-    """What threads were in that ended and are one row: all of it."""
+    """Ended threads that share one row: it has all the calls that they were in."""
     load = test.child([sys.executable, "-c", ENDERS])
     load.line("ready")
     kdtest.wait_until(lambda: sum(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input and bad machines: the exit status, and one or two lines of what,
-why and what to do."""
+"""Bad input and bad machines: the exit status, and one or two lines that say what is wrong, why,
+and what to do."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ import kdtest
 
 
 def refused(test, what, status, *args, words=(), **options):
-    """The program has to refuse this, without a report and without libbpf's text."""
+    """The program has to refuse these arguments, without a report and without libbpf's messages."""
     done = test.program(*args, **options)
     wanted = status if isinstance(status, tuple) else (status,)
     test.ok(done.status in wanted, f"{what}: status {status}", f"got {done.status}", done.stderr)
@@ -46,7 +46,7 @@ def case_not_root(test):
 
 
 def without(*capabilities):
-    """A wrapper that runs the program as root without these."""
+    """A wrapper that runs the program as root without these capabilities."""
     dropped = ",".join("-" + name for name in capabilities)
     return "setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}"
 
@@ -56,8 +56,8 @@ def capabilities_named(text):
 
 
 def case_closed_streams(test):
-    """What is opened does not take the place of a standard stream that is closed, even where there
-    is no /dev/null."""
+    """A file that the program opens does not take the number of a closed standard stream, even
+    where there is no /dev/null."""
     load = test.workload("roles", "poll")
     for what, wrapper in (("as ever", ["sh", "-c"]),
                           ("without /dev", [kdneeds.tool("unshare"), "--mount", "sh", "-c"])):
@@ -75,7 +75,7 @@ def case_closed_streams(test):
 
 
 def case_missing_capabilities(test):
-    """Of those that are missing, each is named, and no other one."""
+    """Exactly the missing capabilities are named."""
     arguments = ["-p", test.workload("roles", "poll").pid, "--sample-time", "0.1"]
     for missing in (("bpf",), ("perfmon",), ("bpf", "perfmon")):
         done = refused(test, f"root without {missing}", 77, *arguments,
@@ -87,7 +87,7 @@ def case_missing_capabilities(test):
 
 
 def case_missing_ptrace(test):
-    """It is not needed by all kernels for all of this."""
+    """CAP_SYS_PTRACE: not every kernel needs it for each of these."""
     load = test.workload("roles", "poll")
     for more in (["-s", "1ms"], ["--list-probes=up:main"], ["--start-trigger", "up:main"]):
         done = test.program("-p", load.pid, *more, wrapper=without("sys_ptrace"))
@@ -131,7 +131,7 @@ long syscall(long number, ...)
 
 
 def case_no_memory_for_a_tracepoint(test):
-    """That is not the same as a kernel that has no such tracepoint."""
+    """Running out of memory for a tracepoint is not mistaken for a kernel that lacks it."""
     library = test.preload(SHIM)
     load = test.workload("roles", "poll")
     arguments = ["-p", load.pid, "--sample-time", "0.1", "--off-cpu=1ms", "--resources", "-o", "json"]
@@ -153,7 +153,7 @@ def case_no_memory_for_a_tracepoint(test):
 
 
 def case_closed_tracefs(test):
-    """What a user may not read is not missing."""
+    """Files that a user may not read are not reported as missing."""
     if not pathlib.Path("/sys/kernel/tracing/events").is_dir():
         raise kdtest.Skip("tracefs is not mounted")
     copy = test.directory() / "kernel_delay"
@@ -188,7 +188,7 @@ def case_no_such_process(test):
 
 
 def case_close_names(test):
-    """A name that is not quite right."""
+    """A name that is almost right."""
     path = test.directory() / "kdtest-close"
     shutil.copy(kdtest.WORKLOADS / "roles", path)
     load = test.workload(path, "roles", "poll")
@@ -233,7 +233,7 @@ def case_no_default_target(test):
 
 
 def hidden_btf():
-    """A wrapper that runs the program where the kernel's BTF is covered."""
+    """A wrapper that runs the program where the kernel's BTF is hidden."""
     return ("unshare", "-m", "sh", "-c",
             'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
 
@@ -277,7 +277,8 @@ def case_debug_shows_libbpf(test):
 
 
 def case_few_files(test):
-    """More files are asked for than the shell allows; a command has the limit of the shell."""
+    """The program needs more open files than the shell's limit; a command still gets the limit of
+    the shell."""
     run = test.program("--sample-time", "0.2", "--", "sh", "-c", "ulimit -Sn; sleep 0.5",
                        wrapper=("sh", "-c", 'ulimit -Sn 70; exec "$@"', "sh"))
     test.ok(run.status == 0 and "Too many open files" not in run.stderr, "70 are no obstacle",

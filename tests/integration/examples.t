@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""The examples work: Prometheus takes configuration, rules and the dashboard's queries, the
-service has the rights it needs and no others, the script keeps what it should. (Command lines:
-documented.t.)"""
+"""The examples work: Prometheus accepts configuration, rules and the dashboard's queries, the
+service has exactly the rights that it needs, and the script keeps the captures that it should.
+(Command lines: documented.t.)"""
 
 import functools
 import http.server
@@ -46,27 +46,8 @@ def said_by(*argv, **options):
 
 @functools.cache
 def listens():
-    """Whether --listen is built in."""
+    """Whether the program was built with --listen."""
     return "not built in" not in said_by(kdtest.PROGRAM, "--listen", PORT, "--pidfile", "/")[1]
-
-
-def case_stand_in(test):
-    """What the example about VPP shows of functions and places is what there is."""
-    text = (EXAMPLES / "vpp-triggers.rst").read_text()
-    library = test.directory() / "libvnet_test.so"
-    subprocess.run([tool("cc"), "-shared", "-fPIC", "-DNODES",
-                    kdtest.ROOT / "tests" / "workloads" / "vpp.c", "-o", library], check=True)
-    load = test.workload("vpp", library, "x86_64_v3", str(kdtest.last_cpu()))
-    lines = [line for line in kddocuments.joined(text)
-             if re.match(r"  \$ sudo kernel_delay vpp_main --(list-probes|check)", line)]
-    test.eq(len(lines), 3, "commands that list or check")
-    for line in lines:
-        args = ["-p", load.pid, *kddocuments.arguments(line)[1:]]
-        status, said = said_by(kdtest.PROGRAM, *args)
-        said, shown = (re.sub("about [0-9]+ ns", "about N ns", re.sub("0x[0-9a-f]+", "ADDRESS", each))
-                       for each in (said.replace(str(library.parent), "/tmp"),
-                                    text.replace("\n  ", "\n")))
-        test.ok(status in (0, 78) and said in shown, line.strip(), said)
 
 
 def case_contents(test):
@@ -93,7 +74,7 @@ def families():
 
 
 def check_metrics(test, what, expr):
-    """Metrics of a query are there, and have the labels that are asked for."""
+    """The metrics of a query exist, and have the labels that it uses."""
     used = re.findall(r"\b(kernel_delay_\w+)(?:\{([^}]*)\})?", expr)
     test.ok(used or "up{" in expr, f"{what}: asks for metrics")
     unknown = [name for name, _ in used if name not in families()]
@@ -151,7 +132,7 @@ def panels():
 
 
 def queries():
-    """(title, query with Grafana's variables replaced) of the dashboard."""
+    """(title, query with Grafana's variables replaced) of each panel of the dashboard."""
     for panel in panels()[1]:
         for target in panel["targets"]:
             expr = target["expr"].replace("$__rate_interval", RATE)
@@ -195,7 +176,7 @@ def free_port():
 
 
 def serve(test, path):
-    """Serves a .prom file as node_exporter would, with a metric of its own; its port."""
+    """Serves a .prom file as node_exporter would, with a metric of its own; returns the port."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):  # pylint: disable=invalid-name
             body = path.read_bytes() + b"node_load1 1\n" if path.exists() else b""
@@ -216,7 +197,8 @@ def serve(test, path):
 
 
 def prometheus(test, targets):
-    """Prometheus with our configuration, on other ports and faster; its address."""
+    """Prometheus with our configuration, on other ports and with shorter intervals; returns its
+    address."""
     folder = test.directory()
     text = (EXAMPLES / "prometheus.yml").read_text().replace("15s", EVERY)
     for ours, real in targets.items():
@@ -239,7 +221,7 @@ def ask(address, what, **fields):
 
 
 def scraped(test):
-    """A Prometheus that has scraped a busy process some times."""
+    """A Prometheus that has scraped a busy process several times."""
     load = test.workload("roles", "poll", "spin:-1", "fifo:-1:1:10")
     path = test.directory() / "kernel_delay.prom"
     target = free_port()
@@ -261,7 +243,7 @@ def scraped(test):
 
 
 def case_scraped(test):
-    """Every query of the dashboard has an answer that can be."""
+    """Every query of the dashboard that can have an answer has one."""
     tool("prometheus")
     address = scraped(test)
     for title, expr in queries():
@@ -286,7 +268,7 @@ def case_scraped(test):
 
 
 def unit():
-    """The [Service] of kernel_delay.service, and its command without program and variables."""
+    """The [Service] section of kernel_delay.service, and its command without program and variables."""
     settings = {}
     for line in kddocuments.joined((EXAMPLES / "kernel_delay.service").read_text()):
         name, sign, value = line.partition("=")
@@ -297,14 +279,15 @@ def unit():
 
 
 def confined(capabilities, extra=()):
-    """setpriv as systemd would confine the service: another user, these capabilities."""
+    """setpriv that confines a program as systemd would confine the service: another user, these
+    capabilities."""
     words = ",".join(["-all", *(f"+{name}" for name in capabilities)])
     return ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", "--no-new-privs",
             f"--inh-caps={words}", f"--ambient-caps={words}", f"--bounding-set={words}", *extra]
 
 
 def memlock():
-    """As LimitMEMLOCK=infinity has it: before Linux 5.11 maps of BPF count as locked memory."""
+    """As LimitMEMLOCK=infinity does: before Linux 5.11 BPF maps count as locked memory."""
     old = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (5, 11)
     return [tool("prlimit"), "--memlock=unlimited"] if old else []
 
@@ -314,7 +297,7 @@ def names_of(capabilities):
 
 
 def service_args(test, load, port):
-    """The service's own options, for a process of the test, one sample, and its text."""
+    """The service's own options, applied to a process of the test, for one sample, with its text."""
     _, words = unit()
     at = words.index("--comm")
     words[at:at + 2] = ["-p", str(load.pid)]
@@ -327,14 +310,14 @@ def service_args(test, load, port):
 
 
 def reachable(test):
-    """The program where any user can execute it."""
+    """A copy of the program where any user can execute it."""
     folder = test.directory()
     folder.chmod(0o755)
     return shutil.copy(kdtest.PROGRAM, folder / "kernel_delay")
 
 
 def case_service_privileges(test):
-    """It needs each capability that it has, and no other."""
+    """The service needs each capability that it has, and no other."""
     tool("setpriv")
     settings, _ = unit()
     test.eq(settings["AmbientCapabilities"], settings["CapabilityBoundingSet"],
@@ -374,7 +357,7 @@ def allowed_calls():
 
 
 def case_service_calls(test):
-    """What it calls, the filter allows."""
+    """The filter allows every system call that the service makes."""
     calls = allowed_calls()
     test.ok(len(calls) > 200 and "bpf" in calls and "ptrace" not in calls, "the filter is known")
     strace, load = tool("strace"), test.workload("roles", "poll")
@@ -408,8 +391,8 @@ def case_service_calls(test):
 
 
 def case_service_calls_of_options(test):
-    """Nor does it call anything else with what people may add: stacks, triggers and all other
-    figures, files, and what a process is looked for by."""
+    """Nor does the service make other calls with options that people may add: stacks, triggers, all
+    other figures, files, and the ways to look for a process."""
     calls = allowed_calls()
     tracefs()  # or it would mount that
     strace, load = tool("strace"), test.workload("caller", "sleeps:100000:200:1:500")
@@ -530,7 +513,7 @@ def case_repeated_captures_end(test):
 
 
 def ends_with(test, load, *targets, samples):
-    """With each of these targets it ends when the load does."""
+    """With each of these targets the script ends when the load does."""
     runs = {}
     for target in targets:
         top = test.directory() / "new"
@@ -543,7 +526,7 @@ def ends_with(test, load, *targets, samples):
 
 
 def case_repeated_captures_target(test):
-    """It ends when its target does, however that was named."""
+    """The script ends when its target does, however that was named."""
     program = test.directory() / f"kdt-c{os.getpid()}"
     shutil.copy(kdtest.WORKLOADS / "roles", program)
     load = test.workload(program, "roles", "poll")
@@ -555,7 +538,8 @@ def case_repeated_captures_target(test):
 
 
 def case_repeated_captures_groups(test):
-    """Of a container, too, and of a control group, which may be there when nobody is in it."""
+    """The script ends with a container, and with a control group, which may outlive its last
+    process."""
     name = f"kdt-c{os.getpid()}"
     top = next(iter(kdprocesses.hierarchies().values()))
     with kdprocesses.group(top / "docker" / kdprocesses.container(test, name)) as group:
@@ -565,7 +549,7 @@ def case_repeated_captures_groups(test):
                   ("-p", f"{1},ns={inside}"), samples=2)
 
 
-kdtest.main(case_stand_in, case_contents, case_alerts, case_prometheus_config,
+kdtest.main(case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
             case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
             case_repeated_captures_target, case_repeated_captures_groups)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""execve and the end of the leader: the events after it belong to the thread
-that lives on. A ledger that is wrong here can still add up."""
+"""execve and the end of the leader: the events after it belong to the thread that lives on. A
+ledger that is wrong here can still add up."""
 
 import contextlib
 import os
 import socket
 import struct
 
+import kdbooks
 import kdtest
 from kdtest import MS
 
@@ -21,11 +22,11 @@ LISTENERS = 300
 
 
 def run(test, who, options=lambda tid: (), cpu=(), first=False, beside=()):
-    """One window around the exec; returns the report, the truths and the TIDs before.
-    Among the truths is how long the kernel says that the thread ran, for a time that
-    begins before the window does and ends after it. Options may depend on the thread that
-    executes the program, or on the leader (first); cpu: on which it does; beside: a role that is
-    played from when the window is open."""
+    """One window around the exec; returns the report, the truths and the TIDs before it. Among the
+    truths is how long the thread ran by the kernel's count, over a time that begins before the
+    window and ends after it. options: called with the TID of the thread that executes the program,
+    or of the leader (first). cpu: where it does so. beside: a role that runs from when the window
+    is open."""
     load = test.workload("execer", who, GETUIDS, GETPPIDS, *cpu)
     # Until all but the leader have taken their own names.
     kdtest.wait_until(lambda: [kdtest.thread_name(load.pid, tid)
@@ -44,8 +45,8 @@ def run(test, who, options=lambda tid: (), cpu=(), first=False, beside=()):
 
 
 def living(report, successor):
-    """TIDs of the threads that have not ended. A last switch that the kernel has hidden ends no thread: then
-    the old leader may go on, under the TID that it got from the other."""
+    """TIDs of the threads that have not ended. If the kernel has hidden a last switch, it ends no
+    thread: then the old leader may live on, under the TID that it got from the other."""
     return [thread.tid for thread in report.threads if not thread.ended and
             not (report.unreported and thread.tid == successor)]
 
@@ -62,7 +63,8 @@ def check_new_program(test, report, truth, successor):
     test.between(thread.ns["blocked interruptible"], truth["slept_ns"], report.window,
                  "it slept")
     # Its clock was read after "go" had arrived and before the truths were printed.
-    test.between(thread.running, truth["cpu"] * 0.999, truth["ran"] * 1.01 + 5 * MS,
+    lacks, exceeds = kdbooks.clock_shift(thread)
+    test.between(thread.running, truth["cpu"] * 0.999 - exceeds, truth["ran"] * 1.01 + 5 * MS + lacks,
                  "it ran as long as its own clock says")
     test.between(thread.life, report.window * 0.999, report.window * 1.001,
                  "it was there throughout")
@@ -86,8 +88,8 @@ def case_exec_by_another_thread(test):
 
 
 def slow_exec(test, options, ended):
-    """The same while others have its CPU: it waits for that most of the time from the old
-    leader's end to the event that tells of the exec. ended: names of those that ended."""
+    """An exec while others have the thread's CPU: it waits for that CPU most of the time between
+    the old leader's end and the event that reports the exec. ended: names of those that ended."""
     cpu = kdtest.last_cpu()
     report, truth, before, successor = run(test, "thread", options, [cpu], beside=[f"spin:{cpu}"])
     check_new_program(test, report, truth, successor)
@@ -105,7 +107,7 @@ def case_followed_by_process(test):
 
 
 def case_followed_by_name(test):
-    """The old leader and the thread have names that match, before the exec and after it."""
+    """The names of the old leader and the thread match, before the exec and after it."""
     slow_exec(test, lambda tid: ["--threads", "*ce*"], {"execer"})
 
 
@@ -130,7 +132,7 @@ def slow_ends():
 
 
 def urgent_exec(test, options, followed):
-    """followed: whether the thread is, beside the old leader; None: from the exec on."""
+    """followed: whether the thread is followed, beside the old leader; None: from the exec on."""
     cpus = sorted(os.sched_getaffinity(0))
 
     def prepare(pid):
@@ -167,13 +169,13 @@ def case_urgent_leader_alone(test):
 
 
 def case_urgent_leader_by_name(test):
-    """The thread is followed from the name on that the exec gives it."""
+    """The thread is followed once the exec gives it a matching name."""
     for _ in range(TRIES):
         urgent_exec(test, lambda pid: ["--threads", "execer"], None)
 
 
 def case_name_by_exec(test):
-    """The new program has a name that is asked for; the thread that executes it had none."""
+    """The new program has a matching name; the thread that executes it had none."""
     report, truth, _, _ = run(test, "thread", lambda tid: ["--threads", "execer"])
     alive = [thread for thread in report.threads if not thread.ended]
     test.eq([thread.tid for thread in alive], [truth["pid"]], "one thread lives on, as TID == PID")
@@ -186,7 +188,7 @@ def case_name_by_exec(test):
 
 
 def case_name_lost_by_exec(test):
-    """The thread has a name that is asked for; the new program has none."""
+    """The thread has a matching name; the new program has none."""
     report, _, _, _ = run(test, "thread", lambda tid: ["--threads", "[sb]*"])
     test.eq({thread.name for thread in report.threads}, {"bystander", "burner"},
             "it is left out of the report, which has the others")

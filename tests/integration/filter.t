@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--tid and --threads: only threads that were chosen are followed, and are in the report."""
+"""--tid and --threads: only the chosen threads are followed and reported."""
 
 import json
+import os
+import pathlib
 
 import kdtest
 from kdtest import MS
@@ -10,8 +12,8 @@ from kdtrigger import UNLIMITED, Triggered
 
 
 def sampled(test, pid, *options, until):
-    """The sample of a run as JSON, and as text. until: a count, of which there are to be three more in
-    the window."""
+    """The sample of a run as JSON and as text. until: a count that has to grow by three within the
+    window."""
     path = test.directory() / "report.json"
     capture = test.capture(pid, "-o", f"json:{path}", "-o", "-", *options)
     before = until()
@@ -62,7 +64,7 @@ def case_by_tid(test):
 
 
 def case_renamed(test):
-    """Threads get their names when the window is open."""
+    """Threads that get their names while the window is open."""
     load = test.workload("names")
     capture = test.capture(load.pid, "--threads", "[bf]*[xh]")
     truths = load.go()["threads"]
@@ -78,7 +80,7 @@ def case_renamed(test):
 
 
 def case_renamed_away(test):
-    """All have a name that matches when the window opens; one gets another that does."""
+    """All names match when the window opens; one thread then takes another matching name."""
     load = test.workload("names")
     capture = test.capture(load.pid, "--threads", "name-*")
     truths = load.go()["threads"]
@@ -90,7 +92,7 @@ def case_renamed_away(test):
 
 
 def case_born(test):
-    """Threads that are born, named and end by the thousand."""
+    """Threads that are created, named and ended by the thousand."""
     load = test.workload("churn", 2000)
     capture = test.capture(load.pid, "--threads", "other")
     truth = load.go()
@@ -104,7 +106,7 @@ def case_born(test):
 
 
 def case_refused_a_slot(test):
-    """Threads for which there was no room, and that have another name when there is."""
+    """Threads that found no free slot, and have another name when there is one."""
     path = test.directory() / "samples.json"
     load = test.workload("flock", 1000)
     run = test.capture(load.pid, "--threads", "early", "--sample-time", "0.3s", "--sample-count", 0,
@@ -128,7 +130,7 @@ def lines_of(path):
 
 
 def case_culprit(test):
-    """Who keeps it from running need not have been chosen."""
+    """A culprit is named even if it was not chosen."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"fifo:{cpu}:10:40", f"spin:{cpu}")
     fifo, = load.tid("fifo")
@@ -154,7 +156,8 @@ def case_holder(test):
 
 
 def case_pair(test):
-    """A thread hits the start when it is not followed, and the stop when it is: by another name."""
+    """A thread hits the start trigger while it is not followed, and the stop when it is, under
+    another name."""
     load = test.workload("names")
     run = Triggered(test, load.pid, "--threads", "fifteen*", "--trigger-same-thread",
                     "--start-trigger", "t:syscalls:sys_enter_prctl",
@@ -175,7 +178,7 @@ def case_refused(test):
 
 
 def case_no_match(test):
-    """A pattern of names that no thread has is said, and is no success in a script."""
+    """A pattern of names that no thread has is reported, and makes a script fail."""
     load, saved = test.workload("roles", "poll"), test.directory() / "saved"
     short = ("-p", load.pid, "--sample-time", "0.1")
     for arguments in ((*short, "--threads", "none*", "-o", "text"),
@@ -183,6 +186,10 @@ def case_no_match(test):
         done = test.program(*arguments)
         test.eq(done.status, 69, " ".join(map(str, arguments)))
         test.ok("no thread has matched --threads 'none*'" in done.stderr, "and why", done.stderr)
+        names = {pathlib.Path(f"/proc/{load.pid}/task/{tid}/comm").read_text().strip()
+                 for tid in os.listdir(f"/proc/{load.pid}/task")}
+        said = done.stderr.splitlines()[-1].removeprefix("  the threads are called: ")
+        test.eq(set(said.split(", ")), names, "the names that there are")
         test.ok("steal clock" not in done.stdout, "nothing is noted of times that nobody had")
     test.program(*short, "-o", f"json:{saved}")
     for names, status in (("none*", 69), ("pol*", 0)):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to say which process is meant: a file with its PID, a PID in its own namespace, a name
-that is not there yet."""
+"""Ways to name the process that is meant: a file with its PID, a PID in its own namespace, a name
+that does not exist yet."""
 
 import json
 import os
@@ -56,8 +56,8 @@ def case_pidfile(test):
 
 
 def inner(test, *wrapper):
-    """A process in a PID namespace of its own: its init's PID here, and of a process in it
-    both PIDs."""
+    """A process in a PID namespace of its own: returns the PID here of its init, and both PIDs of a
+    process in it."""
     shell = test.child([*wrapper, kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child",
                         "sh", "-c", "sleep 61 & echo $!; wait"])
     theirs = int(shell.line())
@@ -99,7 +99,7 @@ def case_namespace(test):
 
 
 def case_nested_namespace(test):
-    """A namespace in another: the outer one has a PID for what is in the inner one."""
+    """A nested namespace: processes of the inner one have a PID in the outer one, too."""
     shell = test.child([kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child", "sh", "-c",
                         "unshare --pid --fork --kill-child sh -c 'echo; sleep 62 & wait' & wait"])
     shell.line()
@@ -115,8 +115,8 @@ def case_nested_namespace(test):
 
 
 def looked(child):
-    """Waits until a program that looks for a process has done so twice, each time after another one
-    was born."""
+    """Waits until a program that looks for a process has done so twice, each time after another
+    process was born."""
     for _ in range(2):
         before = kdtest.switches(child.pid, child.pid, ("voluntary",))
         subprocess.run(["true"], check=True)
@@ -131,7 +131,7 @@ def waiting(test, name, *args, wrapper=(), **options):
 
 
 def case_wait(test):
-    """A process that gets the name by its file, and one that takes it."""
+    """A process that has the name from its file, and one that takes it."""
     name = f"kdt-w{os.getpid()}"
     path = test.directory() / name
     shutil.copy(kdtest.WORKLOADS / "roles", path)
@@ -169,7 +169,8 @@ class Namesakes:
 
 
 def case_namesakes(test):
-    """By its file, by its user, or by both; what is left may be all of a target."""
+    """Namesakes are told apart by file, by user, or by both; with --all, those that remain are one
+    target."""
     same = Namesakes(test)
     wanted, forged, foreign = (same.begin(same.path), same.begin(same.other),
                                same.begin(same.path, 61236))
@@ -193,7 +194,8 @@ def case_namesakes(test):
 
 
 def case_namesakes_to_come(test):
-    """While it waits for one, others come first; and between it and its successor."""
+    """While the program waits for a process, others of its name come first, and again between it
+    and its successor."""
     same = Namesakes(test)
     both = f"{same.name},exe={same.path},uid={same.USER}"
     out = test.directory() / "samples"
@@ -242,13 +244,13 @@ def cpu_ns(pid):
 
 
 def processes_born():
-    """Processes and threads of this machine since its start."""
+    """The number of processes and threads created on this machine since boot."""
     text = pathlib.Path("/proc/stat").read_text(encoding="ascii")
     return int(kdtest.re.search(r"^processes (\d+)", text, kdtest.re.MULTILINE)[1])
 
 
 def case_wait_leaves_nothing(test):
-    """The kernel's connector counts listeners: one that was added is taken away."""
+    """The kernel's process connector counts listeners: one that was added is removed again."""
     for wrapper, what in (((), "it answers"),
                           ((kdneeds.tool("unshare"), "--pid", "--fork"), "it does not answer")):
         path = test.directory() / "calls"
@@ -259,7 +261,7 @@ def case_wait_leaves_nothing(test):
 
 
 def case_wait_costs_little(test):
-    """While processes come and go."""
+    """Waiting costs little, even while processes come and go."""
     net = (kdneeds.tool("unshare"), "--net")
     children = [waiting(test, "kdt-nobody"), waiting(test, "kdt-nobody", wrapper=net)]
     before, began = [cpu_ns(child.pid) for child in children], time.monotonic_ns()
@@ -328,7 +330,8 @@ def case_several(test):
 
 
 def case_monitor(test):
-    """`ovs-vswitchd --monitor` has a parent that only watches it: not meant."""
+    """The parent in `ovs-vswitchd --monitor` only watches its child, and is not the one that is
+    meant."""
     alone()
     kdneeds.need("ovs-vswitchd", "ovsdb-tool", "ovsdb-server")
     directory = test.directory()
@@ -379,7 +382,7 @@ def case_many_groups(test):
 
 
 def case_leader_ended(test):
-    """main() that calls pthread_exit(): a process has ended when its last thread has."""
+    """main() that calls pthread_exit(): a process has ended only when its last thread has."""
     path = test.directory() / "leaderless"
     shutil.copy(kdtest.WORKLOADS / "caller", path)
     load = test.workload(path, "caller", "sleeps:100000:200:1:2000", env={"LEADER_ENDS": "1"})

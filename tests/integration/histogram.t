@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions (--histogram): durations that the workload has logged, in their buckets;
-no duration more or less than the other sections have; what finds no room is told."""
+"""Distributions (--histogram): durations that the workload logged, in their buckets; exactly as
+many as the other sections count; and a note about any that found no room."""
 
 import json
 import time
@@ -28,15 +28,15 @@ class Capture(kdtest.Capture):
 
 
 def distributions(thread):
-    """[(what, its counts, its buckets)]"""
+    """[(title, its counts, its buckets)]"""
     rows = [("running", thread["run"]), ("ready", thread["ready"])]
     rows += [(call.get("name", call["number"]), call) for call in thread["syscalls"]]
     return [(what, row, row.get("buckets", [])) for what, row in rows]
 
 
 def check_counts(test, sample, lost=0, some=1):
-    """As many durations as ended in the window, whose sum lies between what the buckets
-    allow. Returns how many there are, of which there have to be some."""
+    """There are as many durations as ended in the window, and their sum lies within what the
+    buckets allow. Returns their number, which must not be 0."""
     faults, missing, seen = [], 0, 0
     for thread in sample["threads"]:
         for what, row, buckets in distributions(thread):
@@ -61,9 +61,9 @@ def check_counts(test, sample, lost=0, some=1):
 
 
 def check_log(test, role, call, entries):
-    """Up to each limit there are no more and no fewer than the workload's clock allows.
-    entries: how long each call certainly was, at least and at most; a few calls of the
-    thread's are not logged."""
+    """Up to each limit there are no more and no fewer durations than the workload's clock allows.
+    entries: the least and the most that each call can have taken; a few calls of the thread are not
+    logged."""
     extra = call["count"] - len(entries)
     test.between(extra, 0, 3, f"{role}: {call['name']} was called {len(entries)} times")
     faults, below = [], 0
@@ -130,7 +130,7 @@ def case_ready(test):
 
 
 def case_samples(test):
-    """Each sample has its own durations, whichever bank it is in."""
+    """Each sample has its own durations, whichever bank it uses."""
     load = test.workload("slow", "asker", "spinner")
     file = test.directory() / "samples.json"
     done = test.program("-p", load.pid, "--histogram", "--sample-time", "50ms", "--sample-count",
@@ -146,8 +146,8 @@ def case_samples(test):
 
 
 def case_churn(test):
-    """Threads that come and go give back what they had: all of them have more than there
-    is room for."""
+    """Threads that come and go free their tables: each gets one, though there are more threads than
+    room."""
     load = test.workload("churn", "3000", "3000")
     capture = Capture(test, load.pid)
     load.go()
@@ -159,8 +159,8 @@ def case_churn(test):
 
 
 def case_no_room(test):
-    """More different ones than there is room for: they are counted, all other figures are
-    whole."""
+    """More distributions than there is room for: the lost ones are counted, and all other figures
+    are complete."""
     load = test.workload("bench_threads", "400")  # 8 for each, and for 768 more, is the room
     capture = Capture(test, load.pid)
     load.send("go")
@@ -176,7 +176,7 @@ def case_no_room(test):
 
 
 def case_many_calls(test):
-    """System calls beyond the thread's table are counted, and not distributed."""
+    """System calls that find no room in the thread's table are counted, but have no distribution."""
     load = test.workload("everycall")
     capture = Capture(test, load.pid)
     load.go()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn on the page: pixels of screenshots against the books and times of the JSON, flame
-graphs against sums over its rows; and what the page has of long lists."""
+"""What is drawn on the page: its pixels against the books and times of the JSON, and flame graphs
+against sums over its rows; and which rows of long lists the page keeps."""
 
 import base64
 import collections
@@ -11,17 +11,16 @@ import json
 import random
 import re
 
-import kdpng
 import kdtest
-from kdpage import (PAPER, ROWS, capture, lay_out, of_kind, quiet, records, rows, show, texts,
-                    the_browser)
+from kdpage import (ROWS, backgrounds, capture, lay_out, of_kind, picture, quiet, records, rows,
+                    show, texts, the_browser)
 
 GUTTER, AXIS = 170, 22  # pixels to the left of what has times, and above it
 FRAME = 1.4 * 12  # pixels from one line of a flame graph to the next
 
 
 def flame_sums(traces, key, name):
-    """Time in stacks that have a function of that name."""
+    """Time in stacks that contain a function of that name."""
     def has(row):
         return any(frame.get("function") == name for kind in ("user_stack", "kernel_stack") if kind in row
                    for frame in traces["stacks"][row[kind]]["frames"])
@@ -47,14 +46,14 @@ def waits_are_as_wide(test, browser, traces):
 
 
 def case_flames(test):
-    """A frame's time is that of the stacks that it is in."""
+    """A frame's time is that of the stacks that contain it."""
     folder, browser = capture(test), the_browser()
     show(browser, folder / "page.html")
     waits_are_as_wide(test, browser, json.loads((folder / "json").read_text())["traces"])
 
 
 def lengthen(sample, rows):
-    """So many rows in each list, with lengths of their own."""
+    """So many rows in each list, all of different lengths."""
     start, rng = sample["window"]["start_ns"], random.Random(15)
     for rows_of, since, until in ((sample["traces"]["waits"], "start_ns", "end_ns"),
                                   (sample["traces"]["syscalls"], "start_ns", "end_ns"),
@@ -69,7 +68,7 @@ def lengthen(sample, rows):
 
 
 def case_shorter(test):
-    """Of long lists the page has the longest rows, and says so; sums are of all."""
+    """Of long lists the page keeps the longest rows, and says so; sums cover all rows."""
     folder, browser = capture(test), the_browser()
     sample = json.loads((folder / "json").read_text())
     lengthen(sample, 4000)
@@ -102,26 +101,19 @@ def case_shorter(test):
     quiet(test, browser, "long lists")
 
 
-def picture(browser, selector):
-    return kdpng.decode(browser.screenshot([round(each) for each in browser.box(selector)]))
-
-
 def colours(line):
-    """How many pixels have which colour, without a border's."""
+    """The number of pixels of each colour, without the border."""
     return collections.Counter(line[2:-2])
 
 
 def legend(browser):
-    """The colour that is seen beside each state's name."""
-    seen = {}
-    for row, name in enumerate(texts(browser, "#states tbody th"), 1):
-        swatch = picture(browser, f"#states tbody tr:nth-child({row}) .swatch")
-        seen[name] = colours(swatch[len(swatch) // 2]).most_common(1)[0][0]
-    return seen
+    """The colour beside each state's name."""
+    return dict(zip(texts(browser, "#states tbody th"), backgrounds(browser, "#states tbody .swatch"),
+                    strict=True))
 
 
 def bar_is_wrong(line, shares, seen):
-    """States whose colour does not take their share of a line, give or take three pixels."""
+    """States whose colour does not take up their share of a line, within three pixels."""
     found, room = colours(line), len(line) - 4
     return [(name, share, found[seen[name]] / room) for name, share in shares.items()
             if abs(found[seen[name]] - share * room) > 3]
@@ -138,7 +130,7 @@ def shares_of(threads, words):
 
 
 def first_lane(sample):
-    """Where waits of the thread are that has the most time in lists: shares of the window."""
+    """Where the waits of the busiest thread in the lists lie, as fractions of the window."""
     window, spans, sums = sample["window"], collections.defaultdict(list), collections.Counter()
 
     def add(row, since, until, kept=None):
@@ -158,7 +150,8 @@ def first_lane(sample):
 
 
 def timeline_is_wrong(browser, sample):
-    """Pixels of the first thread's waits that are not there, or too many."""
+    """Pixels where waits of the first thread are missing, or drawn without reason; and the number
+    of waits."""
     lines = picture(browser, ".timeline canvas")
     line, paper = lines[AXIS + 4][GUTTER:], lines[AXIS - 1][-1]  # of the first lane's first part
     spans, wrong = [[at * len(line) for at in span] for span in first_lane(sample)], []
@@ -172,7 +165,7 @@ def timeline_is_wrong(browser, sample):
 
 
 def flame_depths(traces, key):
-    """Of each line of the flame graph [time in programs, time in the kernel], and how many frames."""
+    """For each line of the flame graph, [time in programs, time in the kernel], and its frames."""
     depths, frames = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(set)
     for row in traces[key]:
         user, kernel = ([frame.get("function") or (frame.get("object"), frame["address"])
@@ -187,12 +180,11 @@ def flame_depths(traces, key):
 
 
 def flame_is_wrong(browser, traces):
-    """Lines in which colours do not have the widths of time in programs and in the kernel."""
+    """Lines in which the colours do not match the time in programs and in the kernel."""
     flame = ".flame[aria-label=Waits]"
-    browser.eval(f"document.querySelector('{flame}').style.color = 'transparent'")  # without names
     lines, (depths, frames) = picture(browser, flame), flame_depths(traces, "waits")
     of_user, whole = lines[2][len(lines[2]) // 2], depths[0][0]
-    paper = tuple(map(int, re.findall(r"\d+", browser.eval(PAPER))))
+    paper, = backgrounds(browser, "html")
     seen = [collections.Counter(lines[round(depth * FRAME) + 2]) for depth in range(len(depths))]
     # The kernel's is what is neither a program's nor the paper's.
     others = [colour for colour, _ in sum(seen, collections.Counter()).most_common()
@@ -206,8 +198,8 @@ def flame_is_wrong(browser, traces):
 
 
 def case_pixels(test):
-    """What is seen, pixel by pixel, in both themes: colours of the legend, as wide as the states
-    took time, threads in their rows, waits where they were, frames of a flame graph beside one another."""
+    """The visible pixels in both themes: the legend's colours as wide as the states took time,
+    threads in their rows, waits where they were, frames of a flame graph side by side."""
     folder, browser = capture(test), the_browser()
     sample = json.loads((folder / "json").read_text())
     words = json.loads(of_kind(records(folder / "page.html"), "words")[0])
@@ -238,7 +230,7 @@ PATH_STATES = ("user", "blocked", "running", "ready_preempted", "blocked_uninter
 
 
 def path_of(sample):
-    """A path through the window, of legs with lengths and states of their own."""
+    """A path through the window, made of legs with their own lengths and states."""
     window, rng, legs = sample["window"], random.Random(15), []
     ends = sorted(rng.sample(range(1, window["duration_ns"]), 39)) + [window["duration_ns"]]
     for number, (start, end) in enumerate(zip([0, *ends], ends)):
@@ -290,12 +282,9 @@ def case_path(test):
 
 
 def path_legend(browser, path):
-    """The colour that is seen beside each leg's text, by the leg's state."""
-    seen = {}
-    for number, leg in enumerate(path["rows"][:len(PATH_STATES)], 1):
-        swatch = picture(browser, f"#path-table tbody tr:nth-child({number}) .swatch")
-        seen[leg["state"]] = colours(swatch[len(swatch) // 2]).most_common(1)[0][0]
-    return seen
+    """The colour beside the text of each leg, by the leg's state."""
+    return dict(zip((leg["state"] for leg in path["rows"]),
+                    backgrounds(browser, "#path-table tbody .swatch"), strict=True))
 
 
 def case_size(test):

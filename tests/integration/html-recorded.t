@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""States over time on the page: what it has of a recording against the rows in JSON and the books,
-and its pixels against both; where there is too much, what is merged."""
+"""States over time on the page: its recording against the rows in JSON and the books, and its
+pixels against both; and which states are merged where there are too many."""
 
 import collections
 import json
 import random
-import time
 
-import kdpng
 import kdtest
-from kdpage import lay_out, of_kind, quiet, records, show, texts, the_browser
+from kdpage import (backgrounds, lay_out, of_kind, picture, quiet, records, show, texts,
+                    the_browser)
 from kdrecorded import states_of
 
 GUTTER, AXIS, LANE = 170, 22, 20  # pixels to the left, above, and of a line of states alone
@@ -24,7 +23,7 @@ def captured(test):
     folder = test.directory()
     # Sleeps that are some pixels wide where others make the window several times as long.
     load = test.workload("slow", "sleeper:24:200:30000:2", "waiter:12:3000", "spinner")
-    run = test.capture(load.pid, "--record=1s", "-o", "text", "-o", f"html:{folder}/page.html",
+    run = test.capture(load.pid, "--record=100ms", "-o", "text", "-o", f"html:{folder}/page.html",
                        "-o", f"json:{folder}/json")
     load.go()
     run.interrupt(test, "a capture")
@@ -41,7 +40,7 @@ def recorded(page):
 
 
 def pieces(lane, data):
-    """(start, end, {state: ns}, kind) from the window's start on."""
+    """(start, end, {state: ns}, kind) of each piece, counted from the window's start."""
     at, merged, found = data["from_ns"], iter(lane["parts"]), []
     for number, after, length in zip(lane["kind"], lane["after"], lane["ns"], strict=True):
         start, at = at + after, at + after + length
@@ -55,7 +54,7 @@ def pieces(lane, data):
 
 
 def sums_of(lines, head):
-    """{(tid, state): ns} of what is in the recording."""
+    """{(tid, state): ns} of the recording."""
     sums = collections.Counter()
     for tid, start, end, state in states_of(lines):
         sums[tid, state] += end - max(start, head["start_ns"])
@@ -71,8 +70,8 @@ def page_sums(data):
 
 
 def ledger_is_wrong(lane, data, sample):
-    """States whose time in the window is not the ledger's; of running ones their sum, as interrupts
-    are a part of them there."""
+    """States whose time in the window differs from the ledger; running states are compared as a
+    sum, since interrupts are part of them on the page."""
     thread = next((each for each in sample["threads"] if each["tid"] == lane["tid"] and
                    each["members"] == 1), None)
     if not thread:
@@ -95,7 +94,7 @@ def nearest(pixel, seen):
 
 
 def legend(browser, states):
-    """The colour of each state, as a swatch of the page has it."""
+    """The colour of each state, as in the legend of the page."""
     browser.eval(f"""(() => {{ const box = document.createElement("p");
         box.id = "swatches";
         for (const state of {json.dumps(states)}) {{
@@ -104,35 +103,20 @@ def legend(browser, states):
             box.append(swatch);
         }}
         document.body.prepend(box); }})()""")
-    found = {}
-    for number, state in enumerate(states, 1):
-        picture = kdpng.decode(browser.screenshot([round(each) for each in browser.box(
-            f"#swatches span:nth-child({number})")]))
-        found[state] = picture[len(picture) // 2][len(picture[0]) // 2]
+    found = dict(zip(states, backgrounds(browser, "#swatches span"), strict=True))
     browser.eval("document.querySelector('#swatches').remove()")
     return found
 
 
 class Drawn:
-    """The picture of a timeline of the window."""
+    """The picture of the window's timeline."""
 
     def __init__(self, browser, data, sample):
         states = sorted({kind["state"] for kind in data["kinds"]} | {*data["classes"]})
         self.seen = legend(browser, states)
         self.first = AXIS + LANE * bool(sample.get("critical_path", {}).get("rows"))
-        self.browser = browser
-        self.last = self.top(len(data["threads"]) + len(data["cpus"]) - 1) + 9
-        self.take()
+        self.lines = picture(browser, ".timeline canvas")
         self.scale = (len(self.lines[0]) - GUTTER) / sample["window"]["duration_ns"]
-
-    def take(self):
-        # Beside load the lower lanes may not have been painted yet in two pictures that are equal.
-        for _ in range(TRIES):
-            self.lines = kdpng.decode(self.browser.screenshot(
-                [round(each) for each in self.browser.box(".timeline canvas")]))
-            if len(set(self.lines[self.last])) > 1:
-                break
-            time.sleep(0.1)
 
     def top(self, number):
         return self.first + LANE * number
@@ -141,7 +125,7 @@ class Drawn:
         return GUTTER + ns * self.scale
 
     def wrong(self, lane, number, data, arrows):
-        """Pieces of some pixels' width that have another colour than their state."""
+        """Pieces several pixels wide that are not drawn in the colour of their state."""
         line, found, compared = self.lines[self.top(number) + 9], [], 0
         for start, end, parts, kind in pieces(lane, data):
             columns = [x for x in range(int(self.x(max(0, start))) + 2, int(self.x(end)) - 2)
@@ -153,22 +137,15 @@ class Drawn:
         return found, compared
 
     def faults(self, lanes, first, data, arrows):
-        """Of all pieces of lanes, which are the first-th and further ones. Of other pictures, too: other parts
-        may not have been painted yet, either."""
-        for tried in range(TRIES):
-            if tried:
-                time.sleep(0.1)
-                self.take()
-            some = [self.wrong(lane, number, data, arrows) for number, lane in enumerate(lanes, first)]
-            wrong = [fault for found, _ in some for fault in found]
-            if not wrong:
-                break
-        return wrong, sum(compared for _, compared in some)
+        """Checks all pieces of these lanes, the first of which is number first."""
+        some = [self.wrong(lane, number, data, arrows) for number, lane in enumerate(lanes, first)]
+        return [fault for found, _ in some for fault in found], sum(compared for _, compared in some)
 
 
 def case_states(test):
-    """Each state is on the page, and seen where it was; also when it is made of the JSON. Again where
-    so many of others' threads were about that a page has no room for each of their states."""
+    """Each state is on the page and visible where it occurred, also when the page is made from the
+    JSON. Repeated where threads of others were so many that the page has no room for all their
+    states."""
     browser = the_browser()
     for _ in range(TRIES):
         folder = captured(test)
@@ -221,8 +198,8 @@ def cpus_are_drawn(test, drawn, data, arrows):
 
 
 def arrows_are_drawn(test, drawn, woken):
-    """From line to line, where no other arrow is near, nor the edge; elsewhere there is paper
-    between lines."""
+    """Arrows are drawn from line to line where no other arrow nor the edge is near; everywhere else
+    there is paper between the lines."""
     paper, missing, alone = drawn.lines[AXIS - 1][-1], [], 0
     for at, source, target in woken:
         x, upper = round(drawn.x(at)), min(source, target)
@@ -239,7 +216,7 @@ def arrows_are_drawn(test, drawn, woken):
 
 
 def keys(test, browser, data):
-    """Home shows the time before the window, too; the first event of all is there."""
+    """Home shows the time before the window, too, with the very first event."""
     browser.eval("document.querySelector('.timeline').focus()")
     browser.press("Home")
     browser.press("ArrowDown")
@@ -250,7 +227,7 @@ def keys(test, browser, data):
 
 
 def crowd(lines):
-    """The same sample with a recording of more states than a page may have."""
+    """The same sample with a recording of more states than a page can hold."""
     sample, rng = lines[-1], random.Random(15)
     start, found = sample["window"]["start_ns"], []
     kinds = [{"tid": 0, "cpu": 0, "state": state, "own": True}
@@ -276,7 +253,7 @@ def crowd(lines):
 
 
 def case_merged(test):
-    """What is too short for a page is merged: the sums stay, and so do the areas of colours."""
+    """States too short for a page are merged: sums stay the same, and so do the areas of colours."""
     folder, browser = captured(test), the_browser()
     lines = crowd(lines_of(folder))
     (folder / "json").write_text("".join(json.dumps(line) + "\n" for line in lines))

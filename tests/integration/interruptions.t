@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Interruptions (--interruptions): those of a thread that reads the clock all the time, and
-so sees each of them itself; who made them; the list, its sums, and what else has them."""
+"""Interruptions (--interruptions): those of a thread that reads the clock all the time, and so
+notices each one itself; who caused them; the list, its sums, and the other places that show
+them."""
 
 import contextlib
 import itertools
@@ -23,8 +24,8 @@ TRIES = 4
 
 
 def overlap(gap, interruption):
-    """How long an interruption lies in a gap, with what is estimated. What was stolen lies
-    somewhere between its times."""
+    """How much of a gap an interruption covers, with its estimated part. Stolen time lies anywhere
+    between its two times."""
     both = min(gap[1], interruption["until_ns"]) - max(gap[0], interruption["since_ns"])
     if interruption["cause"] == "stolen":
         both = min(both, interruption["ns"])
@@ -32,8 +33,8 @@ def overlap(gap, interruption):
 
 
 def capture(test, load, *options, least=LEAST, priority=5, until=lambda: time.sleep(0.3)):
-    """The run, its sample, and the file that has that: a window until something has happened. Only
-    there the thread has its CPU before all that are not of real time (0: it has not)."""
+    """The run, its sample, and the file that contains it: a window that lasts until something has
+    happened. Only then does the thread run before all that are not real-time (0: it does not)."""
     path, tid = test.directory() / "sample.json", int(load.ready[0])
     child = test.capture(load.pid, f"--interruptions={least}ns", "-o", "text", "-o", f"json:{path}",
                          *options)
@@ -44,13 +45,13 @@ def capture(test, load, *options, least=LEAST, priority=5, until=lambda: time.sl
 
 
 def after_runs(hog, tid, runs=10):
-    """Waits until a thread that takes the CPU now and again has done so."""
+    """Waits until a thread that takes the CPU now and again has done so several times."""
     before = kdtest.switches(hog.pid, tid, ("voluntary",))
     kdtest.wait_until(lambda: kdtest.switches(hog.pid, tid, ("voluntary",)) >= before + runs)
 
 
 def check_sums(test, thread):
-    """The causes of all add up to them."""
+    """The causes add up to the sum of all interruptions."""
     sums = thread["interruptions"]
     test.eq(sum(row["total_ns"] for cause, row in sums.items() if cause != "all"),
             sums["all"]["total_ns"], "the causes add up")
@@ -61,8 +62,8 @@ def check_sums(test, thread):
 
 
 def covered(stretches, rows):
-    """How much of these stretches of time lies in rows, of which one may be inside another (an
-    interrupt of a page fault); both are in their order."""
+    """How much of these stretches of time lies in rows, which may be nested (an interrupt in a page
+    fault); both are sorted."""
     ns = at = 0
     for since, until in stretches:
         while at < len(rows) and rows[at]["until_ns"] <= since:
@@ -74,7 +75,7 @@ def covered(stretches, rows):
 
 
 def case_preempted(test):
-    """A spinner, and a thread above it that takes its CPU for 2 ms of every 40."""
+    """A spinner, and a thread of higher priority that takes its CPU for 2 ms of every 40."""
     cpu = kdtest.last_cpu()
     hog = test.workload("roles", f"fifo:{cpu}:2:40")
     load = test.workload("gaps", cpu, 0, 2 * US)
@@ -118,8 +119,8 @@ def case_preempted(test):
 
 
 def case_explained(test):
-    """Packets from another CPU, and all else that comes: what the kernel's own tracing saw of it, and
-    what the thread felt, against the list."""
+    """Packets from another CPU, and everything else that comes: the kernel's own tracing of it, and
+    what the thread noticed, against the list."""
     kdtest.only_on_host("it compares times")
     need("unshare", "ip", "mount")
     kdtest.only_beside_another_cpu("for who sends")
@@ -162,8 +163,8 @@ def case_explained(test):
 
 
 def case_longest(test):
-    """Two threads take the CPU one right after the other: the one that has it for longer is
-    named, whether it is the first of them or the last."""
+    """Two threads take the CPU one right after the other: the one that has it for longer is named,
+    whether it comes first or last."""
     cpu = kdtest.last_cpu()
     for first_ms, next_ms in ((4, 1), (1, 4)):
         hogs = test.workload("roles", f"relay:{cpu}:{first_ms}:{next_ms}:40")
@@ -196,8 +197,8 @@ def case_longest(test):
 
 
 def case_open(test):
-    """A thread whose CPU another one has when the window ends: the interruption is there, and not over.
-    Again where the kernel's limit of those of real time came first."""
+    """A thread that has lost its CPU to another when the window ends: the interruption is listed as
+    unfinished. Repeated where the kernel's real-time limit came first."""
     cpu = kdtest.last_cpu()
     kdtest.only_beside_another_cpu("for the program, while one has the CPU")
     hog = test.workload("roles", f"spin:{cpu}")
@@ -227,8 +228,8 @@ def case_open(test):
 
 
 def case_own_softirqs(test):
-    """A thread that sends datagrams to itself: between the softirqs in which they are
-    received it runs its own system calls, so each is an interruption."""
+    """A thread that sends datagrams to itself: between the softirqs that receive them it runs its
+    own system calls, so each softirq is an interruption."""
     packets = 5000
     load = test.workload("roles", f"udp:{packets}:{kdtest.last_cpu()}")
     path = test.directory() / "sample.json"
@@ -249,8 +250,8 @@ def case_own_softirqs(test):
 
 
 def case_ends_before_reading(test):
-    """A thread that has lost its CPU when a window ends, and has it back when the program comes to
-    read that."""
+    """A thread that has lost its CPU when a window ends, and has it back by the time the program
+    reads the window."""
     cpu = kdtest.last_cpu()
     kdtest.only_beside_another_cpu("for the program")
     for _ in range(TRIES):

@@ -42,7 +42,7 @@ def case_net_rx(test):
 
 
 def case_local_timer(test):
-    """A spinner of real time, alone on its CPU, takes the timer interrupts of that CPU."""
+    """A real-time spinner, alone on its CPU, takes the timer interrupts of that CPU."""
     cpu, alone = kdtest.last_cpu(), kdtest.one_cpu()
     load = test.workload("roles", kdtest.spinner(cpu) if alone else f"spin:{cpu}")
     tid, = load.tid("fifo" if alone else "spin")
@@ -76,9 +76,9 @@ def case_local_timer(test):
 
 
 def case_whole(test):
-    """What an interrupt takes from its thread is more than its handler: against the time for
-    which the thread itself saw its clock stand still. Again where it was not: other interrupts
-    come, and on a shared machine prices change. What is wrong by itself never fits."""
+    """An interrupt takes more from its thread than its handler's time: compared with how long the
+    thread saw its clock stand still. Repeated on a mismatch: other interrupts come, and on a shared
+    machine prices change. A wrong estimate would match in no attempt."""
     if kdtest.VM:
         raise kdtest.Skip("an emulated interrupt costs what the emulation takes")
     for _ in range(TRIES):

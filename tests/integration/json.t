@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON output: as its schema has it, with the figures of the text report and those of
-the workload; and rendered again from the file, without root."""
+# tests/run: needs build/asan/unit/test_text build/asan/unit/test_text_processes
+# tests/run: needs build/asan/unit/test_text_traces build/asan/unit/test_text_screen
+# tests/run: needs build/asan/unit/test_replay_recording
+"""The JSON output: as its schema describes it, with the figures of the text report and those of the
+workload; and rendered again from the file, without root."""
 
+import calendar
 import collections
 import json
 import os
 import pwd
 import stat
+import time
 from itertools import zip_longest
 
 import kdneeds
@@ -30,7 +35,7 @@ def schema():
 
 
 def closed(node):
-    """The schema without room for members that it does not name."""
+    """The schema, with members that it does not name forbidden."""
     if isinstance(node, list):
         return [closed(part) for part in node]
     if not isinstance(node, dict):
@@ -57,7 +62,7 @@ class Checker:
 
 
 def documents(path):
-    """The objects of a file that has one in each line."""
+    """The objects of a file with one object per line."""
     text = path.read_bytes()
     lines = text.decode("ascii").split("\n")
     if lines.pop():
@@ -66,7 +71,7 @@ def documents(path):
 
 
 def fewer(document):
-    """Without most of its threads, if it has more than anybody would look at: they are alike."""
+    """Drops most threads of a sample that has more than anybody would look at: they are alike."""
     threads = document.get("threads", ())
     if len(threads) <= 2 * ALIKE:
         return document
@@ -90,7 +95,7 @@ def case_schema(test):
 
 
 def case_figures(test):
-    """What the workload knows."""
+    """The figures that the workload itself knows."""
     checker = Checker()
     path = test.directory() / "sample"
     load = test.workload("roles", "calls:20000:40:5000", "calls:7001:11:20000", "poll", "spin")
@@ -118,25 +123,27 @@ def case_figures(test):
 
 
 def unprivileged():
-    """How a process runs that may do nothing that others may not."""
+    """Makes a process run with no special privileges."""
     user = pwd.getpwnam("nobody")
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 def replay(test, path, form, **options):
     run = test.program("--replay", path, "-o", form, **options)
-    test.eq((run.status, run.stderr), (0, ""), f"{form} from the file")
+    said = [line for line in run.stderr.splitlines()
+            if form != "folded" or run.stdout or "there is no stack in it" not in line]
+    test.eq((run.status, said), (0, []), f"{form} from the file")
     return run.stdout
 
 
 def without_head(text):
-    """From the first report on: a replay has no lines on edges."""
+    """The text from the first report on: a replay has no lines about edges."""
     return "".join(line + "\n" for line in text.split("\n")[:-1]
                    if not line.startswith(("# Start sampling", "# Stop sampling", "# Triggers:")))
 
 
 def check_replay(test, directory, first):
-    """The file says the same in all forms as the run did, without root as well."""
+    """A replay of the file says the same in all forms as the run did, without root as well."""
     path = directory / "json"
     directory.chmod(0o755)
     path.chmod(0o644)
@@ -180,8 +187,25 @@ def case_traces(test):
     check_replay(test, directory, capture.stdout)
 
 
+def check_gaps(test, sample, log, tid):
+    """The longest wait for a CPU, and the most that one culprit took at once, are gaps of the same
+    length in the thread's clock, unless they came before it began to look."""
+    thread = kdtest.thread_of(sample, tid)
+    wall = time.time_ns() - time.monotonic_ns()
+    gaps = [(before, after) for before, after, *_ in log[str(tid)]]
+    rows = [(thread["ready"]["longest_ns"], thread["ready"]["longest_at"])]
+    rows += [(row["longest_ns"], row["longest_at"]) for row in thread["ready_by"]
+             if row["longest_ns"] >= kdtest.MS]
+    for length, said in rows:
+        second, _, ns = said.rstrip("Z").partition(".")
+        at = int(calendar.timegm(time.strptime(second, "%Y-%m-%dT%H:%M:%S"))) * 10**9 + int(ns) - wall
+        within = [gap for gap in gaps if gap[0] - 100_000 <= at <= gap[1]]
+        test.ok(at < gaps[0][0] or any(after - before >= length for before, after in within),
+                "the longest wait for a CPU is a gap of its clock", said, at, length, within)
+
+
 def case_since(test):
-    """A wait's call was entered when the thread says so; a wait outside calls has none."""
+    """A wait's call was entered when the thread says so; a wait outside of calls has none."""
     cpu, path = kdtest.last_cpu(), test.directory() / "json"
     load = test.workload("slow", "sleeper:12:0:6000:1", f"hog:{cpu}", f"gaps:200:{cpu}")
     capture = test.capture(load.pid, "--off-cpu=500us", "--per-thread", "--wait-filter=*", "-o",
@@ -202,10 +226,11 @@ def case_since(test):
     outside = [row for row in sample["traces"]["waits"] if "syscall" not in row]
     test.ok(outside, "waits outside calls")
     test.eq([row for row in outside if "since_ns" in row], [], "which belong to none")
+    check_gaps(test, sample, log, *load.tid("gaps"))
 
 
 def case_triggers(test):
-    """Several samples, and what the triggers did at the end."""
+    """Several samples, and what the triggers report at the end."""
     checker = Checker()
     directory = test.directory()
     load = test.workload("caller", "sleeps:40:100:1:5000")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which BPF programs a process has attached, and to what, as bpftool has it."""
+"""Which BPF programs a process has attached, and to what, according to bpftool."""
 
 import json
 import subprocess
@@ -10,12 +10,13 @@ NAME = 15  # bytes of a program's name that every kernel keeps
 
 
 def listed(tool, *args):
-    said = subprocess.run([tool, "-j", *args], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([tool, "-j", *args], capture_output=True, text=True, errors="replace",
+                          check=True).stdout
     return json.loads(said or "[]")
 
 
 def attached(pid, prefix):
-    """{(program, kind, tracepoint)} of the tracepoints that programs whose names begin so
+    """{(program, kind, tracepoint)} for programs with this prefix, and the tracepoints that they
     are attached to through descriptors of the process; the kind is "tracepoint" or
     "raw_tracepoint"."""
     tool = kdneeds.bpftool()
@@ -27,7 +28,7 @@ def attached(pid, prefix):
 
 
 def check_attached(test, pid, prefix, wanted, text):
-    """Checks that these programs are attached so, and no others of the prefix."""
+    """Checks that exactly these programs with the prefix are attached in this way."""
     found = kdneeds.optional(test, text, attached, pid, prefix)
     if found is not None:
         test.eq(sorted(found), sorted((name[:NAME], kind, where) for name, kind, where in wanted),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the books of a report: sums that do not add up, tables that contradict
+"""What is wrong with the books of a report: sums that do not add up, and tables that contradict
 each other."""
 
 import re
@@ -60,6 +60,9 @@ def book_faults(report, cpu=None, late=()):
         if not thread.ended and not (least - exceeds - unsure <= thread.running <=
                                      most + lacks + unsure):
             say(f"ran {thread.running:,}, by its own clock {least:,.0f} to {most:,.0f}")
+        count = thread.books.get("KERNEL'S COUNT")
+        if cpu and count is not None and not (thread.ended or least - unsure <= count <= most + unsure):
+            say(f"the kernel's count is {count:,}, by its own clock {least:,.0f} to {most:,.0f}")
     return faults
 
 
@@ -68,15 +71,16 @@ def clock_shift(thread):
 
     A wakeup that preempts reads the scheduler's clock and spares the switch that
     follows the reading: wakeup_preempt() calls rq_clock_skip_update(). So for the
-    kernel the run of the preempted ends with the wakeup; until the switch an
-    interrupt may have to reach another CPU. The run of the woken begins then,
-    which the ledger follows. In all other cases the clock is read less than
-    500 ns before the switch."""
+    kernel the run of the preempted ends with the wakeup, and the run of the woken
+    begins then: the time until the switch, in which an interrupt may have to reach
+    another CPU, it takes from the former and gives to the latter, whose wait it is
+    in the ledger. In all other cases the clock is read less than 500 ns before the
+    switch."""
     switches = thread.tables.get("THREAD SWITCHES")
     if not switches:
         return 0, 0
     near = 500 * (switches.voluntary + switches.involuntary)
-    return WAKEUP_TO_SWITCH * switches.involuntary + near, near
+    return WAKEUP_TO_SWITCH * switches.involuntary + near, thread.ns["ready after wakeup"] + near
 
 
 def sum_faults(thread):
@@ -110,9 +114,9 @@ def sum_faults(thread):
 
 
 def list_faults(thread, unreported):
-    """Each wait of these kinds is in the list of what was waited for, if only in the row of those that
-    were short, which has others, too. One that crosses an edge of the window may be in one of both,
-    and so may one that began or ended with a switch that the kernel hid."""
+    """Each wait of these kinds is in the list of what threads waited for, if only in the row of
+    short ones, which also contains others. A wait that crosses an edge of the window may be in only
+    one of the two, and so may one that began or ended with a switch that the kernel hid."""
     faults = []
     lists = [("descriptors", AT_DESCRIPTORS, thread.descriptors)]
     if not OTHER_LOCKS & set(thread.calls):
@@ -136,7 +140,8 @@ def list_faults(thread, unreported):
 
 
 def table_faults(thread):
-    """The classic tables count what began and ended inside: never more than the ledger."""
+    """The classic tables count what began and ended inside the window, which is never more than the
+    ledger."""
     faults = []
     total = {section: thread.tables[section].total if section in thread.tables else 0
              for section in ("THREAD RUN STATISTICS", "THREAD READY STATISTICS",
@@ -144,9 +149,8 @@ def table_faults(thread):
     run, ready, stopped = total.values()
     waited = sum(thread.ns[state] for state in ("ready after wakeup", "ready after preemption",
                                                 "throttled"))
-    # A wait is in its table up to the switch, in the ledger up to the scheduler's clock.
     ran = thread.running + thread.ns["stolen by hypervisor"]
-    for what, table, ledger in (("RUN", run, ran), ("RUN and READY", run + ready, ran + waited),
+    for what, table, ledger in (("RUN", run, ran), ("READY", ready, waited),
                                 ("STOPPED", stopped, thread.ns["stopped"])):
         if table > ledger * 1.001 + 10_000:
             faults.append(f"{what}: {table:,} is more than the ledger's {ledger:,}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A browser without a screen: Chromium, by its DevTools protocol over a pipe. It keeps all that a
-page says or asks for."""
+"""A headless browser: Chromium, controlled by its DevTools protocol over a pipe. It records
+everything that a page reports or requests."""
 
 import base64
 import contextlib
@@ -23,8 +23,8 @@ KEYS = {"Enter": (13, "\r"), " ": (32, " "), "Tab": (9, ""), "Escape": (27, ""),
 
 
 class Browser:
-    """One page of one browser; end() it. said has what the console, the policy and uncaught
-    exceptions said, asked the addresses of all requests but the page's own."""
+    """One page of one browser; end() closes it. said has the messages of the console, the policy
+    and uncaught exceptions; asked has the addresses of all requests except the page's own."""
 
     def __init__(self, width=1280, height=900):
         program = kdneeds.tool(*PROGRAMS)
@@ -33,7 +33,7 @@ class Browser:
         self.answers, theirs_out = os.pipe()
 
         def wire():
-            """The protocol's descriptors are 3 and 4."""
+            """The protocol uses descriptors 3 and 4."""
             at = os.dup(theirs_in), os.dup(theirs_out)
             os.dup2(os.dup(at[0]), 3)
             os.dup2(os.dup(at[1]), 4)
@@ -102,7 +102,7 @@ class Browser:
                 return answer["result"]
 
     def open(self, path, scripts=True):
-        """Opens a file, and returns in how many seconds it was there."""
+        """Opens a file, and returns the seconds that this took."""
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.said.clear()
         self.asked.clear()
@@ -122,14 +122,14 @@ class Browser:
         return time.monotonic() - start
 
     def has_arrived(self):
-        """Whether the document is a new one, and complete."""
+        """Whether a new document has been loaded completely."""
         try:
             return self.eval("!window.isLeft && document.readyState === 'complete'")
         except RuntimeError:  # between the two there is none
             return False
 
     def eval(self, expression):
-        """The value of an expression in the page, by way of JSON."""
+        """The value of an expression in the page, transferred as JSON."""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                          awaitPromise=True, allowUnsafeEvalBlockedByCSP=False)
         if "exceptionDetails" in done:
@@ -146,14 +146,15 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def box(self, selector):
-        """Where the first of such elements is in the page: left, top, width, height."""
+        """The place of the first element that matches: left, top, width, height."""
         return self.eval(f"""(() => {{
             const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
             return [box.left + scrollX, box.top + scrollY, box.width, box.height]; }})()""")
 
     def screenshot(self, box=None):
-        """PNG of a part of the page, or of what is on the screen: when two are equal, as a part that
-        has just come there may not have been painted yet, and is white."""
+        """PNG of a part of the page, or of the visible screen, for documents. It is taken when two
+        in a row are equal, since a part that has just come into view may not be painted yet, and is
+        white. Tests ask the page itself, see kdpage.picture()."""
         clip = dict(zip(("x", "y", "width", "height"), box), scale=1) if box else None
         last, data = None, ""
         while data != last or not data:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other kernels, as far as kernel_delay can tell: copies of the kernel's BTF in which
-something has another name."""
+"""Other kernels, as far as kernel_delay can tell: copies of the kernel's BTF in which something is
+renamed."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ BTF = pathlib.Path("/sys/kernel/btf/vmlinux")
 
 
 def without_tracepoint(test, *names):
-    """A copy of the kernel's BTF in which these tracepoints have another name."""
+    """A copy of the kernel's BTF in which these tracepoints are renamed."""
     data = BTF.read_bytes()
     for name in names:
         old = b"\0btf_trace_" + name.encode() + b"\0"
@@ -27,7 +27,7 @@ def without_tracepoint(test, *names):
 
 
 def function_of_length(length):
-    """The name of a function in the kernel's BTF; None if none is so long."""
+    """The name of a function of this length in the kernel's BTF; None if there is none."""
     with subprocess.Popen([kdneeds.bpftool(), "btf", "dump", "file", str(BTF)],
                           stdout=subprocess.PIPE) as dump:
         # The first one ends both: it may be a text of many megabytes.
@@ -38,7 +38,7 @@ def function_of_length(length):
 
 
 def with_function(test, name):
-    """A copy of the kernel's BTF in which another function has this name."""
+    """A copy of the kernel's BTF in which another function has been given this name."""
     data = BTF.read_bytes()
     if b"\0" + name.encode() + b"\0" in data:
         return BTF
@@ -52,8 +52,8 @@ def with_function(test, name):
 
 def with_preemptible_calls(test):
     """The BTF of a kernel whose programs at system calls' own tracepoints may be preempted
-    (trace_call_bpf_faultable(), 7.x). It must be able to tell attachments of one program
-    apart, which came with 5.15 (bpf_get_attach_cookie())."""
+    (trace_call_bpf_faultable(), 7.x). The running kernel must be able to tell attachments of one
+    program apart, which is possible since 5.15 (bpf_get_attach_cookie())."""
     release = re.match(r"(\d+)\.(\d+)", os.uname().release)
     if (int(release[1]), int(release[2])) < (5, 15):
         raise kdtest.Skip("this kernel's programs have no cookies")

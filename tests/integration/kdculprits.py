@@ -5,10 +5,10 @@ import re
 
 CULPRIT = re.compile(r"(?P<name>.{20}) +(?P<tid>\d+|-) +(?P<pid>\d+|-) (?P<class>.{10})"
                      r"  +(?P<woken>[\d,]+)  +(?P<preempted>[\d,]+)  +(?P<longest>[\d,]+)"
-                     r"  +(?P<percent>[\d.]+)(?:  (?P<remarks>.+))?$")
+                     r"  +(?P<percent>[\d.]+)  +(?P<longest_at>[\d:.]+|-)(?:  (?P<remarks>.+))?$")
 CULPRITS = re.compile(r"(?P<name>other own threads|the rest|unexplained|TOTAL:) {30,}"
                       r"  +(?P<woken>[\d,]+)  +(?P<preempted>[\d,]+)  +(?P<longest>[\d,]+)"
-                      r"  +(?P<percent>[\d.]+)$")
+                      r"  +(?P<percent>[\d.]+)  +(?P<longest_at>[\d:.]+|-)$")
 
 
 class Row(dict):
@@ -18,7 +18,7 @@ class Row(dict):
 
 
 class Culprits(list):
-    """The rows of a thread. total: what the line TOTAL: has."""
+    """The rows of a thread. total: the figures of the line TOTAL:."""
 
     total = 0
 
@@ -47,7 +47,7 @@ def row(text, error):
 
 
 def faults(thread, states):
-    """Who had the CPU, and the states in which somebody had it."""
+    """Compares the culprits' time with the states in which somebody had the CPU."""
     found = []
     ready = sum(thread.ns[state] for state in states[7:10])
     if thread.culprits.total != ready:

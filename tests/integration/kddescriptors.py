@@ -4,7 +4,7 @@
 import re
 
 DESCRIPTOR = re.compile(r"(?P<kind>[a-z_]+) +(?P<fd>\d+|-)  +(?P<count>\d+)  +(?P<total>[\d,]+)  +"
-                        r"(?P<max>[\d,]+)   *(?:(?P<ended_by>\d+) (?P<ended_name>.{16}) *|-) +"
+                        r"(?P<max>[\d,]+)  +(?P<max_at>[\d:.]+|-)   *(?:(?P<ended_by>\d+) (?P<ended_name>.{16}) *|-) +"
                         r"(?P<what>.+)$")
 
 

@@ -3,8 +3,8 @@
 
 
 def faults(thread, report, columns):
-    """Distributions have what the other sections have counted, and what was in flight: as a
-    whole where it ended, else so far. They are drawn as they are."""
+    """Distributions have as many durations as the other sections counted, plus those in flight: in
+    full if they ended in the window, otherwise up to its end. The bars match the counts."""
     found = []
     lost = any("[DISTRIBUTIONS]" in text for text in report.warnings)
     counted = {"ready": thread.tables.get("THREAD READY STATISTICS"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines of kernel_delay in the documents: what a reader would type."""
+"""The kernel_delay command lines in the documents, as a reader would type them."""
 
 import os
 import re
@@ -14,19 +14,19 @@ NO_RUN = {"install", "cp", "man", "strip", "oc", "podman", "systemctl"}
 
 
 def joined(text):
-    """Its lines; what ends with a backslash goes on in the next one."""
+    """The lines, with each one that ends in a backslash joined to the next."""
     return re.sub(r"\\\n\s*", "", text).split("\n")
 
 
 def of_rst(path):
-    """Literal lines, without prompts and remarks."""
+    """Literal lines of an .rst file, without prompts and comments."""
     for line in joined(path.read_text()):
         if re.match(r"  +\S", line) and not re.match("   +--", line):  # which are of a screen
             yield re.split(r"\s{2,}", re.sub(r"^\s*(?:[$#] )?\s*", "", line))[0]
 
 
 def of_man(path):
-    """Lines of its examples."""
+    """Lines of a manual page's examples."""
     text = "".join(re.findall(r"^\.EX\n(.*?)^\.EE", path.read_text(), re.M | re.S))
     for code, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\(dq", '"'), (r"\e", "\\")):
         text = text.replace(code, char)
@@ -40,7 +40,7 @@ def of_remarks(path):
 
 
 def documents():
-    """(name, lines) of each."""
+    """(name, lines) of each document."""
     for path in [kdtest.ROOT / "README.rst", *sorted(EXAMPLES.glob("*.rst"))]:
         yield str(path.relative_to(kdtest.ROOT)), list(of_rst(path))
     for path in sorted((kdtest.ROOT / "man").glob("*.[58]")):
@@ -51,8 +51,8 @@ def documents():
 
 
 def arguments(line):
-    """What a line of a shell gives to kernel_delay, or None. A variable, and what a command
-    prints, is a PID."""
+    """The arguments that a shell line gives to kernel_delay, or None. A variable or a command
+    substitution stands for a PID."""
     line = re.sub(r"\$\([^)]*\)|\$\{?\w+\}?|\$!|\bPID\b", "4711", line)
     try:
         words = shlex.split(line)
@@ -69,7 +69,7 @@ def arguments(line):
 
 
 def commands():
-    """(document, line, arguments, error lines that the document shows for it)."""
+    """(document, line, arguments, error lines that the document shows for the line)."""
     for name, lines in documents():
         found = []
         for line in lines:
@@ -84,7 +84,7 @@ def commands():
 
 
 def options_files():
-    """{name: lines} of files with options that the documents show or bring along."""
+    """{name: lines} of option files that the documents show or come with."""
     text = "\n".join(of_man(kdtest.ROOT / "man" / "kernel_delay.8"))
     shown = re.findall(r"^cat (\S+\.options)\n(.*?)^kernel_delay ", text, re.M | re.S)
     return {**{path.name: path.read_text().splitlines() for path in EXAMPLES.glob("*.options")},

@@ -27,7 +27,7 @@ def refuses(port, address=LOCAL):
 
 
 class Exporter(kdtest.Child):
-    """kernel_delay --listen, which answers already; with samples unless told otherwise."""
+    """kernel_delay --listen, already answering requests; with a sample taken unless told otherwise."""
 
     def __init__(self, pid, *args, address=LOCAL, samples=True, listen="", **options):
         self.address, self.port = address, free_port(address)
@@ -54,7 +54,7 @@ class Exporter(kdtest.Child):
         return series_of(self.get(Accept=AS_PROMETHEUS)[2])
 
     def count(self):
-        """Samples so far: of the whole text one line is read, as this is asked all the time."""
+        """Samples so far. Only one line of the text is parsed, as this is called all the time."""
         found = re.search(r'^kernel_delay_captures_total\{result="complete"\} (\d+)',
                           self.get(Accept=AS_PROMETHEUS)[2], re.MULTILINE)
         return int(found[1]) if found else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others' programs say of the outputs: the JSON's schema, parsers of metrics,
-and promtool. What is not installed is skipped visibly."""
+"""How programs of others judge the outputs: the JSON schema, parsers of metrics, and promtool. If
+one is not installed, this is visibly skipped."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def unit_program(program):
 
 
 def unit_reports(test, kind, *programs):
-    """Whole reports, of which unit tests compare parts with golden files: their paths."""
+    """Paths of whole reports, parts of which unit tests compare with golden files."""
     folder = test.directory()
     for program in programs:
         subprocess.run([unit_program(program)], env={**os.environ, "KEEP_REPORTS": str(folder)},
@@ -37,8 +37,8 @@ def unit_reports(test, kind, *programs):
 
 
 def unit_recording(test):
-    """The report of a recording that a unit test leaves, which is ended then: its other tests take
-    long."""
+    """The report of a recording that a unit test writes; the test is then ended, since its other
+    cases take long."""
     path = test.directory() / "json_recording.txt"
     child = test.child([unit_program("test_replay_recording")], cwd=kdtest.ROOT,
                        env={**os.environ, "KEEP_REPORTS": str(path.parent)})
@@ -53,8 +53,8 @@ def unit_recording(test):
 
 
 def in_flight(thread, what):
-    """(what ended in the window and began before, what was open at its end) of a thread of
-    JSON: of "running", "ready" or a system call, which may be cut to 20 characters."""
+    """(what began before the window and ended in it, what was open at its end) of a thread in JSON:
+    for "running", "ready" or a system call, whose name may be cut to 20 characters."""
     items = [item for item in thread["in_flight"]
              if item.get("name", str(item.get("number")))[:20] == what[:20]]
     items += [item for item in thread["open_periods"]
@@ -64,8 +64,7 @@ def in_flight(thread, what):
 
 
 def check_json(test, text):
-    """A stream of objects, of which each has a line and is as the schema has it; returns
-    them."""
+    """Checks a stream of objects, one per line, against the schema; returns the objects."""
     lines = text.splitlines()
     objects = [json.loads(line) for line in lines]
     test.ok(lines and text == "".join(line + "\n" for line in lines), "json: an object a line")
@@ -80,8 +79,8 @@ def check_json(test, text):
 
 
 def check_metrics(test, form, text, what=None):
-    """{(name, labels): value} of a text that the parser takes, of which no series is there
-    twice; None without a parser."""
+    """{(name, labels): value} of a text that the parser accepts, in which no series appears twice;
+    None without a parser."""
     what = what or form
     parser = optional(test, f"{what}: the parser takes it", module, PARSERS[form])
     if not parser:
@@ -102,7 +101,7 @@ def check_metrics(test, form, text, what=None):
 
 
 def run_promtool(test, what, *args, text=None):
-    """What it prints, if it is there and finds no fault."""
+    """Its output, if promtool is there and finds no fault."""
     promtool = optional(test, what, tool, "promtool")
     if not promtool:
         return None
@@ -112,5 +111,5 @@ def run_promtool(test, what, *args, text=None):
 
 
 def check_promtool(test, text, what="prometheus"):
-    """What `promtool check metrics` says of the older format."""
+    """Runs `promtool check metrics` on the older format."""
     run_promtool(test, f"{what}: promtool finds no fault", "check", "metrics", text=text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system whose server falls silent: kdfuse.py DIRECTORY FILE CALL mounts one that has a copy
-of that file. It answers until a line comes; from then on it answers nothing, of which the
-kernel asks first for CALL: "open"; "read" of what it has not read yet; or "flush", where a file is
-closed. It ends when its input does, which ends whoever waits for it, too.
+"""A file system whose server falls silent: kdfuse.py DIRECTORY FILE CALL mounts one with a copy of
+that file. It answers until a line arrives on its input; from then on it answers nothing, and the
+first request that the kernel makes is CALL: "open"; "read" of a part not read yet; or "flush", when
+a file is closed. It ends at the end of its input, which also releases whoever waits for it.
 
 The protocol: include/uapi/linux/fuse.h of the kernel."""
 
@@ -42,7 +42,7 @@ class Server:
             raise OSError(ctypes.get_errno(), "mount")
 
     def answer(self, request):
-        """The answer's errno and data; None: there is none to be given."""
+        """The answer's errno and data; None if no answer is due."""
         _, call, _, node, *_ = HEADER.unpack_from(request)
         body = request[HEADER.size:]
         if call in (FORGET, BATCH_FORGET, INTERRUPT):
@@ -87,7 +87,7 @@ class Server:
 
 
 class Silent:
-    """Such a file system, of a test."""
+    """Such a file system, for one test."""
 
     def __init__(self, test, source, call):
         if not os.path.exists("/dev/fuse"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control groups with a quota of CPU time, and the kernel's count of what it took; with much
-of the CPUs; and with little memory."""
+"""Control groups with a quota of CPU time, and the kernel's count of the time that it took; with
+much of the CPUs; and with little memory."""
 
 import contextlib
 import os
@@ -12,14 +12,15 @@ import kdtest
 BLKIO = pathlib.Path("/sys/fs/cgroup/blkio")
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 CPU = pathlib.Path("/sys/fs/cgroup/cpu")
+CPUSET = pathlib.Path("/sys/fs/cgroup/cpuset")
 UNIFIED = pathlib.Path("/sys/fs/cgroup")
 MOST_SHARES, MOST_WEIGHT = "262144", "10000"
 
 
 @contextlib.contextmanager
 def limited_group(name="kd-culprit"):
-    """A control group that may have 20 of each 100 ms; of one within another that one is made first, and
-    ends last."""
+    """A control group with 20 ms of every 100; inside another one with a quota, which is made first
+    and removed last."""
     control, given_before = None, True
     if CPU.is_dir():
         group, files = CPU / name, {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000",
@@ -47,7 +48,7 @@ def limited_group(name="kd-culprit"):
 
 
 def set_quota(group, quota_us, period_us=100_000):
-    """So much of each period; -1: as much as there is."""
+    """Sets the time per period; -1: unlimited."""
     if CPU.is_dir():
         (group / "cpu.cfs_period_us").write_text(str(period_us))
         (group / "cpu.cfs_quota_us").write_text(str(quota_us))
@@ -66,27 +67,27 @@ def join_thread(group, tid):
 
 
 def controllers():
-    """Those of version 2."""
+    """The controllers of cgroup version 2."""
     path = UNIFIED / "cgroup.controllers"
     return path.read_text().split() if path.exists() else []
 
 
 def throttled_ns(group):
-    """By the kernel's count, in ns by version 1 and in us by version 2."""
+    """Throttled time by the kernel's count, which is in ns in version 1 and in us in version 2."""
     unit, count = re.search(r"^throttled_(time|usec) (\d+)$", (group / "cpu.stat").read_text(),
                             re.MULTILINE).groups()
     return int(count) * (1 if unit == "time" else 1000)
 
 
 def throttled_periods(group):
-    """How many periods were throttled."""
+    """The number of throttled periods."""
     return int(re.search(r"^nr_throttled (\d+)$", (group / "cpu.stat").read_text(), re.MULTILINE)[1])
 
 
 @contextlib.contextmanager
 def heavy_group():
-    """A control group that gets nearly all of a CPU for which it competes with others. Gives a
-    function that puts processes into it; where there are no such groups, that does nothing."""
+    """A control group that gets nearly all of a CPU for which it competes with others. Yields a
+    function that puts processes into it, and does nothing where such groups are unavailable."""
     top, file, most = ((CPU, "cpu.shares", MOST_SHARES) if CPU.is_dir() else
                        (UNIFIED, "cpu.weight", MOST_WEIGHT))
     group = top / f"kdtest-heavy-{os.getpid()}"
@@ -109,8 +110,30 @@ def heavy_group():
 
 
 @contextlib.contextmanager
+def cpuset_group(cpus):
+    """A control group whose processes may run on these CPUs only."""
+    top = CPUSET if CPUSET.is_dir() else UNIFIED
+    group = top / f"kdtest-{os.getpid()}"
+    try:
+        if top == UNIFIED:
+            (UNIFIED / "cgroup.subtree_control").write_text("+cpuset")
+        group.mkdir()
+        if top == CPUSET:
+            (group / "cpuset.mems").write_text((top / "cpuset.mems").read_text())
+        (group / "cpuset.cpus").write_text(cpus)
+    except OSError as why:
+        raise kdtest.Skip(f"no control group of its own for CPUs: {why}") from None
+    try:
+        yield group
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            (top / "cgroup.procs").write_text(pid)
+        group.rmdir()
+
+
+@contextlib.contextmanager
 def memory_group(limit):
-    """The file that a process joins a memory control group with, whose pages are limited."""
+    """The file for joining a memory control group whose number of pages is limited."""
     version = 1 if MEMORY.is_dir() else 2
     if version == 2 and "memory" not in controllers():
         raise kdtest.Skip("no memory control groups")
@@ -131,7 +154,7 @@ def memory_group(limit):
 
 @contextlib.contextmanager
 def disk_group(disk):
-    """A control group, and a function that gives it a limit of so many reads of the disk a second."""
+    """A control group, and a function that limits it to so many reads of the disk per second."""
     number = pathlib.Path(f"/sys/block/{disk}/dev").read_text().strip()
     version = 1 if BLKIO.is_dir() else 2
     if version == 2 and "io" not in controllers():

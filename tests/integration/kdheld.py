@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A window that ends while a thread waits, and is read when the wait is over: the program is stopped
-in between."""
+"""A window that ends while a thread waits, and is read when the wait is over: the program is
+stopped in between."""
 
 import json
 import signal
@@ -22,14 +22,16 @@ class Held:
         kdtest.wait_until(lambda: "armed @" in self.run.stderr)
 
     def begin(self, command, name):
-        """Starts a thread; returns its TID, and from when on it does what it is for."""
+        """Starts a thread; returns its TID, and the time from which it does what it was started
+        for."""
         self.load.send(command)
         began = int(self.load.line())
         (tid,) = kdtest.wait_until(lambda: self.load.tid(name))
         return tid, began
 
     def asleep(self, tid):
-        """Waits until a thread sleeps; by this time of CLOCK_MONOTONIC it does."""
+        """Waits until a thread sleeps; returns a time of CLOCK_MONOTONIC by which it certainly
+        does."""
         kdtest.wait_until(lambda: kdtest.state_of(self.load.pid, tid) == "S")
         return time.monotonic_ns()
 
@@ -38,7 +40,7 @@ class Held:
         self.load.line("opened")
 
     def close(self):
-        """Stops the program and ends the window; between which times."""
+        """Stops the program and ends the window; returns the two times between which it ended."""
         self.run.signal(signal.SIGSTOP)
         kdtest.wait_until(lambda: kdtest.state_of(self.run.pid, self.run.pid) == "T")
         self.load.send("close")
@@ -50,7 +52,7 @@ class Held:
         self.load.line("released")
 
     def read(self):
-        """Lets the program go on; the sample."""
+        """Lets the program go on; returns the sample."""
         self.run.signal(signal.SIGCONT)
         self.test.eq(self.run.wait(), 0, "the run ends well") or self.test.remark(self.run.stderr)
         return json.loads(self.path.read_text().splitlines()[0])

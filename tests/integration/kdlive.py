@@ -24,7 +24,7 @@ class View(Tmux):
                   f"{' '.join(map(str, args))}; echo status=$?", "Enter")
 
     def begun(self):
-        """When a window is shown."""
+        """The time at which a window is shown."""
         self.test.ok(self.until_shown(r"^ kernel_delay: .*window \d+ .*by \w+"), "a window is shown",
                 self.screen())
         self.pid = self.child("kernel_delay")
@@ -38,12 +38,12 @@ class View(Tmux):
         return self.until(lambda: self.shown_window() > seen)
 
     def row(self, name):
-        """Of a thread in the list: (ns that it was kept, its bar)."""
+        """The thread's row in the list: (ns that it was kept from running, its bar)."""
         found = re.search(rf"^ *\d+ {name} +{TIME} +\S+ % (.*)$", self.screen(), re.MULTILINE)
         return found and (float(found[1]) * UNITS[found[2]], found[3].strip())
 
     def check_gone(self, how, status=0, says=""):
-        """The shell goes on, on a screen as it was."""
+        """The shell goes on, with its screen restored."""
         test = self.test
         if status is None:
             test.ok(self.until(lambda: self.child("kernel_delay") is None), f"{how}: it ends")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests need of the system and a machine may lack: programs and Python modules. What
-is not there is a kdtest.Skip. Each is named in tests/deps, which installs it
-(tests/lint/scripts.t compares)."""
+"""Programs and Python modules that tests need and a machine may lack, which is a kdtest.Skip. Each
+is named in tests/deps, which installs it (tests/lint/scripts.t compares)."""
 
 import glob
 import importlib
@@ -20,7 +19,7 @@ MODULES = "/usr/lib/python3/dist-packages"
 
 
 def tool(*names):
-    """The path of a program, by the first of its names that is there."""
+    """The path of a program: of the first of its names that exists."""
     path = ":".join([os.environ["PATH"], *FOLDERS])
     found = next(filter(None, (shutil.which(name, path=path) for name in names)), None)
     if not found:
@@ -29,7 +28,7 @@ def tool(*names):
 
 
 def need(*programs):
-    """Programs that a test starts by their names."""
+    """Programs that a test starts by name."""
     folders = os.environ["PATH"].split(":")
     os.environ["PATH"] = ":".join(folders + [each for each in FOLDERS if each not in folders])
     missing = [program for program in programs if not shutil.which(program)]
@@ -38,7 +37,7 @@ def need(*programs):
 
 
 def tracefs():
-    """The path of tracefs. It is mounted where it is not, as any other tracer does."""
+    """The path of tracefs, which is mounted if necessary, as any other tracer would do."""
     path = pathlib.Path("/sys/kernel/tracing")
     if not (path / "events").exists():
         need("mount")
@@ -50,8 +49,8 @@ def tracefs():
 
 
 def bpftool():
-    """The path of one that works: what is in PATH may be a wrapper around one for another
-    kernel (Ubuntu)."""
+    """The path of a working bpftool: the one in PATH may be a wrapper for that of another kernel
+    (Ubuntu)."""
     for path in (*(shutil.which("bpftool", path=path) for path in (os.environ["PATH"], *FOLDERS)),
                  *glob.glob("/usr/lib/linux-tools*/**/bpftool", recursive=True)):
         if path and not subprocess.run([path, "version"], stdout=subprocess.DEVNULL, check=False,
@@ -71,7 +70,7 @@ def module(name):
 
 
 def optional(test, text, get, *names):
-    """What get(*names) returns, or None if it is not there and one test is skipped."""
+    """The result of get(*names); None if something is missing, and one test is skipped."""
     try:
         return get(*names)
     except Skip as why:
@@ -80,7 +79,7 @@ def optional(test, text, get, *names):
 
 
 def kernel_objects(pid):
-    """Ids of the BPF objects that the descriptors of a process hold."""
+    """Ids of the BPF objects that a process holds by descriptors."""
     found = {"prog_id": set(), "link_id": set(), "map_id": set()}
     for fields in fdinfo(pid):
         for key in found.keys() & fields.keys():
@@ -90,7 +89,8 @@ def kernel_objects(pid):
 
 def named_objects(pid, kind):
     """{id: name} of the BPF programs (prog) or maps (map) that a process holds."""
-    done = subprocess.run([bpftool(), "-j", kind, "show"], capture_output=True, text=True, check=False)
+    done = subprocess.run([bpftool(), "-j", kind, "show"], capture_output=True, text=True,
+                          errors="replace", check=False)
     held = kernel_objects(pid)[f"{kind}_id"]
     return {row["id"]: row.get("name", "") for row in json.loads(done.stdout or "[]")
             if row["id"] in held}

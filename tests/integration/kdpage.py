@@ -8,10 +8,12 @@ import gzip
 import html.parser
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 
 import kdbrowser
+import kdpng
 import kdtest
 
 TEXTS = "Array.from(document.querySelectorAll({}), (each) => each.textContent)"
@@ -29,24 +31,54 @@ FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFram
 
 
 def show(browser, path):
-    """Opens a page; it is complete, and was drawn: before that a browser ignores keys."""
+    """Opens a page, and waits until it is complete and drawn: before that a browser ignores keys."""
     browser.open(path)
     kdtest.wait_until(lambda: browser.eval("document.querySelector('main')?.ariaBusy === 'false'"))
     browser.eval(FRAMES)
 
 
 def lay_out(browser):
-    """Also what is not on the screen: nothing moves any more when it comes there. The window becomes
-    so high that timelines, which take most of it at most, need not be scrolled."""
-    width, height = browser.eval("""(() => {
-        for (const section of document.querySelectorAll("section"))
-            section.style.contentVisibility = "visible";
-        const heights = Array.from(document.querySelectorAll(".timeline canvas"),
-                                   (canvas) => canvas.clientHeight);
-        return [innerWidth, Math.max(innerHeight, ...heights.map((height) => 2 * height))]; })()""")
-    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                 deviceScaleFactor=1, mobile=False)
+    """Lays out parts that are off the screen, too: a timeline is drawn once its place is known."""
+    browser.eval("""document.querySelectorAll("section").forEach(
+        (section) => { section.style.contentVisibility = "visible"; })""")
     browser.eval(FRAMES)
+
+
+# A screenshot shows what has been painted by then, which beside load may not be all of it. So the
+# boxes of an element are filled with their colours here, as a browser does it, and what the page
+# itself has drawn on a canvas is copied.
+PICTURE = """((whole) => {
+    const place = whole.getBoundingClientRect(), canvas = document.createElement("canvas");
+    const pen = canvas.getContext("2d");
+    const at = (box) => [box.left - place.left, box.top - place.top, box.right - place.left,
+                         box.bottom - place.top].map(Math.round);
+    const fill = (colour, [left, top, right, bottom]) => {
+        pen.fillStyle = colour;
+        pen.fillRect(left, top, right - left, bottom - top);
+    };
+
+    [, , canvas.width, canvas.height] = at(place);
+    fill(PAPER, at(place));
+    for (const each of [whole, ...whole.querySelectorAll("*")]) {
+        fill(getComputedStyle(each).backgroundColor, at(each.getBoundingClientRect()));
+        if (each.matches("canvas"))
+            pen.drawImage(each, ...at(each.getBoundingClientRect()).slice(0, 2));
+    }
+    return canvas.toDataURL("image/png").split(",")[1];
+})(document.querySelector(SELECTOR))""".replace("PAPER", PAPER)
+
+
+def picture(browser, selector):
+    """The pixels of the first matching element, line by line, without its texts and borders."""
+    return kdpng.decode(base64.b64decode(browser.eval(
+        PICTURE.replace("SELECTOR", json.dumps(selector)))))
+
+
+def backgrounds(browser, selector):
+    """The background colour of each matching element."""
+    return [tuple(map(int, re.findall(r"\d+", colour))) for colour in browser.eval(
+        f"Array.from(document.querySelectorAll({json.dumps(selector)}), "
+        "(each) => getComputedStyle(each).backgroundColor)")]
 
 
 def choose(browser, number):
@@ -64,7 +96,7 @@ def rows(browser):
 
 
 def records(path):
-    """What the page has of JSON and of text, by a parser that is not the browser's."""
+    """The JSON and text in the page, extracted by a parser other than the browser's."""
     class Records(html.parser.HTMLParser):
         def __init__(self):
             super().__init__(convert_charrefs=True)
@@ -91,7 +123,7 @@ def records(path):
 
 
 def of_kind(page, kind):
-    """Their texts; those of data are unpacked."""
+    """The texts of the elements of a kind; data is decompressed."""
     found = [text for each, text in page.found if each == kind]
     if kind == "text":
         return [text.removeprefix("\n") for text in found]  # as browsers do with one of <pre>
@@ -100,7 +132,7 @@ def of_kind(page, kind):
 
 @functools.cache
 def the_browser(width=1280):
-    """One for all cases: to begin takes a second."""
+    """One browser for all cases: starting one takes a second."""
     browser = kdbrowser.Browser(width)
     atexit.register(browser.end)
     return browser
@@ -138,7 +170,7 @@ def captured(test, folder):
 
 def capture(test):
     """A process whose threads compute, wait for a CPU and sleep: its page, JSON and text, in a
-    folder of the case's own. All cases have the same."""
+    folder of the case's own. All cases share the capture."""
     folder = kept_folder()
     if not (folder / "page.html").exists():
         captured(test, folder)

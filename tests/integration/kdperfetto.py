@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perfetto's traces, read as its trace processor does: packets by time, a stack of slices for each
-track, and names by the numbers of their sequence. Shares nothing with the writer."""
+"""Perfetto's traces, read as its trace processor reads them: packets by time, a stack of slices for
+each track, and names by the numbers of their sequence. Shares no code with the writer."""
 
 import collections
 import pathlib
@@ -16,12 +16,12 @@ VALUES = (2, 3, 4, 6, 7)  # of annotations
 
 
 def samples_in(path):
-    """How many a file of JSON has by now."""
+    """The number of samples in a JSON file so far."""
     return path.read_text().count('"type":"sample"') if path.exists() else 0
 
 
 class Fault(Exception):
-    """The file is not as it has to be."""
+    """The file violates the format."""
 
 
 def varint(data, at):
@@ -37,7 +37,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """{number: [value, ...]} of a message: numbers, or bytes."""
+    """{number: [value, ...]} of a message, each a number or bytes."""
     found, at = collections.defaultdict(list), 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -64,7 +64,7 @@ def one(message, number, default=None):
 
 
 def text(value):
-    """Strings have to be UTF-8; ours have no control characters, either."""
+    """Strings have to be UTF-8; those of kernel_delay have no control characters, either."""
     try:
         value = value.decode()
     except UnicodeDecodeError as fault:
@@ -102,7 +102,7 @@ Sample = collections.namedtuple("Sample", "at pid tid cpu mode stack")
 
 
 class Sequence:
-    """What the packets of a sequence name by numbers."""
+    """Names that the packets of a sequence refer to by number."""
 
     def __init__(self):
         self.names = collections.defaultdict(dict)
@@ -126,7 +126,7 @@ class Sequence:
         return self.names[number][iid]
 
     def stack(self, iid):
-        """[(function, file, build ID, address)], the outermost first."""
+        """[(function, file, build ID, address)], outermost first."""
         if not iid:
             return None
         frames = [self.name(6, frame) for frame in self.name(7, iid)[2]]
@@ -212,19 +212,19 @@ class Trace:
         {BEGIN: stack, INSTANT: self.instants, COUNTER: self.counters}[kind].append(made)
 
     def thread_of(self, track):
-        """The TID of a track's thread; None: it belongs to none."""
+        """The TID of a track's thread; None: the track belongs to no thread."""
         while track.tid is None and track.parent is not None:
             track = self.tracks[track.parent]
         return track.tid
 
     def find(self, kind, tid=None):
-        """Slices of a kind, by time; of one thread."""
+        """Slices of a kind, by time; perhaps only those of one thread."""
         found = [event for event in self.slices
                  if event.kind == kind and tid in (None, self.thread_of(event.track))]
         return sorted(found, key=lambda event: (event.at, event.depth))
 
 
 def protoc(action, data):
-    """What protoc makes of a trace and its text form: action is "decode" or "encode"."""
+    """Converts between a trace and its text form with protoc: action is "decode" or "encode"."""
     return subprocess.run([shutil.which("protoc"), f"--{action}=Trace", f"--proto_path={PROTO.parent}",
                            PROTO.name], input=data, capture_output=True, check=False)

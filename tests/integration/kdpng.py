@@ -25,7 +25,7 @@ def nearest(left, up, corner):
 
 
 def unfiltered(kind, line, above, channels):
-    """A line's bytes, which were written as differences from those before and above."""
+    """The bytes of a line, which is stored as differences from the bytes to the left and above."""
     if kind == 2:
         return bytearray((value + up) & 255 for value, up in zip(line, above))
     line = bytearray(line)
@@ -37,7 +37,7 @@ def unfiltered(kind, line, above, channels):
 
 
 def decode(data):
-    """Its lines, from the top: each a list of (red, green, blue)."""
+    """The lines of the picture, from the top: each a list of (red, green, blue)."""
     assert data.startswith(SIGNATURE)
     found = list(chunks(data))
     width, height, depth, kind = struct.unpack_from(">IIBB", dict(found)[b"IHDR"])
@@ -58,7 +58,7 @@ def chunk(name, data):
 
 
 def encode(lines):
-    """Of such lines, in their 256 most frequent colours; others become the nearest one of these."""
+    """Encodes such lines in their 256 most frequent colours; others become the nearest of these."""
     counts = collections.Counter(colour for line in lines for colour in line)
     palette = [colour for colour, _ in counts.most_common(256)]
     numbers = {colour: min(range(len(palette)), key=lambda i, colour=colour: sum(

@@ -18,7 +18,7 @@ if (pathlib.Path("/sys/fs/cgroup") / "cgroup.controllers").exists():
 
 
 def hierarchies():
-    """The mounts of the control groups that this machine has, by their versions."""
+    """The mounts of this machine's control group hierarchies, by version."""
     found = {}
     if (VERSION_1 / "cgroup.procs").exists():
         found[1] = VERSION_1
@@ -31,7 +31,7 @@ def hierarchies():
 
 @contextlib.contextmanager
 def group(path):
-    """Makes a control group and those above it; in the end they are removed, and who is in it goes
+    """Makes a control group and its parents; in the end they are removed, and their processes move
     to the top."""
     made = []
     above = path
@@ -51,7 +51,7 @@ def group(path):
 
 
 def removed(path):
-    """Removes a group, in which the last process may be on its way out."""
+    """Removes a group whose last process may still be exiting."""
     with contextlib.suppress(OSError):
         path.rmdir()
     return not path.exists()
@@ -62,8 +62,8 @@ def join(path, pid):
 
 
 class Run:
-    """A run of kernel_delay over several processes; made when its window is open. Within: the
-    control group that it runs in; before: what is done until then, with its process."""
+    """A run of kernel_delay on several processes; constructed once its window is open. within: the
+    control group that the run is in; before: called with its process until then."""
 
     def __init__(self, test, *args, within=None, before=lambda child: None):
         self.test, self.path = test, test.directory() / "sample"
@@ -74,7 +74,7 @@ class Run:
         self.child.line("# Start sampling")
 
     def end(self, want=0, signalled=True):
-        """Closes the window, or waits until the target's end does."""
+        """Closes the window, or waits until the target's end closes it."""
         if signalled and self.child.proc.poll() is None:
             self.child.signal(signal.SIGINT)
         status = self.child.wait()
@@ -92,7 +92,7 @@ class Run:
         return self
 
     def sample_of_late(self, signalled=True):
-        """The sample, when the window is closed; any thread may have come late to the target."""
+        """The sample once the window is closed; any thread may have joined the target late."""
         self.end(signalled=signalled)
         sample = json.loads(self.path.read_text().splitlines()[0])
         self.test.books(kdreport.parse(self.child.stdout)[0], losses=True,
@@ -113,8 +113,8 @@ def count(thread, call):
 
 
 def title(pid, arguments=False):
-    """argv[0], or what the program wrote there, or a command line with all arguments as ps shows
-    it, but for what it escapes; "" if the process has ended."""
+    """argv[0], or what the program wrote there, or a command line with all arguments, as ps shows
+    it, except for escaping; "" if the process has ended."""
     text = b""
     with contextlib.suppress(OSError):
         text = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:255]
@@ -123,7 +123,7 @@ def title(pid, arguments=False):
 
 
 def children_of(pid):
-    """PIDs of all processes below this one."""
+    """PIDs of all descendants of a process."""
     parents = {}
     for entry in os.listdir("/proc"):
         with contextlib.suppress(OSError):
@@ -136,13 +136,13 @@ def children_of(pid):
 
 
 def remove_empty(folder):
-    """Unless another test has made something in it."""
+    """Removes a folder unless another test has put something into it."""
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def container(test, name):
-    """A container's files as docker writes them, and its ID."""
+    """A container's files as docker writes them; returns its ID."""
     folder = pathlib.Path("/var/lib/docker/containers")
     kdtest.only_on_host("it is about files")
     identity = os.urandom(32).hex()
@@ -162,7 +162,7 @@ def container(test, name):
 
 def contained(test, place):
     """A program in a control group, and in PID, mount, cgroup and UTS namespaces of its own, as in
-    a container. Returns the process that began it and waits for its end."""
+    a container. Returns the process that started it and waits for its end."""
     shell = test.child(["sh", "-c", f"echo $$ > {place}/cgroup.procs && exec {kdneeds.tool('unshare')} "
                         "--pid --mount --cgroup --uts --fork --kill-child --mount-proc "
                         f"sh -c 'echo $$; cat /proc/self/cgroup | tail -1; "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a window, rebuilt from a timeline's slices: what each thread was in, less the
-interrupts that hit it, as the ledger has it; and states from recordings in JSON. Shares nothing with
-the program."""
+"""The books of a window, rebuilt from a timeline's slices: the states of each thread, less the
+interrupts that hit it, as the ledger has them; and states from recordings in JSON. Shares no code
+with the program."""
 
 import collections
 
@@ -15,8 +15,9 @@ RUNNING = ("user", "kernel", "page_fault", "reclaim")
 
 
 class Books:
-    """Of one thread, of its slices by time, in one window. ns: by state, hardirq and softirq; awaited: by what for;
-    hit: interrupts, by kind and the state they hit; holes: where two states do not touch."""
+    """The books of one thread in one window, from its slices by time. ns: by state, hardirq and
+    softirq; awaited: by what it waited for; hit: interrupts, by kind and the state that they hit;
+    holes: where two states do not touch."""
 
     def __init__(self, events, window):
         self.start, self.end = window["start_ns"], window["end_ns"]
@@ -44,8 +45,8 @@ class Books:
         return min(event.end, self.end) - max(event.at, self.start)
 
     def interrupts(self):
-        """Each takes what it lasted, but for those inside it, from the state that it hit, and
-        from others what that does not have."""
+        """Each interrupt takes its length, less those nested in it, from the state that it hit;
+        what that state lacks is taken from others."""
         own = {id(irq): self.inside(irq) for irq in self.irqs}
         open_ = []
         for irq in self.irqs:
@@ -65,9 +66,10 @@ class Books:
                 ns -= part
 
     def with_entries(self, sample, thread):
-        """The same with what entering and leaving the kernel costs beyond what is seen, which the
-        ledger moves from line to line: so much for each call, interrupt and page fault. How much
-        for interrupts and faults together the ledger says."""
+        """The same books, with the cost of entering and leaving the kernel beyond what is seen,
+        which the ledger moves between lines: a fixed amount for each call, interrupt and page
+        fault, as long as the line that it is taken from has that much. For faults the amount is the
+        ledger's."""
         ns = collections.Counter(self.ns)
 
         def move(source, to, amount):
@@ -76,7 +78,8 @@ class Books:
             ns[to] += amount
 
         ledger = thread["ledger"]
-        irqs, seen = ledger["hardirq_ns"] - ns["hardirq"], ns["hardirq"]
+        irqs = sum(row["count"] for row in thread["hardirqs"]) * sample.get("irq_entry_exit_ns", 0)
+        irqs, seen = min(irqs, ledger["life_ns"]), ns["hardirq"]
         rest = irqs
         for state in ("user", "page_fault", "reclaim"):
             part = min(int(float(irqs) * float(self.hit["hard", state]) / float(seen)) if seen else 0, rest)
@@ -91,7 +94,7 @@ class Books:
 
 
 def states_of(lines):
-    """(tid, start, end, state) of the rows of recordings, as the manual says how to read them."""
+    """(tid, start, end, state) of the rows of recordings, read as the manual describes."""
     found = []
     for line in lines:
         if line["type"] != "recorded" or line["list"] != "states":

@@ -5,45 +5,65 @@ The parser is strict: a line that has no place in the grammar raises
 ReportError, so every test that reads a report tests the layout too."""
 
 import datetime
+import functools
+import json
+import pathlib
 import re
+import subprocess
 
 import kdculprits
 import kddescriptors
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STATES = ("running user", "running kernel", "page faults", "reclaim", "hard irq", "soft irq",
           "stolen by hypervisor", "ready after wakeup", "ready after preemption", "throttled",
           "blocked interruptible", "blocked uninterruptible", "stopped", "frozen")
 RUNNING = STATES[:6]
 INDENT = " " * 28
+AT = re.compile(r"(?<=MAX|EST) AT\b")  # in titles, of when the longest began
+
+
+
+def listed(fields):
+    """The sections of lists, taken from the program's tables."""
+    found = {}
+    for field in fields:
+        if "columns" in field:
+            found[field["title"].strip("[]")] = AT.sub("_AT", " ".join(field["columns"]).replace(" ns", ""))
+        found.update(listed(field.get("fields", [])))
+    return found
+
 
 # Section -> titles of its columns, as they stand in the line below its name.
 # Sections whose first column is NAME have one row per name and maybe a total.
-SECTIONS = {
-    "SYSCALL STATISTICS": "NAME NUMBER COUNT TOTAL MAX",
-    "LONG POLL STATISTICS": "COUNT AVERAGE MIN MAX",
-    "THREAD RUN STATISTICS": "SCHED_CNT TOTAL MIN MAX",
-    "THREAD READY STATISTICS": "SCHED_CNT TOTAL MAX",
-    "THREAD BLOCKED STATISTICS": "FOR COUNT TOTAL MAX",
-    "THREAD LOCK STATISTICS": "LOCK KIND HELD BY COUNT TOTAL MAX RELEASED BY",
-    "THREAD DESCRIPTOR STATISTICS": "FOR FD COUNT TOTAL MAX ENDED BY WHAT",
+OTHER_SECTIONS = {
+    "SYSCALL STATISTICS": "NAME NUMBER COUNT TOTAL MAX MAX_AT",
+    "LONG POLL STATISTICS": "COUNT AVERAGE MIN MAX MAX_AT",
+    "THREAD RUN STATISTICS": "SCHED_CNT TOTAL MIN MAX MAX_AT",
+    "THREAD READY STATISTICS": "SCHED_CNT TOTAL MAX MAX_AT",
+    "THREAD BLOCKED STATISTICS": "FOR COUNT TOTAL MAX MAX_AT",
     "THREAD I/O STATISTICS": "FOR CALLS BYTES BYTES/S BYTES/CALL",
-    "THREAD BLOCK I/O STATISTICS": "FOR COUNT BYTES TOTAL P50 P99 MAX",
     "THREAD COUNTERS": "EVENT COUNT COUNTED %",
-    "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX",
-    "TIME-OUTS": "COUNT REQUESTED OVERSLEPT MAX SLACK",
-    "STOPPED: BY WHOM": "FOR COUNT TOTAL MAX",
-    "INTERRUPTIONS": "BY COUNT TOTAL MAX P50 P99",
-    "HARD IRQ STATISTICS": "NAME COUNT TOTAL MAX",
-    "SOFT IRQ STATISTICS": "NAME VECT_NR COUNT TOTAL MAX",
-    "READY: WHO HAD THE CPU": "NAME TID PID CLASS AFTER WAKEUP PREEMPTED LONGEST %",
+    "THREAD STOPPED STATISTICS": "STOP_CNT TOTAL MAX MAX_AT",
+    "TIME-OUTS": "COUNT REQUESTED OVERSLEPT MAX SLACK MAX_AT",
+    "INTERRUPTIONS": "BY COUNT TOTAL MAX P50 P99 MAX_AT",
+    "READY: WHO HAD THE CPU": "NAME TID PID CLASS AFTER WAKEUP PREEMPTED LONGEST % LONGEST_AT",
     "THREAD TIME": "STATE TOTAL %",
     "THREAD SWITCHES": "VOLUNTARY INVOLUNTARY MIGRATIONS CPUS",
     "MIGRATIONS": "WAKEUP BALANCE AFFINITY OTHER",
-    "AFFINITY SET: BY WHOM": "BY COUNT",
     "PAGE FAULTS": "MINOR MAJOR",
     "IN FLIGHT": "NAME NUMBER INSIDE EDGE BEFORE START LONGEST AT END",
     "DISTRIBUTIONS": "OF COUNT P50 P90 P99 P99.9 MAX",
 }
+
+
+@functools.cache
+def sections():
+    """All sections, including lists. The program that prints them is built before the tests run,
+    but not for every importer of this module."""
+    said = subprocess.run([ROOT / "build" / "lint" / "fields"], check=True, capture_output=True)
+    return {**OTHER_SECTIONS, **listed(json.loads(said.stdout)["sample"])}
+
 
 # An edge made by a probe has its time; the last line of a window says how long it was
 # if a probe ended it.
@@ -67,7 +87,7 @@ FLIGHT = re.compile(r"(?P<name>.+?) +(?P<number>-?\d+|-) +(?P<inside>[\d,]+)  +"
                     r"(?P<end>returned|ended|still open)(?:, (?P<count>[\d,]+) (?:calls|of them))?$")
 PERIODS = ("ready", "running", "stopped", "poll round")  # in flight, in parentheses
 LOCK = re.compile(r"(?:(?P<lock>0x[0-9a-f]+|others|all below .*?) +(?P<kind>[a-z_]+|-) +(?P<holder>\d+ .{16}|-) +"
-                  r"(?P<count>\d+)  +(?P<total>[\d,]+)  +(?P<max>[\d,]+)  (?:\d+ .*|-)|"
+                  r"(?P<count>\d+)  +(?P<total>[\d,]+)  +(?P<max>[\d,]+)  +(?P<max_at>[\d:.]+|-)  (?:\d+ .*|-)|"
                   r"    is (?P<place>.*)|"
                   r"    longest wait in (?P<caller>.*)|"
                   r"    held by process (?P<process>\d+), .*|"
@@ -87,6 +107,13 @@ class ReportError(Exception):
 
 def number(text):
     return int(text.replace(",", ""))
+
+
+def clock(text):
+    """A time of day as text; None: unknown."""
+    if text != "-" and not re.fullmatch(r"\d\d:\d\d:\d\d\.\d{6}", text):
+        raise ReportError("not a time of day")
+    return None if text == "-" else text
 
 
 class Row(dict):
@@ -147,44 +174,44 @@ class Report:
 
     @property
     def window(self):
-        """Length of the window in ns, else by the wall clock of its edges."""
+        """Length of the window in ns; if it is not given, by the wall clock at its edges."""
         if self.delta is not None:
             return self.delta
         length = self.stamps["Stop sampling"] - self.stamps["Start sampling"]
         return round(length.total_seconds() * 1e6) * 1000
 
     def noted(self, of, before=""):
-        """The figure in front of these words of a note; 0 if there is no such note."""
+        """The number before these words in a note; 0 if there is no such note."""
         found = re.search(rf"# NOTE: {before}([\d,]+) {of}", "\n".join(self.notices))
         return number(found[1]) if found else 0
 
     @property
     def unreported(self):
-        """How many switches were found by their effects only, to some 10 us."""
+        """The number of switches that were only found by their effects, to within some 10 us."""
         return self.noted("switch(es)? (was|were) not reported")
 
     @property
     def entry(self):
-        """ns of each system call that are moved from user to kernel."""
+        """ns per system call that are moved from user to kernel."""
         return self.noted("ns of each system call")
 
     @property
     def irq_entry(self):
-        """ns of each hard interrupt that are moved to it from what it hit."""
+        """ns per hard interrupt that are moved to it from the state that it hit."""
         return self.noted("ns of each interrupt count")
 
     def irq_entries(self, thread):
-        """ns of all of a thread that are."""
+        """All ns that are so moved for a thread's hard interrupts."""
         return self.irq_entry * sum(row.count for row in thread.hardirqs.values())
 
     @property
     def fault_entry(self):
-        """ns of each page fault that are moved to it from user."""
+        """ns per page fault that are moved to it from user."""
         return self.noted("ns of each page fault")
 
     @property
     def untimed(self):
-        """ns in which page faults were not timed."""
+        """ns during which page faults were not timed."""
         return self.noted("ns of the sample page faults", "For ")
 
     @property
@@ -319,7 +346,7 @@ class Parser:
             self.section = "DRAWING"
             self.thread.drawings.append((drawing["name"].rstrip(), []))
         elif title:
-            if title[1] not in SECTIONS or self.section:
+            if title[1] not in sections() or self.section:
                 raise ReportError("section unknown or not set off by an empty line")
             self.section, self.columns = title[1], None
         elif not self.section:
@@ -332,8 +359,8 @@ class Parser:
         elif self.section == "DRAWING":
             self.bar(text)
         elif not self.columns:
-            self.columns = re.sub(r" ns\b", "", text).split()
-            if " ".join(self.columns) != SECTIONS[self.section]:
+            self.columns = AT.sub("_AT", re.sub(r" ns\b", "", text)).split()
+            if " ".join(self.columns) != sections()[self.section]:
                 raise ReportError("not the columns of " + self.section)
         elif self.section == "READY: WHO HAD THE CPU":
             self.thread.culprits.append(kdculprits.row(text, ReportError))
@@ -352,13 +379,14 @@ class Parser:
             numbers = [title for title in ("count", "total", "max") if title in titles][:2]
         # What is still open is marked.
         open_max = self.section == "DISTRIBUTIONS" and text.endswith("+")
-        text = text.removesuffix(" so far")
+        text = text.removesuffix(" began before").removesuffix(" so far")
         text = text[:-1] if open_max else text
         fields = text.rsplit(None, len(numbers)) if named else text.split()
         if len(fields) != len(numbers) + named:
             raise ReportError("wrong number of columns")
         try:
-            row = Row(zip(numbers, map(number, fields[int(named):])))
+            row = Row((title, clock(field) if title == "max_at" else number(field))
+                      for title, field in zip(numbers, fields[int(named):]))
         except ValueError:
             raise ReportError("not a number") from None
         if self.section == "DISTRIBUTIONS":
@@ -383,7 +411,7 @@ class Parser:
                 "DISTRIBUTIONS": self.thread.distributions}[self.section]
 
     def key(self, name, row):
-        """The name, with the number where two long names were cut to the same text."""
+        """The name, with a number if two long names were cut to the same text."""
         table = self.name_table()
         if name in table and row.get("number") == table[name].get("number"):
             raise ReportError("second row of one name")

@@ -42,19 +42,19 @@ def start(test, server):
 
 
 def silently(argv, **options):
-    """Runs a program to its end, which must be good."""
+    """Runs a program to its end; it has to succeed."""
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, **options)
 
 
 def listens(path):
-    """Whether somebody listens at a socket: its file is there before."""
+    """Whether somebody listens on a socket: its file exists earlier than that."""
     with socket.socket(socket.AF_UNIX) as peer:
         return peer.connect_ex(str(path)) == 0
 
 
 class Server:
-    """What they have in common. A kind of server says in begin() how it starts, until it
-    serves, and gives each thing that it makes to the stack, which undoes it."""
+    """What all servers share. In begin(), each kind starts its server, waits until it serves, and
+    pushes everything that it makes onto the stack, which undoes it."""
 
     programs = ()  # that must be installed
 
@@ -124,7 +124,7 @@ class OpenVSwitch(Server):
 
 
 class DummySwitch(OpenVSwitch):
-    """Open vSwitch with a bridge and ports that exist in its memory only."""
+    """Open vSwitch with a bridge and ports that only exist in its memory."""
 
     def __init__(self):
         super().__init__("--enable-dummy=override")
@@ -138,8 +138,8 @@ class DummySwitch(OpenVSwitch):
 
 
 class NetdevSwitch(OpenVSwitch):
-    """Open vSwitch that forwards packets itself, by a netdev bridge in a network namespace
-    of its own, between two hosts, which are namespaces, too."""
+    """Open vSwitch that forwards packets itself, by a netdev bridge in a network namespace of its
+    own, between two hosts, which are also namespaces."""
 
     programs = (*OpenVSwitch.programs, "ip")
 
@@ -163,7 +163,7 @@ class NetdevSwitch(OpenVSwitch):
         return space
 
     def connect(self, index, host):
-        """A host's cable to the switch."""
+        """Connects a host to the switch."""
         port, switch = f"kdp{index}", f"{self.name}-sw"
         for command in (f"ip link add {port} netns {switch} type veth peer name eth0 netns {host}",
                         f"ip -n {switch} link set {port} up", f"ip -n {host} link set eth0 up",
@@ -177,7 +177,7 @@ class NetdevSwitch(OpenVSwitch):
         return sum(int(line.split()[2]) for line in lines if line.strip().startswith("kdp"))
 
     def send(self):
-        """Lets each host send to the other for a minute; returns when packets flow."""
+        """Makes each host send to the other for a minute; returns when packets flow."""
         for index in (1, 2):
             self.child(["ip", "netns", "exec", f"{self.name}-h{index}", sys.executable, "-c",
                         UDP_SENDER, f"192.0.2.{3 - index}"])
@@ -201,7 +201,7 @@ class Redis(Server):
         kdtest.wait_until(self.socket.exists)
 
     def clients(self, count, kinds):
-        """The command of 20 clients, which send so many requests of each kind."""
+        """The command for 20 clients that send so many requests of each kind."""
         return ["redis-benchmark", "-s", self.socket, "-n", str(count), "-c", "20", "-q", "-t",
                 kinds]
 
@@ -210,12 +210,12 @@ class Redis(Server):
         return self.child(self.clients(count, kinds))
 
     def serve(self, count, kinds="get,set"):
-        """Returns when the clients have had all answers."""
+        """Returns when the clients have received all answers."""
         silently(self.clients(count, kinds))
 
 
 class Postgres(Server):
-    """A database cluster with one connection, of which pid is the server's process."""
+    """A database cluster with one connection; pid is the server process of that connection."""
 
     programs = ("setpriv", "psql")
 
@@ -248,7 +248,7 @@ class Postgres(Server):
         self.backend = int(self.query("select pg_backend_pid();"))
 
     def cluster(self, become):
-        """Files of a cluster, which is made once for all tests: that takes long."""
+        """The files of a cluster, made once for all tests, since that takes long."""
         kept = kdtest.ROOT / "build" / "tests" / f"cluster{self.program.stat().st_mtime_ns}"
         kept.parent.mkdir(parents=True, exist_ok=True)
         with open(f"{kept}.lock", "w", encoding="ascii") as lock:
@@ -276,14 +276,14 @@ class Postgres(Server):
         return self.client.line()
 
     def command(self, *texts):
-        """Statements that return nothing; waits for the last one's end."""
+        """Runs statements that return nothing, and waits for the last one's end."""
         for text in texts:
             self.client.send(text)
         self.client.send("\\echo done")
         self.client.line("done")
 
     def shut_down(self):
-        """In good order: a killed server leaves shared memory behind."""
+        """Shuts the server down cleanly: a killed one leaves shared memory behind."""
         if self.main.proc.poll() is None:
             self.main.signal(signal.SIGINT)
             self.main.wait()

@@ -43,7 +43,7 @@ OTHERS = re.compile(r"  and [\d,]+ others: [\d,]+ (?:waits?, (?P<total>[\d,]+) u
 LEFT_OUT = re.compile(r"  Left out by (?P<by>.+): (?P<count>[\d,]+) (?:waits?, (?P<total>[\d,]+) us|"
                       r"system calls?, [\d,]+ us|samples?)\.")
 INDENT = " " * 10
-FRAME = re.compile(r"(?:(?:\[unknown\] )?0x(?P<address>[0-9a-f]+)|"
+FRAME = re.compile(r"(?:(?:\[(?:unknown|no symbol)\] )?0x(?P<address>[0-9a-f]+)|"
                    r"(?P<function>(?=[^\s(]|\(anonymous)\S.*?)(?:\+0x(?P<offset>[0-9a-f]+))?)"
                    r"(?: \[(?P<object>[^\[]*?)(?: build-id (?P<build_id>\S*))?\])?")
 # What a row was for, above its stack: each once.
@@ -134,8 +134,8 @@ class Stack:
         return bool(self.user) and not self.stop
 
     def in_kernel(self, *functions):
-        """Whether the kernel's part has one of these functions, or one whose name
-        begins so. There is none where this kernel hid the thread's switch."""
+        """Whether the kernel part contains one of these functions, or one whose name begins with
+        one of these. It is empty where this kernel hid the thread's switch."""
         return self.missing.get("kernel") == HIDDEN or any(frame.function and frame.function.startswith(functions)
                    for frame in self.kernel)
 
@@ -213,7 +213,7 @@ class Stacks:
 
 
 def result(text):
-    """What a call returned; a negative errno if it failed; None: not known."""
+    """The result of a call; a negative errno if it failed; None: unknown."""
     if text == "-":
         return None
     if text.startswith("E"):
@@ -222,7 +222,7 @@ def result(text):
 
 
 def parse(text):
-    """What kdreport knows of the text of a run, and a Stacks for each of its reports."""
+    """The reports that kdreport parses from the text of a run, and a Stacks for each."""
     rest, reports, within = [], [], False
     for where, line in enumerate(text.split("\n"), 1):
         title = TITLE.fullmatch(line)
@@ -262,7 +262,7 @@ class Capture(kdtest.Capture):
 # --- What a stack has to be ---
 
 def plain(name):
-    """A function of the C library without what tells its aliases apart."""
+    """The name of a C library function, without what distinguishes its aliases."""
     name = re.sub(r"@.*|\.(part|constprop|isra|cold|lto_priv)\b.*", "", name)
     name = re.sub(r"^(_+|GI_|libc_)+", "", name)
     return re.sub(r"_impl$|_common(64)?$", "", name)
@@ -305,12 +305,12 @@ class Program:
         self.build_id = build_id(truth or path)
 
     def function_at(self, address):
-        """Callers are looked up before their return address."""
+        """Callers are looked up just before their return address."""
         return next((name for name, (start, size) in self.symbols.items()
                      if start <= address - 1 < start + max(size, 1)), None)
 
     def fault(self, frame, want, exact):
-        """What is wrong with a frame of this program that should be a function."""
+        """What is wrong with a frame that should be a function of this program."""
         # The kernel adds a word to the name of a file that is gone.
         if os.path.basename(frame.object or "").removesuffix(" (deleted)") != self.name:
             return "another object"
@@ -370,7 +370,8 @@ def stack_fault(stack, wanted, programs, incomplete=False):
 
 
 def is_libc(frame, programs, own=()):
-    """Whether it is a frame of the C library, or of the vdso; own: functions that are not."""
+    """Whether it is a frame of the C library or of the vdso; own: functions that do not count as
+    such."""
     if programs[""].static:
         return (os.path.basename(frame.object or "") == programs[""].name and
                 frame.function not in own)
@@ -381,7 +382,7 @@ def is_libc(frame, programs, own=()):
 
 
 def check_stacks(test, events, wanted, programs, text, count=1):
-    """Each of the events has this stack, and there are so many."""
+    """Each of the events has this stack, and their number is right."""
     faults = []
     for event in events:
         fault = stack_fault(event.stack, wanted, programs)
@@ -392,12 +393,12 @@ def check_stacks(test, events, wanted, programs, text, count=1):
 
 
 def told(report, *words):
-    """The note or warning of a report that has all the words; None if there is none."""
+    """The note or warning of a report that contains all the words; None if there is none."""
     return next((line for line in report.notices if all(word in line for word in words)), None)
 
 
 def resolver_of(pid):
-    """The child that resolves stacks of a run: the one whose user is nobody."""
+    """The child that resolves the stacks of a run: the one that runs as nobody."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     child, = (int(child) for child in children if kdtest.status_field(child, "Uid") == "65534")
     return child

@@ -27,7 +27,7 @@ TAKERS = {"task", "own_threads", "rt_limit", "hardirq", "softirq"}
 
 
 class Screen:
-    """What the program says of a process while others are watched, too: begun when made,
+    """What the program says of a process while others are watched, too: started on construction,
     ready after end()."""
 
     def __init__(self, test, pid, seconds):
@@ -73,8 +73,8 @@ class Screen:
                        (row["cause"] != "task" or row["who"].get("comm") not in OWN_PROGRAMS)]
 
     def staged(self, fits):
-        """The first row that fits, after those, if any, of others who took a CPU for as long as
-        the threads were without one; else the first row, or None."""
+        """The first row that fits, which may only be preceded by others who took a CPU for as long
+        as the threads were without one; else the first row, or None."""
         took, most = 0, sum(self.ready.values()) + 1.1 * self.interrupted + MS
         for row in self.blamed:
             if fits(row):
@@ -86,7 +86,12 @@ class Screen:
 
     def words(self, row):
         """The sentence of a row, if there is room for it."""
-        at = self.blamed.index(row)
+        largest, rows = self.json.get("largest_culprit"), self.blamed
+        if largest:
+            causes = {part["cause"] for part in largest["causes"]}
+            rows = [None, *(each for each in rows if each["cause"] not in causes or
+                            each["who"].get("comm") != largest["who"].get("comm"))]
+        at = rows.index(row) if row in rows else len(self.verdict)
         return self.verdict[at] if at < len(self.verdict) else None
 
     def inside(self, waits):
@@ -94,21 +99,21 @@ class Screen:
         return sum(max(0, min(wait[-1], self.stop) - max(wait[0], self.start)) for wait in waits)
 
     def steps(self, log):
-        """Those logged steps that lie in the window."""
+        """The logged steps that lie in the window."""
         return [ns for at, ns in enumerate(log["steps"])
                 if self.start <= log["from"] + at * MS < self.stop]
 
     def logged(self, log):
-        """Their sum."""
+        """The sum of the logged steps in the window."""
         return sum(self.steps(log))
 
 
 def watch(test, targets, seconds, while_open=None, logs=False, stop=(), calm=()):
     """{name: Screen} of {name: workload}, taken at the same time; seconds None: for as long as
-    while_open() takes. logs: what the workloads have logged, as soon as their windows are read: a
-    wait that ends before that is known to have been one for the test. stop: other processes that
-    are stopped when the windows are over. calm: threads that have no priority any more then. They
-    would only hamper the ends of the runs."""
+    while_open() takes. logs: the workloads' logs are fetched as soon as their windows are read; the
+    test then knows a wait that ends before that as a wait. stop: other processes to stop when the
+    windows are over. calm: threads to be deprived of their priority then. These would only slow
+    down the ends of the runs."""
     screens = {name: Screen(test, load.pid, seconds or kdtest.PATIENCE)
                for name, load in targets.items()}
     for screen in screens.values():
@@ -135,8 +140,8 @@ def watch(test, targets, seconds, while_open=None, logs=False, stop=(), calm=())
 
 
 def check_first(test, name, screen, causes, *words, who=None):
-    """The first that is blamed, which has to be of one of these causes, and in words; or of those
-    of a process."""
+    """The first one blamed, which has to have one of these causes (and this process), and these
+    words."""
     def fits(row):
         return row["cause"] in causes and who in (None, row["who"].get("pid"))
     row = screen.staged(fits)
@@ -151,9 +156,9 @@ def check_first(test, name, screen, causes, *words, who=None):
 
 
 def bounds(screen, truth, lost=0, most=None):
-    """Within 3 points of the busy time, or 10 % of the truth, which may have lost some of it to
-    others who had the CPU, and to the hypervisor. In a machine of one CPU, where the test itself
-    is among these, twice as much. most: where the truth is only known to lie between."""
+    """Within 3 points of the busy time, or 10 % of the truth, some of which may have gone to others
+    who had the CPU, and to the hypervisor. On a machine with one CPU, where the test itself is one
+    of these, twice as much. most: the upper end, where the truth is only known as a range."""
     most = truth if most is None else most
     slack = max(0.03 * screen.json["busy_ns"], 0.1 * truth) + (kdtest.SLACK - 1) * 2 * MS
     slack *= 2 if kdtest.one_cpu() else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A moment in which a thread gets no CPU, and what a recording should have of it."""
+"""A moment in which a thread gets no CPU, and what a recording should show of it."""
 
 import ast
 import subprocess
@@ -28,7 +28,8 @@ print([begin, end, gaps])
 
 
 def stall(cpu, ns):
-    """A moment in which hardly anybody else runs on a CPU: when, by which process, and the gaps."""
+    """A moment in which hardly anybody else runs on a CPU: returns when, by which process, and the
+    gaps."""
     with kdtest.RealTime.alone():
         hog = subprocess.Popen([sys.executable, "-c", HOG, str(cpu), str(ns)],
                                stdout=subprocess.PIPE, text=True)
@@ -37,14 +38,15 @@ def stall(cpu, ns):
 
 
 def unlimited_real_time():
-    """Real-time threads may have all of a CPU for half a second (they do by default, in 1 s)."""
+    """Whether real-time threads may have all of a CPU for half a second (by default they may, in 1
+    s)."""
     with open("/proc/sys/kernel/sched_rt_runtime_us") as limit:
         runtime = int(limit.read())
     return runtime < 0 or runtime >= 500_000
 
 
 def check_stall(test, data, tid, when):
-    """The recording has the thread ready for that long, then, and who had its CPU."""
+    """The recording shows the thread as ready for that time, and who had its CPU."""
     begin, end, hog, gaps = when
     lost = sum(max(0, min(to, end) - since) for since, to in gaps)
     trace = Trace(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of text and bars, as SVG that needs no font but some monospaced one."""
+"""Pictures of text and bars, as SVG that needs nothing but some monospaced font."""
 
 import re
 from xml.sax.saxutils import escape
@@ -9,7 +9,7 @@ INK, PAPER = "#1f2328", "#ffffff"
 
 
 class Drawing:
-    """Its text is so many pixels wide for each character, whatever the font."""
+    """A drawing with a fixed width in pixels for each character, whatever the font."""
 
     def __init__(self, width, height, size=13, paper=PAPER):
         self.size, self.advance = size, size * 0.6
@@ -23,7 +23,7 @@ class Drawing:
                           f'height="{height:.4g}" fill="{fill}"{about}')
 
     def text(self, left, base, text, fill=INK, bold=False, size=None):
-        """One line. Blanks count."""
+        """One line of text; blanks count."""
         if not text.strip():
             return
         advance = (size or self.size) * 0.6
@@ -37,7 +37,7 @@ class Drawing:
         self.parts.append(f'<polyline points="{path}" fill="none" stroke="{color}"/>')
 
     def arrow(self, left, top, right, bottom, color):
-        """Down or up to a point."""
+        """An arrow down or up to a point."""
         back = 4 if bottom < top else -4
         self.line([(left, top), (right, bottom)], color)
         self.parts.append(f'<path d="M{right:.5g} {bottom:.5g}l-3 {back}h6z" fill="{color}"/>')
@@ -53,7 +53,8 @@ MARGIN, LINE = 10, 18
 
 
 def runs(line, bold, reverse):
-    """([(column, text, bold, reverse)], bold, reverse): what follows on the next line."""
+    """([(column, text, bold, reverse)], bold, reverse), the latter two being the state at the
+    line's end."""
     found, column = [], 0
     for part in re.split(r"(\x1b\[[0-9;]*m)", line):
         if part.startswith("\x1b["):
@@ -68,7 +69,7 @@ def runs(line, bold, reverse):
 
 
 def screen(text, path):
-    """Draws what `tmux capture-pane -e -p` has written: bold and reversed text, and bars."""
+    """Draws the output of `tmux capture-pane -e -p`: bold and reversed text, and bars."""
     lines = text.rstrip("\n").split("\n")
     plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
     columns = max(map(len, plain))

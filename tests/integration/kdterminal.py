@@ -36,7 +36,7 @@ class Terminal:
         self.shown = ""
 
     def read(self, until=None, patience=kdtest.PATIENCE):
-        """What is shown until that, or the end."""
+        """What is shown until that text appears, or until the end."""
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline and not (until and until in self.shown):
             if select.select([self.master], [], [], 0.1)[0]:
@@ -52,7 +52,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def press_to_end(self, keys):
-        """A program may pass over a key while it is still busy with an interrupt."""
+        """Repeats the key: a program may ignore it while still busy with an interrupt."""
         deadline = time.monotonic() + kdtest.PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
             self.press(keys)

@@ -44,8 +44,8 @@ class Skip(Exception):
 
 
 def only_on_host(why):
-    """Skips the rest of a case in a virtual machine: the host's run says as much, as nothing in
-    it is up to the kernel."""
+    """Skips the rest of a case in a virtual machine: the host's run shows as much, since nothing in
+    it depends on the kernel."""
     if VM:
         raise Skip(f"the same with each kernel, so only the host runs it: {why}")
 
@@ -62,43 +62,43 @@ def only_beside_another_cpu(why):
 
 
 def spinner(cpu):
-    """The role of a thread that keeps a CPU busy before all others. If there is no other CPU
-    it leaves them a seventh: the kernel would leave them a twentieth, once a second."""
+    """The role of a thread that keeps a CPU busy ahead of all others. If there is no other CPU, it
+    leaves a seventh to them: the kernel would leave a twentieth, once a second."""
     return f"fifo:{cpu}:60:70" if one_cpu() else f"fifo:{cpu}:600:600"
 
 
 @functools.cache
 def preempts_programs():
-    """Whether this is a virtual machine whose kernel runs programs of system calls
-    preemptibly. kernel_delay avoids that with others in their place, which the kernel
-    skips while any thread on the CPU is preempted in bpf(2); the reports tell how often.
-    A single CPU does so all the time, others now and then, beside tests that load programs.
-    There the tests let kernel_delay run before other threads, so counts are exact; what it
-    tells of others' doing is no fault of it."""
+    """Whether this is a virtual machine whose kernel runs programs of system calls preemptibly.
+    kernel_delay replaces these with others, which the kernel skips while any thread on the CPU is
+    preempted in bpf(2); the reports tell how often. On a single CPU that goes on all the time, on
+    several now and then, next to tests that load programs. There the tests let kernel_delay run
+    before other threads, so that counts are exact; reports about skipping caused by others are no
+    fault."""
     btf = pathlib.Path("/sys/kernel/btf/vmlinux")
     return btf.exists() and b"\0trace_call_bpf_faultable\0" in btf.read_bytes()
 
 
 def skipped_by_others(text):
-    """Whether a warning is of programs that the kernel skipped for others': with several CPUs, of
-    a few at most."""
+    """Whether a warning is about programs that the kernel skipped because of others: on several
+    CPUs, only if there are a few."""
     found = re.search(r"([\d,]+) program runs? (?:was|were) skipped by the kernel", text)
     return (found is not None and preempts_programs() and
             (one_cpu() or kdreport.number(found[1]) <= 3))
 
 
 def losses_told(report, culprits=False):
-    """What a report says was lost; but see preempts_programs(): other processes, too, use
-    bpf(2). Which waits have culprits is chance where threads are woken together, and is left to
-    tests of culprits."""
+    """What a report says was lost, without losses caused by other processes that use bpf(2), see
+    preempts_programs(). Which waits have culprits is a matter of chance where threads are woken
+    together, and is left to tests of culprits."""
     return [text for text in report.warnings
             if not skipped_by_others(text) and
             (culprits or "woken for one CPU at the same moment" not in text)]
 
 
 def in_full(argv):
-    """The same command, with all sections of all threads in its text, unless it says how much
-    it wants."""
+    """The same command, with all sections of all threads in its text unless it says how much it
+    wants."""
     extents = ("--full", "--summary")
     others = ("--check", "--list-probes", "--list-metrics", "--machine")
     if PROGRAM not in argv or any(
@@ -109,8 +109,8 @@ def in_full(argv):
 
 
 def kept(argv):
-    """The same command, which leaves its samples in the directory KEEP_REPORTS, too, if that is
-    in the environment: `tests/same --take` chooses from them."""
+    """The same command, which also leaves its samples in the directory KEEP_REPORTS if the
+    environment has it: `tests/same --take` chooses from them."""
     others = ("--check", "--list-probes", "--list-metrics", "--machine", "--replay", "--live", "--")
     if KEEP_REPORTS is None or PROGRAM not in argv or any(arg.split("=")[0] in others for arg in argv):
         return argv
@@ -121,8 +121,8 @@ def kept(argv):
 
 
 class RealTime:
-    """What runs before all others, of one test program at a time: two of them would leave
-    nothing of two CPUs, not even for the tests that are to end them."""
+    """A lock for running ahead of all others, held by one test program at a time: two of them would
+    use up two CPUs, and starve even the tests that are to end them."""
 
     marks = re.compile(r"\bchrt |\b(fifo|relay|hasty|stalls|deadline):|/kdstall\.py|/gaps \d+ [1-9]|/execer |/locks starved")
     path = pathlib.Path(tempfile.gettempdir()) / "kernel_delay-tests-realtime"
@@ -144,7 +144,7 @@ class RealTime:
     @classmethod
     @contextlib.contextmanager
     def alone(cls):
-        """Nobody else has such meanwhile."""
+        """A context in which no other test program holds this lock."""
         cls.begin()
         try:
             yield
@@ -153,8 +153,8 @@ class RealTime:
 
 
 class Child:
-    """A process whose lines are read as they come; ended at the latest by end(). A report is
-    in full unless the test says otherwise."""
+    """A process whose lines are read as they arrive; ended at the latest by end(). Reports are in
+    full unless the test says otherwise."""
 
     def __init__(self, argv, full=True, **options):
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
@@ -175,8 +175,8 @@ class Child:
         self.read(self.proc.stderr, self.errors)
 
     def go_before_others(self):
-        """Gives it the one CPU whenever it can use it, or a workload that never sleeps makes
-        it take several times as long to begin; see also preempts_programs()."""
+        """Gives it the only CPU whenever it can use it, as a workload that never sleeps would make
+        its start take several times as long; see also preempts_programs()."""
         with contextlib.suppress(ProcessLookupError):
             os.sched_setscheduler(self.pid, os.SCHED_FIFO, os.sched_param(20))
 
@@ -193,7 +193,7 @@ class Child:
             self.readers[-1].start()
 
     def line(self, start="", patience=PATIENCE):
-        """The next line that begins with start; those before it are passed over."""
+        """The next line that begins with start; earlier ones are skipped."""
         deadline = time.monotonic() + patience
         while True:
             try:
@@ -211,7 +211,7 @@ class Child:
         self.proc.stdin.flush()
 
     def ask(self, order):
-        """What it answers to an order, in JSON."""
+        """Its JSON answer to a command."""
         self.send(order)
         return json.loads(self.line("{"))
 
@@ -226,7 +226,7 @@ class Child:
         return status
 
     def interrupt(self, test, text):
-        """Ends a run of kernel_delay, which has to end well."""
+        """Interrupts a run of kernel_delay, which has to end well."""
         self.signal(signal.SIGINT)
         test.eq(self.wait(), 0, text)
 
@@ -251,7 +251,7 @@ class Child:
 
 
 class Workload(Child):
-    """A program of tests/workloads, ready for its test's commands."""
+    """A program of tests/workloads that is ready for its test's commands."""
 
     def __init__(self, name, *args, wrapper=(), **options):
         path = name if os.path.isabs(name) else WORKLOADS / name
@@ -259,8 +259,8 @@ class Workload(Child):
         self.ready = self.line("ready").split()[1:]
 
     def go(self, patience=PATIENCE):
-        """Lets it do its work and returns its truths, when its threads sleep again: the answer
-        overtakes the last calls of those that did the work."""
+        """Lets it do its work and returns its truths once its threads sleep again: the answer
+        arrives before the last calls of the threads that did the work."""
         self.send("go")
         truths = json.loads(self.line("{", patience))
         self.settle([thread["tid"] for thread in truths.get("threads", ()) if thread.get("rests")])
@@ -271,7 +271,7 @@ class Workload(Child):
         return {int(tid): log for tid, log in self.ask("log").items()}
 
     def settle(self, tids=None):
-        """Waits until threads of it (all, if not given) sleep, or are gone."""
+        """Waits until its threads (all, if none are given) sleep, or are gone."""
         tids = threads_of(self.pid) if tids is None else tids
         wait_until(lambda: {state_of(self.pid, tid) for tid in tids} <= {"S", None})
 
@@ -281,12 +281,12 @@ class Workload(Child):
         return Mark(mark["from"], {int(tid): ns for tid, ns in mark["cpu"].items()}, mark["to"])
 
     def tid(self, role):
-        """TIDs of the threads of this name, ascending."""
+        """TIDs of the threads with this name, ascending."""
         return [tid for tid in threads_of(self.pid) if thread_name(self.pid, tid) == role]
 
 
 class Mark:
-    """Run times read between two moments, and the time the hypervisor took until then."""
+    """Run times read between two moments, and the time taken by the hypervisor until then."""
 
     def __init__(self, start, cpu, end):
         self.start, self.cpu, self.end, self.steal = start, cpu, end, steal_ns()
@@ -310,8 +310,8 @@ class Mark:
 
 
 def proc_mark(pid):
-    """A Mark of any process, from its schedstat files. A running thread's count
-    there may be a tick old, so the marks of a busy thread differ by that much."""
+    """A Mark of any process, from its schedstat files. The count of a running thread may be a tick
+    old, so the marks of a busy thread are that inexact."""
     cpu, start = {}, time.monotonic_ns()
     for tid in threads_of(pid):
         with contextlib.suppress(OSError):
@@ -320,7 +320,7 @@ def proc_mark(pid):
 
 
 class Capture(Child):
-    """A run of kernel_delay on a process; made when its window is open."""
+    """A run of kernel_delay on a process; constructed once its window is open."""
 
     def __init__(self, pid, *args, **options):
         super().__init__([PROGRAM, "-p", pid, "--sample-time", 600, *args], **options)
@@ -328,8 +328,8 @@ class Capture(Child):
         self.opened = time.monotonic_ns()
 
     def close(self, test, want=0, stop=()):
-        """Closes the window and returns the one report of the run. Those to stop, by their PIDs, are
-        stopped as soon as it is over: what the program does then is not hampered by them."""
+        """Closes the window and returns the one report of the run. stop: PIDs to be stopped as soon
+        as the window is over, so as not to slow down what the program does then."""
         if self.proc.poll() is None:
             self.signal(signal.SIGINT)
         if stop:
@@ -346,7 +346,7 @@ class Capture(Child):
 
 
 class Finished:
-    """What a program that ran to its end left."""
+    """What a program that ran to its end left behind."""
 
     def __init__(self, child):
         self.status = child.wait()
@@ -354,7 +354,7 @@ class Finished:
 
 
 class Test:
-    """Counts and prints the results; ends what a case started when it is over."""
+    """Counts and prints the results; ends everything that a case started when the case is over."""
 
     def __init__(self):
         self.count, self.failed, self.case = 0, 0, ""
@@ -390,7 +390,7 @@ class Test:
                 print("#   " + line.encode("ascii", "backslashreplace").decode(), flush=True)
 
     def books(self, report, cpu=None, late=(), losses=False):
-        """The check that every report of every test has to pass."""
+        """The check of books that every report of every test has to pass."""
         if VM and any("not read consistently" in text for text in report.warnings):
             # Its clock may go back by milliseconds; the report says that figures do not fit.
             self.skip("the books", "the report tells of this machine's clock")
@@ -421,7 +421,7 @@ class Test:
         return self.start(Capture(pid, *args, **options))
 
     def sample(self, pid, while_open):
-        """What JSON has of a window that is open for as long as something takes."""
+        """The sample in JSON of a window that is open for as long as a function takes."""
         path = self.directory() / "sample.json"
         capture = self.capture(pid, "-o", "text", "-o", f"json:{path}")
         while_open()
@@ -438,7 +438,8 @@ class Test:
         return pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="kdtest")))
 
     def preload(self, source, *flags):
-        """A library for LD_PRELOAD, made of C that stands before that of others: its path."""
+        """The path of a library for LD_PRELOAD, compiled from C source that overrides functions of
+        other libraries."""
         folder = self.directory()
         (folder / "preload.c").write_text(source)
         subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", folder / "preload.so",
@@ -486,7 +487,7 @@ def threads_of(pid):
 
 
 def samples_of(path):
-    """The samples that a file of JSON has by now."""
+    """The samples in a JSON file so far."""
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [found for found in map(json.loads, lines) if found.get("type") == "sample"]
 
@@ -501,7 +502,7 @@ def thread_name(pid, tid):
 
 
 def until_run(pid, tid):
-    """Waits until a thread has run: then it has come to where it was sent."""
+    """Waits until a thread has run: by then it has come to where it was sent."""
     before, end = schedstat(pid, tid)[0], time.monotonic() + PATIENCE
     while schedstat(pid, tid)[0] == before and time.monotonic() < end:
         time.sleep(0.002)
@@ -509,8 +510,8 @@ def until_run(pid, tid):
 
 @contextlib.contextmanager
 def real_time(pid, tid, priority=10):
-    """A thread has a real-time priority meanwhile, and has begun to run with it: what runs so from
-    its beginning on keeps others waiting while a program that watches it begins, too."""
+    """Gives a thread a real-time priority for a while, once it has started to run with it: one that
+    had it from the beginning would also delay the start of the program that watches it."""
     RealTime.begin()
     try:
         os.sched_setscheduler(tid, os.SCHED_FIFO, os.sched_param(priority))
@@ -535,8 +536,8 @@ def schedstat(pid, tid):
 
 
 def awake(pid, tid):
-    """How long a thread has run or waited for a CPU, ns; the kernel leaves out what it waits when it
-    is preempted on its way to sleep (sched_info_depart())."""
+    """How long a thread has run or waited for a CPU, in ns; the kernel omits its waiting when it is
+    preempted on the way to sleep (sched_info_depart())."""
     return sum(schedstat(pid, tid))
 
 
@@ -560,8 +561,8 @@ def state_of(pid, tid):
 
 
 def waits_in(pid, function):
-    """Whether a process waits in a function of the kernel, or part of its name. Some
-    kernels leave wchan empty (5.10), others have no stack to show."""
+    """Whether a process waits in a kernel function whose name contains this. Some kernels leave
+    wchan empty (5.10), others have no stack to show."""
     text = ""
     for name in ("wchan", "stack"):
         with contextlib.suppress(OSError):
@@ -579,7 +580,8 @@ def has_open(pid, what):
 
 
 def fdinfo(pid):
-    """What /proc says of each descriptor of a process, {key: value}; not of one closed meanwhile."""
+    """The fields {key: value} in /proc for each descriptor of a process, except any closed
+    meanwhile."""
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
             yield dict(re.findall(r"^(\w+):\s*(\S+)", path.read_text(), re.MULTILINE))
@@ -626,13 +628,19 @@ def interrupts(row, cpu):
     return None
 
 
+def ticks(pid, tid):
+    """utime and stime, in ticks by what each tick found the thread doing."""
+    fields = pathlib.Path(f"/proc/{pid}/task/{tid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]), int(fields[12])
+
+
 def last_cpu():
     return max(os.sched_getaffinity(0))
 
 
 def wait_until(happened, patience=PATIENCE):
-    """Waits until a function returns something true, and returns that. Asking takes a
-    fifth of a CPU at most: what is waited for may need the only one."""
+    """Waits until a function returns something true, and returns that. Polling takes a fifth of a
+    CPU at most: what is awaited may need the only one."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         used = time.thread_time()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of a timeline with a recording: all of it, and the moment around the longest wait for a
-CPU. Drawn from the file alone, as its independent reader has it."""
+CPU. Drawn from the file alone, as its independent reader returns it."""
 
 import collections
 
@@ -71,7 +71,7 @@ class Timeline:
         return LEFT + (min(max(at, self.from_), self.to) - self.from_) * self.per
 
     def row(self, title):
-        """Where the next row is."""
+        """The place of the next row."""
         top = self.top
         self.drawing.text(8, top + 14, title)
         self.top += ROW + GAP
@@ -90,7 +90,7 @@ class Timeline:
         self.top += 26
 
     def cells(self, row):
-        """The color that most of each part of the time has: [(first, last + 1, color)]."""
+        """The prevailing color of each part of the time: [(first, last + 1, color)]."""
         took = collections.defaultdict(collections.Counter)
         for event in row.events:
             left, right = self.x(event.at), self.x(event.end)
@@ -125,7 +125,7 @@ class Timeline:
         self.axis(1_000_000, "ms", self.window.end)
 
     def slices(self, title, events, color, name, ink=INK):
-        """A row of the detail."""
+        """A row of the detailed view."""
         top = self.row(title)
         shown = [event for event in events if event.end > self.from_ and event.at < self.to]
         for event in shown:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shell in a real terminal: tmux, without anybody's configuration."""
+"""A shell in a real terminal: tmux, with nobody's configuration."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ import kdtest
 
 
 class Tmux:
-    """One window with a shell in it, in a server of its own."""
+    """One window with a shell in it, on a server of its own."""
 
     def __init__(self, test, columns=80, lines=24, **environment):
         self.tmux, self.shell = kdneeds.tool("tmux"), kdneeds.tool("bash")
@@ -48,7 +48,7 @@ class Tmux:
         return self.run("display-message", "-p", " ".join(f"#{{{name}}}" for name in names)).split()
 
     def press(self, *keys):
-        """By tmux's names of keys, or characters."""
+        """Presses keys, given by tmux's names or as characters."""
         self.run("send-keys", *keys)
 
     def type(self, text, *keys):
@@ -60,7 +60,7 @@ class Tmux:
         self.run("resize-window", "-x", columns, "-y", lines)
 
     def until(self, happened):
-        """Returns what that returns; None if it never is true."""
+        """The first true result of a function; None if there never is one."""
         deadline = time.monotonic() + kdtest.PATIENCE
         while time.monotonic() < deadline:
             found = happened()
@@ -70,11 +70,11 @@ class Tmux:
         return None
 
     def until_shown(self, pattern):
-        """The match on the screen."""
+        """Waits for a text on the screen, and returns the match."""
         return self.until(lambda: re.search(pattern, self.screen(), re.MULTILINE))
 
     def command(self, text):
-        """Runs it in the shell; returns what it writes to standard output."""
+        """Runs a command in the shell; returns its standard output."""
         path = self.directory / "said"
         path.unlink(missing_ok=True)
         self.type(f"{text} >{path}.new; mv {path}.new {path}", "Enter")
@@ -82,7 +82,7 @@ class Tmux:
         return path.read_text(encoding="utf-8")
 
     def child(self, name):
-        """The PID of the shell's child of that name; None: there is none."""
+        """The PID of the shell's child with this name; None: there is none."""
         shell = int(self.state("pane_pid")[0])
         for path in pathlib.Path(f"/proc/{shell}/task/{shell}").glob("children"):
             for pid in map(int, path.read_text().split()):

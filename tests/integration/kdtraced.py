@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel's own tracing (tracefs) says of one thread: a truth that has nothing of the
+"""What the kernel's own tracing (tracefs) says of one thread: a truth that shares nothing with the
 program, its probes, or its clock readings."""
 
 import os
@@ -13,8 +13,8 @@ EVENT = re.compile(r" (\d+)\.(\d{6}): (\w+): ?(.*)")
 
 
 class Traced:
-    """Events of a thread while this is a context, by CLOCK_MONOTONIC; those that a kernel does not
-    have are left out."""
+    """Traces events of a thread while this context is active, by CLOCK_MONOTONIC; events that a
+    kernel lacks are left out."""
 
     def __init__(self, tid, *patterns):
         self.tid, self.patterns = tid, patterns
@@ -43,18 +43,20 @@ class Traced:
         (self.folder / file).write_text(str(value))
 
     def events(self):
-        """[(time in ns, name, what it says)], in their order. Nothing is recorded any more."""
+        """[(time in ns, name, text)], in order. Stops the recording. Names of tasks are arbitrary
+        bytes."""
         self.write("tracing_on", 0)
-        return [(int(seconds) * kdtest.SECOND + int(micros) * 1000, name, text)
-                for seconds, micros, name, text in EVENT.findall((self.folder / "trace").read_text())]
+        text = (self.folder / "trace").read_text(errors="replace")
+        return [(int(seconds) * kdtest.SECOND + int(micros) * 1000, name, what)
+                for seconds, micros, name, what in EVENT.findall(text)]
 
 
 INTERRUPTS = ("irq/irq_handler_*", "irq/softirq_e*", "irq_vectors/*_entry", "irq_vectors/*_exit")
 
 
 def interrupts(events, start, stop):
-    """Of those that lie in a window: {name: [ns, ...]} of hard and of soft interrupts, the latter
-    without the hard ones that hit them; and how many of these there were."""
+    """Interrupts that lie in a window: {name: [ns, ...]} of hard ones and of soft ones, the latter
+    without the hard ones nested in them; and how many of these there were."""
     hard, soft, begun, hits = {}, {}, [], 0
     for at, name, text in events:
         who, _, edge = name.rpartition("_")
@@ -77,7 +79,7 @@ def interrupts(events, start, stop):
 
 
 def stretches(events):
-    """[(since, until)] of those interrupts that hit no other one."""
+    """[(since, until)] of the outermost interrupts."""
     found, begun = [], []
     for at, name, _ in events:
         who, _, edge = name.rpartition("_")
@@ -93,7 +95,7 @@ def stretches(events):
 
 
 def faults(events, start, stop):
-    """How many page faults there were in a window, and how long it took at least until the page was
+    """The number of page faults in a window, and the least time that they took until the page was
     counted as the thread's."""
     count, ns, since = 0, 0, None
     for at, name, _ in events:
@@ -138,7 +140,7 @@ def disk_sleeps(events, tid):
 
 
 def off_cpu(events, tid):
-    """[(since, until)] between a thread's switches."""
+    """[(since, until)] of the times between a thread's switches in which it had no CPU."""
     found, since = [], None
     for at, name, text in events:
         if name != "sched_switch":
@@ -153,7 +155,7 @@ def off_cpu(events, tid):
 
 
 def on_cpu(events, tid):
-    """[(since, until)] of a thread, by the switches to it and from it."""
+    """[(since, until)] of a thread on a CPU, from the switches to it and away from it."""
     found, since = [], None
     for at, name, text in events:
         if name == "sched_switch" and f"next_pid={tid} " in text:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of triggers share: runs of kernel_delay with triggers, the logs
-of the workloads, and the symbols of a program, read without the program's help."""
+"""What the tests of triggers share: runs of kernel_delay with triggers, the logs of the workloads,
+and the symbols of a program, read without help from kernel_delay."""
 
 import contextlib
 import os
@@ -24,8 +24,8 @@ OUTCOMES = ("used", "skipped", "missed", "overlapped", "idle", "ended", "unmatch
 
 
 class Triggered(kdtest.Child):
-    """A run of kernel_delay with triggers; made when it waits for them. Without a PID the arguments
-    name the target."""
+    """A run of kernel_delay with triggers; constructed once it waits for them. Without a PID the
+    arguments name the target."""
 
     def __init__(self, test, pid, *args, urgent=False, **options):
         self.begun = time.monotonic_ns()
@@ -41,7 +41,7 @@ class Triggered(kdtest.Child):
                 os.sched_setscheduler(self.pid, os.SCHED_FIFO, os.sched_param(1))
 
     def waits(self):
-        """True if it waits for what happens: its probes are attached then."""
+        """True if it waits for hits: its probes are attached by then."""
         if self.proc.poll() is not None:
             self.wait()
             raise EOFError(f"{self.argv} ended: {self.stderr}")
@@ -77,7 +77,7 @@ class Triggered(kdtest.Child):
 
 
 def balance(test, run):
-    """Every hit has one outcome."""
+    """Every hit has exactly one outcome."""
     faults = []
     for role, row in run.triggers.roles.items():
         if sum(row[outcome] for outcome in OUTCOMES) != row.hits:
@@ -109,8 +109,8 @@ def check_reports(test, reports, cpu=None, late=0):
 
 
 class Log:
-    """What a caller measured: [before, begin, end, after] of its long calls, and
-    the same of the times from one call's start to the next one's."""
+    """What a caller measured: [before, begin, end, after] of its long calls, and the same of the
+    times from one call's start to the next one's."""
 
     def __init__(self, load, truths):
         self.by_tid = load.logs()
@@ -120,14 +120,15 @@ class Log:
         self.made = sum(truth["calls"] for truth in self.truths.values())
 
     def calls(self, key="calls"):
-        """Of all threads, by time."""
+        """The calls of all threads, by time."""
         return sorted(entry for log in self.by_tid.values() for entry in log[key])
 
 
 def asleep(test, rows, awake):
-    """Checks that threads are blocked in their windows, but for what the kernel counts. rows: one
-    for each window of a long sleep; awake: of all of these, see kdtest.awake(), which lacks some
-    preemptions. These are the program's own figure, so they excuse a quarter at most."""
+    """Checks that threads are blocked in their windows, apart from what the kernel counts as awake.
+    rows: one for each window of a long sleep; awake: the total over these, see kdtest.awake(),
+    which lacks some preemptions. The program's own figure for these is only trusted up to a
+    quarter."""
     life = sum(thread.life for thread in rows)
     blocked = sum(thread.ns["blocked interruptible"] for thread in rows)
     preempted = sum(thread.ns["ready after preemption"] for thread in rows)
@@ -142,8 +143,8 @@ def inside(start, stop, entry):
 
 
 def reported_once(test, reports, entries, least, what="long call", missed=0):
-    """Each of the entries that was certainly as long as least is reported once,
-    and nothing that was certainly shorter. missed: how many were, by the program's count."""
+    """Each entry that was certainly at least this long is reported once, and nothing that was
+    certainly shorter. missed: how many were missed, by the program's count."""
     matched, faults, absent = {}, [], []
     for report in reports:
         fits = [number for number, entry in enumerate(entries)
@@ -170,7 +171,7 @@ def certainly(entries, least):
 
 
 def monotonic(stamp):
-    """A wall clock stamp of a report as CLOCK_MONOTONIC, to some us."""
+    """A report's wall clock stamp in terms of CLOCK_MONOTONIC, to within some us."""
     shift = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
     return round(stamp.timestamp() * 1e6) * 1000 - shift
 
@@ -208,7 +209,7 @@ def symbols(path):
 
 
 def program_offset(path, address):
-    """Where in the file the byte of an address is."""
+    """The file offset of the byte at an address."""
     data = pathlib.Path(path).read_bytes()
     offset, = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
@@ -220,7 +221,7 @@ def program_offset(path, address):
 
 
 def second_instruction(path, function):
-    """The offset of a function's second instruction, as objdump has it."""
+    """The offset of a function's second instruction, according to objdump."""
     need("objdump")
     said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
                            path], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -229,7 +230,7 @@ def second_instruction(path, function):
 
 
 class Text:
-    """The code of a function in a file and in a process that has it mapped."""
+    """The code of a function in a file and in a process that maps it."""
 
     def __init__(self, pid, path, name, length=16):
         address, size = symbols(path)[name]
@@ -256,8 +257,7 @@ class Text:
 
 
 class Counted:
-    """Hits of a place in a file by one process, as the kernel's own uprobe events
-    have them."""
+    """Hits of a place in a file by one process, according to the kernel's own uprobe events."""
 
     def __init__(self, test, path, offset, pid):
         self.root = tracefs()

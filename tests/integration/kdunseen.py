@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events that the kernel does not report, as where it hides a task from tracing or skips a program:
-some of the programs are attached to nothing."""
+some of the BPF programs are attached to nothing."""
 
 import contextlib
 import os
@@ -54,7 +54,7 @@ long syscall(long number, ...)
 
 @contextlib.contextmanager
 def unseen(test, *programs):
-    """Runs that begin meanwhile see nothing of what these programs would tell."""
+    """Runs that start within this context see nothing of what these programs would report."""
     names = "".join(f",{name[:15]}" for name in programs) + ","
     with unittest.mock.patch.dict(os.environ, LD_PRELOAD=test.preload(SOURCE), UNSEEN=names):
         yield

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of a BPF program as the kernel runs them: what it never comes to is gone, and
-look-ups in arrays are instructions, too."""
+"""Instructions of a BPF program as the kernel runs them: unreachable ones are gone, and look-ups in
+arrays are instructions, too."""
 
 import heapq
 import re
@@ -16,15 +16,16 @@ NULL, COPY = re.compile(r"if (r\d) (==|!=) 0x0 goto"), re.compile(r"(r\d) = r0$"
 
 
 def xlated(number):
-    """{index: text} of a program's own instructions; functions that it calls come behind them,
-    and no jump leads there."""
+    """{index: text} of a program's own instructions. Functions that it calls come after them, and
+    no jump leads there."""
     said = subprocess.run([kdneeds.bpftool(), "prog", "dump", "xlated", "id", number],
                           capture_output=True, text=True, check=True).stdout
     return {int(found[1]): found[2] for found in map(LINE.match, said.splitlines()) if found}
 
 
 class Program:
-    """Some instructions take two indices, so the next one is not always one further."""
+    """A program as a graph. Some instructions occupy two indices, so the next one is not always one
+    further."""
 
     def __init__(self, text):
         self.text = text
@@ -37,8 +38,8 @@ class Program:
         return at + 1 + int(jump[1]) if jump else None
 
     def misses(self, at):
-        """The jumps (from, to) of a look-up in an array that begins there: no index is beyond the end,
-        whatever the verifier wants to be asked."""
+        """The jumps (from, to) of a look-up in an array that begins there, for an index out of
+        range: none ever is, though the verifier demands the check."""
         if not BEYOND.match(self.text[at]) or self.text.get(at - 1) != INDEX:
             return
         yield at, self.target(at)
@@ -60,7 +61,7 @@ class Program:
 
 
 def shortest(text):
-    """How many instructions lie on the shortest way from a program's beginning to its end."""
+    """The number of instructions on the shortest way from a program's beginning to its end."""
     program, heap, been = Program(text), [(1, 0)], set()
     while heap:
         count, at = heapq.heappop(heap)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Where each thread's time went, against what the kernel, the threads
-themselves and the test measured."""
+"""Where each thread's time went, against the measurements of the kernel, the threads themselves and
+the test."""
 
 import contextlib
 import os
@@ -13,18 +13,20 @@ import time
 
 import kdbooks
 import kdtest
+import kdtraced
 from kdtest import MS
 
+RUNNING = ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq")
 TRIES = 4
 TICKS = 200  # of which a share is true to 3 of a hundred
 TURNS = 3    # that rivals have in a window, however long each of them takes
 
 
 def sample(test, load, seconds, rivals=()):
-    """A window of some seconds, or more, over threads that work throughout, with a mark
-    near each edge. Returns the report, the two marks and the kernel's own count of the time
-    that each thread spent in a run queue: the kernel books a wait when it ends, so of
-    rivals' waits all are counted that are between the marks, and none from before the window."""
+    """A window of at least some seconds over threads that work throughout, with a mark near each
+    edge. Returns the report, the two marks and the kernel's own count of the time that each thread
+    spent in a run queue. The kernel books a wait when it ends: of rivals' waits, all between the
+    marks are counted, and none from before the window."""
     capture = test.capture(load.pid)
     next_turns(load, rivals)
     waited, first = waits(load), load.mark()
@@ -77,9 +79,9 @@ def case_two_hogs(test):
 
 
 def case_signal_before_sleep(test):
-    """A signal comes when a thread is about to sleep, and another one takes its CPU there and then:
-    it waits, though the state that sched_switch hands over is that of one that sleeps (from 5.18 to
-    6.13; in 6.1 some 20 times a second)."""
+    """A signal arrives while a thread is about to sleep, and another thread takes its CPU right
+    then: the thread waits for a CPU, though the state that sched_switch passes is that of a sleeper
+    (from 5.18 to 6.13; in 6.1 some 20 times a second)."""
     if not kdtest.VM:
         raise kdtest.Skip("other tests have threads of real time on that CPU")
     load = test.workload("roles", f"hasty:{kdtest.last_cpu()}:5")
@@ -99,7 +101,7 @@ def case_signal_before_sleep(test):
 
 
 def case_shared_with_fifo(test):
-    """A hog below a SCHED_FIFO thread that runs 10 ms of every 40."""
+    """A hog below a SCHED_FIFO thread that runs for 10 ms of every 40."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}", f"fifo:{cpu}:10:40")
     fifo, hog = load.tid("fifo")[0], load.tid("spin")[0]
@@ -125,6 +127,40 @@ def case_shared_with_fifo(test):
     test.between(run.sched_cnt, 2, outer, "its runs are no more than its switches")
     test.between(switched.voluntary + switched.involuntary, run.sched_cnt, run.sched_cnt + 1,
                  "each run ends with a switch")
+
+
+def edges_of(thread):
+    """The parts inside the window of waits for a CPU that cross an edge, in ns."""
+    return sum(item["inside_ns"] for item in thread["open_periods"] if item["kind"] == "ready")
+
+
+def case_woken_often(test):
+    """A thread that takes the CPU from another one thousands of times, against the kernel's tracing
+    of the switches: the CPU's time is booked once, to the thread that had it."""
+    cpu = kdtest.last_cpu()
+    load = test.workload("roles", f"spin:{cpu}", "calls:1:3000:100")
+    hog, sleeper = load.tid("spin")[0], load.tid("calls")[0]
+    os.sched_setaffinity(sleeper, {cpu})
+    os.sched_setscheduler(sleeper, os.SCHED_FIFO, os.sched_param(10))
+    with kdtraced.Traced(f"{hog} {sleeper}", "sched/sched_switch") as traced:
+        sample = test.sample(load.pid, load.go)
+        events = traced.events()
+    edges = [sample["window"][edge] for edge in ("start_ns", "end_ns")]
+    for tid in (hog, sleeper):
+        thread = kdtest.thread_of(sample, tid)
+        ledger, count = thread["ledger"], thread["run"]["count"]
+        ran = sum(min(until, edges[1]) - max(since, edges[0])
+                  for since, until in kdtraced.on_cpu(events, tid)
+                  if since < edges[1] and until > edges[0])
+        said = sum(ledger[f"{state}_ns"] for state in (*RUNNING, "stolen"))
+        ready = ledger["ready_woken_ns"] + ledger["ready_preempted_ns"] + ledger["throttled_ns"]
+        # Others of real time may have the hog's CPU while the sleeper sleeps.
+        test.ok(count > (1000 if tid == sleeper else 0), "it ran often", count)
+        # Times are traced in whole us.
+        test.between(said, ran - count * 500 - MS // 5, ran + count * 500 + MS // 5, "it ran as long")
+        test.between(ready, thread["ready"]["total_ns"],
+                     thread["ready"]["total_ns"] + edges_of(thread),
+                     "its waits are one figure, but for those at the edges")
 
 
 def case_stopped(test):
@@ -157,7 +193,7 @@ def all_stopped(pid):
 
 
 def case_stopped_at_both_edges(test):
-    """Stopped before the window opens and until after it: 100 % stopped."""
+    """Stopped from before the window opens until after it closes: 100 % stopped."""
     load = test.workload("roles", "spin:-1", "poll")
     load.signal(signal.SIGSTOP)
     kdtest.wait_until(lambda: all_stopped(load.pid))
@@ -175,8 +211,8 @@ def case_stopped_at_both_edges(test):
 
 
 def case_spinner(test):
-    """A FIFO spinner never leaves its CPU: all of the time between two marks is running. Only
-    there it is one, so that others have the CPU while the program begins."""
+    """A FIFO spinner never leaves its CPU: all of the time between two marks is running. It becomes
+    FIFO only then, so that others have the CPU while the program starts."""
     cpu, alone = kdtest.last_cpu(), kdtest.one_cpu()
     load = test.workload("roles", kdtest.spinner(cpu) if alone else f"spin:{cpu}")
     tid, = load.tid("fifo" if alone else "spin")
@@ -218,7 +254,8 @@ def case_poll_throughout(test):
 
 
 def case_call_begun_inside(test):
-    """In flight at the end only, and one that returns inside but began before."""
+    """A call that is in flight only at the end, and one that returns in the window but began
+    before."""
     load = test.workload("roles", "calls:1:1:100000", "pollonce:600000")
     load.settle()
     slept = {tid: kdtest.switches(load.pid, tid, ("voluntary",)) for tid in kdtest.threads_of(load.pid)}
@@ -252,7 +289,7 @@ def case_call_begun_inside(test):
 
 
 def migrations(load):
-    """The kernel's count of the moves of each thread; empty if it does not tell."""
+    """The kernel's count of each thread's migrations; empty if the kernel does not report it."""
     counts = {}
     for tid in kdtest.threads_of(load.pid):
         path = pathlib.Path(f"/proc/{load.pid}/task/{tid}/sched")
@@ -263,7 +300,7 @@ def migrations(load):
 
 
 def more_switches(load, before):
-    """How many switches each thread made since then, (voluntary, involuntary)."""
+    """The context switches of each thread since then, (voluntary, involuntary)."""
     return {tid: tuple(now - then for now, then in zip(counts, before[tid]))
             for tid, counts in kdtest.switches_of(load.pid).items()}
 
@@ -300,7 +337,7 @@ def case_ping_pong(test):
 
 
 def case_vfork(test):
-    """The parent of a vfork child waits for it uninterruptibly."""
+    """The parent of a vfork child waits for it in uninterruptible sleep."""
     load = test.workload("roles", "vfork:200")
     capture = test.capture(load.pid)
     before, _ = kdtest.schedstat(load.pid, load.tid("vfork")[0])
@@ -344,24 +381,18 @@ def case_yield(test):
     test.books(report, before.bounds(after, report))
 
 
-def ticks(pid, tid):
-    """utime and stime, of what the ticks found the thread doing."""
-    fields = pathlib.Path(f"/proc/{pid}/task/{tid}/stat").read_text().rsplit(")", 1)[1].split()
-    return int(fields[11]), int(fields[12])
-
-
 def like_ticks(test):
-    """Whether the report says that it has a price of a call, and [(running user, utime, what half of
-    that price is)], all of a hundred, of a loop with little and one with much work between calls that
-    do next to nothing."""
+    """Whether the report names a price per call, and [(running user, utime, half of that price)],
+    all in percent, for a loop with little and one with much work between calls that do next to
+    nothing."""
     cpus = sorted(os.sched_getaffinity(0))
     load = test.workload("roles", f"enters:{cpus[0]}:0", f"enters:{cpus[-1]}:300")
     tids = load.tid("enters")
     capture = test.capture(load.pid)
-    before = {tid: ticks(load.pid, tid) for tid in tids}
-    kdtest.wait_until(lambda: all(sum(ticks(load.pid, tid)) - sum(before[tid]) >= TICKS
+    before = {tid: kdtest.ticks(load.pid, tid) for tid in tids}
+    kdtest.wait_until(lambda: all(sum(kdtest.ticks(load.pid, tid)) - sum(before[tid]) >= TICKS
                                   for tid in tids))
-    after = {tid: ticks(load.pid, tid) for tid in tids}
+    after = {tid: kdtest.ticks(load.pid, tid) for tid in tids}
     report, shares = capture.close(test), []
     load.end()
     named = re.search(r"([\d,]+) ns of each system call count as running kernel", capture.stdout)
@@ -379,8 +410,8 @@ def like_ticks(test):
 
 
 def case_user_like_ticks(test):
-    """Again where it was not: on a shared machine the price of a system call may change by half
-    after it was measured, or not be measured at all. What is wrong by itself never fits."""
+    """Repeated on a mismatch: on a shared machine the price of a system call may change by half
+    after it was measured, or not be measured at all. A wrong figure would fit in no attempt."""
     if kdtest.VM:
         raise kdtest.Skip("entering an emulated kernel costs something else")
     for _ in range(TRIES):
@@ -391,6 +422,64 @@ def case_user_like_ticks(test):
     for ours, utime, half in shares:
         test.between(ours, utime - 10 - half, utime + 10 + half,
                      "running user is what utime has, of a hundred")
+
+
+OUTSIDE = {0: "seccomp filters", 1: "calls that seccomp refuses", 2: "breakpoints",
+           3: "files closed after calls", 4: "the same in calls"}
+WITHIN = 50  # ticks
+
+
+def outside(test):
+    """Returns the sample, its path, and for each kind (row, CPU time by its states, user and system
+    time by the kernel's ticks)."""
+    load = test.workload("roles", *(f"outside:{kind}" for kind in OUTSIDE))
+    tids = load.tid("outside")
+    path = test.directory() / "report.json"
+    capture = test.capture(load.pid, "-o", "text", "-o", f"json:{path}")
+    before = {tid: kdtest.ticks(load.pid, tid) for tid in tids}
+    kdtest.wait_until(lambda: all(sum(kdtest.ticks(load.pid, tid)) - sum(before[tid]) >= WITHIN
+                                  for tid in tids))
+    after = {tid: kdtest.ticks(load.pid, tid) for tid in tids}
+    test.books(capture.close(test))
+    load.end()
+    sample, kinds = kdtest.samples_of(path)[0], []
+    for tid in tids:
+        row = kdtest.thread_of(sample, tid)
+        ran = sum(row["ledger"][key] for key in ("user_ns", "kernel_ns", "page_fault_ns"))
+        kinds.append((row, ran, *(new - old for old, new in zip(before[tid], after[tid]))))
+    return sample, path, kinds
+
+
+def is_told(kind, row, ran):
+    """Whether time outside of calls is reported as such; where calls end in it, it may pass for
+    their price."""
+    return kind < 2 or (row["outside_calls_ns"] > ran / 10) == (kind < 4)
+
+
+def case_outside_calls(test):
+    """Kernel time that no event brackets is counted as kernel, too, in line with utime and stime;
+    thread, process and table have the same figures, which exclude time in calls. Repeated where the
+    prices of calls and signals have changed since they were measured."""
+    for _ in range(TRIES):
+        sample, path, kinds = outside(test)
+        if all(is_told(kind, row, ran) for kind, (row, ran, _, _) in enumerate(kinds)):
+            break
+    for kind, (row, ran, user, system) in enumerate(kinds):
+        # Ten points, and what three standard deviations of so many ticks are: of calls it is known
+        # exactly how long they took.
+        share = user / (user + system)
+        most = 10 + 300 * (share * (1 - share) / (user + system)) ** 0.5
+        test.between(100 * row["ledger"]["user_ns"] / ran, 100 * share - most, 100 * share + most,
+                     f"{OUTSIDE[kind]}: user mode, of a hundred")
+        test.ok(row["outside_calls_ns"] <= row["ledger"]["kernel_ns"],
+                f"{OUTSIDE[kind]}: part of the kernel's")
+        test.ok(is_told(kind, row, ran), f"{OUTSIDE[kind]}: outside of calls or not",
+                f"{row['outside_calls_ns']} of {ran}")
+    test.eq(sample["outside_calls_ns"], sum(row["outside_calls_ns"] for row in sample["threads"]),
+            "the sum of all threads")
+    screen = test.program("--replay", path, "--summary").stdout
+    test.ok("ran in the kernel outside system calls" in " ".join(screen.split()),
+            "is said on the first screen", screen)
 
 
 # struct io_uring_params: flags, sq_thread_idle (ms), for which the ring's thread looks for work once it
@@ -410,8 +499,8 @@ signal.pause()"""
 
 
 def case_never_in_user_mode(test):
-    """A thread of io_uring that is on a CPU when the window opens is in the kernel for ever; and one
-    that is killed in its sleep gives back its memory there."""
+    """An io_uring thread that is on a CPU when the window opens stays in the kernel for ever; one
+    that is killed in its sleep frees its memory there."""
     poller = test.child(["python3", "-c", POLLS])
     poller.line()
     own = [tid for tid in kdtest.threads_of(poller.pid) if tid != poller.pid]
@@ -442,6 +531,7 @@ def observed(test, pid, act):
     return report
 
 
-kdtest.main(case_two_hogs, case_signal_before_sleep, case_shared_with_fifo, case_stopped,
+kdtest.main(case_two_hogs, case_signal_before_sleep, case_shared_with_fifo, case_woken_often, case_stopped,
             case_stopped_at_both_edges, case_spinner, case_poll_throughout, case_call_begun_inside,
-            case_ping_pong, case_vfork, case_yield, case_user_like_ticks, case_never_in_user_mode)
+            case_ping_pong, case_vfork, case_yield, case_user_like_ticks, case_outside_calls,
+            case_never_in_user_mode)

@@ -30,7 +30,7 @@ def probes_of(path):
 
 
 def functions_of(path):
-    """{name: addresses} of the functions that are defined there."""
+    """{name: addresses} of the functions defined there."""
     found = collections.defaultdict(set)
     for line in readelf("-s", path).splitlines():
         fields = line.split()
@@ -82,7 +82,7 @@ def case_usdt(test):
 
 
 def case_libraries(test):
-    """All that Python and its libraries have, those of C++ among them."""
+    """All probes of Python and its libraries, among them those of C++."""
     code = "from ctypes import CDLL, util; CDLL(util.find_library('m')); " \
            "CDLL(util.find_library('stdc++')); print('up', flush=True); input()"
     child = test.child(["/usr/bin/python3", "-c", code])
@@ -119,7 +119,7 @@ def case_functions(test):
 
 
 def case_namesakes(test):
-    """Several functions of one name can be told apart by their addresses only."""
+    """Several functions of one name can only be told apart by their addresses."""
     folder = test.directory()
     for number in (1, 2):
         (folder / f"{number}.c").write_text(
@@ -142,8 +142,8 @@ def case_namesakes(test):
 
 
 def case_objects(test):
-    """A list and a trigger take the same names of an object: a file with a version, by a link
-    without one, whose soname is another name."""
+    """A list and a trigger accept the same names of an object: a file with a version, or a link
+    without one; its soname is yet another name."""
     folder = test.directory()
     (folder / "lib.c").write_text("int kd_plug(void) { return 1; }\n")
     (folder / "main.c").write_text("#include <unistd.h>\nint kd_plug(void);\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The live view fits real terminals, and leaves them as they were on every way out."""
+"""The live view fits real terminals, and restores them however it ends."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ QUICK = "--sample-time=200ms"
 
 
 def check_size(test, view, columns, lines):
-    """All of it is there, and nothing wraps."""
+    """The whole view is there, and nothing wraps."""
     view.resize(columns, lines)
     want = "q quit  ? help"[:max(0, columns - 1)]
     fits = view.until(lambda: view.lines()[-1][1:].startswith(want) and len(view.lines()) == lines
@@ -30,7 +30,7 @@ def check_size(test, view, columns, lines):
 
 
 def case_sizes(test):
-    """Of any terminal, with names made to break one; and with longest waits."""
+    """Terminals of any size, with names meant to break the layout; and with the longest waits."""
     load = test.workload("names", stderr=None)
     view = View(test, load.pid, QUICK, "--off-cpu=10ms", columns=80, lines=24).begun()
     title = view.state("pane_title")
@@ -102,7 +102,7 @@ int refresh(void)
 
 
 def case_suspended_while_drawing(test):
-    """Which ncurses would have ignored."""
+    """Ctrl-Z while the view is being drawn, which ncurses would have ignored."""
     load = test.workload("roles", "poll", "spin:-1")
     view = View(test, load.pid, QUICK, before=f"LD_PRELOAD={test.preload(PRESS)}")
     test.ok(view.until_shown(r"Stopped"), "it stops, and the shell says so", view.screen())
@@ -126,7 +126,7 @@ def case_signals(test):
 
 
 def case_background(test):
-    """Stopped by a signal that nobody sees, it ends without taking the shell's terminal."""
+    """If it is stopped by a signal that nobody sees, it ends without taking the shell's terminal."""
     load = test.workload("roles", "poll")
     view = View(test, load.pid, QUICK).begun()
     os.kill(view.pid, signal.SIGSTOP)
@@ -141,7 +141,7 @@ def case_background(test):
 
 
 def case_ends(test):
-    """Of the target, by an error, and of the terminal."""
+    """The view ends with the target, on an error, and with the terminal."""
     load = test.workload("roles", "poll", "spin:-1")
     view = View(test, load.pid, QUICK, lines=40).begun()
     load.end()
@@ -157,7 +157,7 @@ def case_ends(test):
 
 
 def case_stuck(test):
-    """Nobody reads what the terminal shows: a write waits, and the program still ends."""
+    """Nobody reads the terminal's output: a write blocks, and the program still ends."""
     load = test.workload("roles", "poll")
     terminal = Terminal(test, "--live", "-p", load.pid, QUICK)
     terminal.read(until="VERDICT")
@@ -192,7 +192,7 @@ BLOCKS = "·▁▂▃▄▅▆▇█"
 
 
 def case_figures(test):
-    """A real-time thread takes the CPU of another one: for how long, its own clock says."""
+    """A real-time thread takes the CPU of another one; the latter's own clock tells for how long."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"fifo:{cpu}:60:100", f"spin:{cpu}", "poll")
     view = View(test, load.pid).begun()
@@ -226,7 +226,8 @@ def case_figures(test):
 
 
 def check_frozen(test, view, load):
-    """What is written is the window on the screen, whatever the process does meanwhile: nothing."""
+    """What is written is the window on the screen; the process is stopped meanwhile, and shows
+    nothing new."""
     load.signal(signal.SIGSTOP)
     screen, number = view.screen(), view.shown_window()
     files = {form: view.directory / form for form in ("json", "text", "openmetrics")}

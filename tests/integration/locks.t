@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who had the lock that a thread waited for, what that one did meanwhile, and who released it:
-staged locks, of which the workload knows it."""
+"""Who held the lock that a thread waited for, what the holder did meanwhile, and who released it:
+staged locks, about which the workload knows all this."""
 
 import collections
 import json
@@ -17,7 +17,8 @@ import kdstacks
 import kdtest
 import kdunseen
 from kdheld import Held
-from kdneeds import need
+from kdneeds import need, tool
+from kdprocesses import children_of
 from kdtest import MS
 
 WAITS = 12  # that each thread has in a window, however long that takes; join: 1
@@ -58,8 +59,8 @@ class Run:
         return kdtest.thread_of(self.sample, self.log[role]["tid"])
 
     def truth(self, role):
-        """Waits in the window, the time of those that began there, and of all. A wait may be
-        several to the kernel, when somebody else got the lock first."""
+        """The number of waits in the window, the time of those that began there, and the time of
+        all. One wait may be several to the kernel if somebody else got the lock first."""
         waits = [(before, min(after, self.end)) for before, after in self.log[role]["waits"]
                  if after > self.start and before < self.end]
         return (len(waits), sum(after - before for before, after in waits if before > self.start),
@@ -74,7 +75,7 @@ def merged(rows):
 
 
 def check_role(test, run, role):
-    """The waits of a thread for the lock of its role, by their sum."""
+    """Compares the sum of a thread's waits for the lock of its role."""
     thread, kind, log = run.thread(role), KINDS[role], run.log[role]
     rows = [row for row in thread["locks"] if row["kind"] == kind]
     count, least, most = run.truth(role)
@@ -131,7 +132,7 @@ def case_holder_asleep(test):
 
 
 def case_holder_awake(test):
-    """It computes; or would if a thread of a real-time class did not have its CPU."""
+    """A holder that computes; or would, if a real-time thread did not have its CPU."""
     run = Run(test, "busy", "preempted")
     _, busy = check_role(test, run, "busy")
     _, preempted = check_role(test, run, "preempted")
@@ -144,7 +145,7 @@ def case_holder_awake(test):
 
 
 def symbols():
-    """{name: (start, end)} of the workload's functions and variables, of which binutils know."""
+    """{name: (start, end)} of the workload's functions and variables, as binutils find them."""
     nm = subprocess.run(["nm", "--format=posix", "--defined-only", kdtest.WORKLOADS / "locks"],
                         check=True, stdout=subprocess.PIPE, text=True).stdout
     fields = [line.split() for line in nm.splitlines()]
@@ -153,8 +154,8 @@ def symbols():
 
 
 def case_variables(test):
-    """Locks that are part of a variable of the program, of which binutils know where it is; in
-    memory that it has allocated; and on a stack of which nothing is known."""
+    """Locks inside a variable of the program, whose place binutils know; in memory that the program
+    allocated; and on a stack, about which nothing is known."""
     run = Run(test, "asleep", "heap", "join")
     start, _ = symbols()["scenes"]
     base = next(int(line.split("-")[0], 16)
@@ -172,8 +173,8 @@ CALLERS = {"asleep": "mutex_take", "heap": "heap_take", "pi": "mutex_take", "rwl
 
 
 def case_callers(test):
-    """Which functions of the program waited: without any option for stacks; each role has its
-    own, which one and the same function calls."""
+    """The functions of the program that waited, without any option for stacks: each role has its
+    own, and all call the same locking function."""
     known = symbols()
     for roles in (("asleep", "heap", "pi", "rwlock"), ("condition", "timed", "page_pipe")):
         run = Run(test, *roles)
@@ -194,7 +195,7 @@ def case_callers(test):
 
 
 def case_memory(test):
-    """The child that looks at stacks has none of the memory that BPF programs read."""
+    """The child that resolves stacks maps none of the memory that BPF programs read."""
     load = test.workload("locks", "asleep")
     child = test.child([kdtest.PROGRAM, "-p", load.pid, "--sample-time", SAMPLE, "--sample-count",
                         0])
@@ -207,8 +208,8 @@ def case_memory(test):
 
 
 def case_kept_waiting(test):
-    """What a process has mapped cannot be read, as somebody changes it and does not get ready: the
-    report comes nevertheless, without variables and functions."""
+    """The mappings of a process cannot be read in time, as when somebody takes long to change them:
+    the report comes nevertheless, without variables and functions."""
     need("strace")
     load = test.workload("locks", "asleep")
     path, calls = test.directory() / "report.json", test.directory() / "calls"
@@ -233,7 +234,7 @@ def kernel_tells_locks():
 
 
 def run_late(test, *roles):
-    """Roles whose holders have a lock of the kernel until a page comes."""
+    """Roles whose holders keep a lock of the kernel until a page arrives."""
     run = Run(test, *roles)
     if not kernel_tells_locks():
         test.ok(any("leaves out locks of the kernel" in row["what"]
@@ -244,7 +245,7 @@ def run_late(test, *roles):
 
 
 def case_kernel_lock(test):
-    """The kernel's own locks, which the workload makes it keep for a known time."""
+    """The kernel's own locks, held for a known time by the workload's doing."""
     roles = ("page_pipe", "page_outside", "page_file", "page_directory")
     run = run_late(test, *roles)
     for role in roles:
@@ -272,6 +273,7 @@ def case_kernel_lock(test):
         if role == "page_outside":
             test.eq((lock.get("holder_pid"), lock["holder_name"]), (holder, "outsider"),
                     f"{role}: a thread of another process has it")
+            test.eq(lock.get("holder_parent_pid"), run.load.pid, f"{role}: a child of the workload")
             continue
         test.eq((lock.get("holder_pid"), lock["holder_name"]), (None, "holder"), f"{role}: its own")
         call = {"page_pipe": "write", "page_file": "pwrite64", "page_directory": "getdents64"}[role]
@@ -284,7 +286,7 @@ def case_kernel_lock(test):
 
 
 def case_kernel_lock_blamed(test):
-    """Who has it is blamed; who does not wait for it is not held up by it."""
+    """The holder is blamed; a thread that does not wait for it is not held up by it."""
     run = run_late(test, "page_outside", "asleep")
     outsider = run.log["page_outside"]["holders"][0]
     rows = [row for row in run.sample["verdict"] if row["cause"] == "kernel_lock"]
@@ -307,7 +309,8 @@ def case_several_holders(test):
 
 
 def case_no_holder(test):
-    """A condition variable is nobody's: who signalled it is told. A time-out is nobody's doing."""
+    """Nobody holds a condition variable: the thread that signalled it is named. Nobody causes a
+    timeout."""
     run = Run(test, "condition", "timed")
     rows, _ = check_role(test, run, "condition")
     test.ok({row.get("released_by_tid") for row in rows} <= {*run.log["condition"]["holders"], None}
@@ -316,8 +319,29 @@ def case_no_holder(test):
     test.ok(not any("released_by_tid" in row for row in rows), "timed: nobody did", rows)
 
 
+def case_namespace(test):
+    """In a PID namespace a lock stores its holder's TID there; the report names the TID outside."""
+    unshare = test.child([tool("unshare"), "--pid", "--fork", "--kill-child", kdtest.WORKLOADS / "locks",
+                          "asleep", "robust"])
+    kdtest.wait_until(lambda: len(children_of(unshare.pid)) == 1)
+    pid = children_of(unshare.pid)[0]
+    def named(name):
+        return {tid for tid in kdtest.threads_of(pid)
+                if kdtest.thread_name(pid, tid) == name}
+    kdtest.wait_until(lambda: len(named("holder")) == 2 and named("asleep") and named("robust"))
+    path = test.directory() / "report.json"
+    done = test.program("-p", pid, "--sample-time", SAMPLE, "-o", f"json:{path}")
+    test.eq((done.status, done.stderr), (0, ""), "a sample is taken")
+    sample = kdtest.samples_of(path)[0]
+    for role, kind in (("asleep", "mutex"), ("robust", "robust_mutex")):
+        tid, = named(role)
+        rows = [row for row in kdtest.thread_of(sample, tid)["locks"] if row["kind"] == kind]
+        held = {row.get("holder_tid") for row in rows}
+        test.ok(rows and held <= named("holder"), f"{role}: a holder by its TID outside", rows)
+
+
 def case_join(test):
-    """The thread that is waited for, also where that goes on."""
+    """The thread that is joined, also while the wait goes on."""
     run = Run(test, "join")
     rows, _ = check_role(test, run, "join")
     still = [row for row in rows if "released_by_tid" not in row]
@@ -326,7 +350,7 @@ def case_join(test):
 
 
 class Spent:
-    """What the kernel counts of some threads between two moments, ns."""
+    """What the kernel counts for some threads between two moments, in ns."""
 
     def __init__(self, pid, tids):
         self.pid, self.tids = pid, tids
@@ -342,8 +366,8 @@ class Spent:
 
 
 def case_edges(test):
-    """Samples that end while threads wait, and are read later: what the holder has done since
-    then is not of them; but all that it did until then is, of the kind that it was."""
+    """Samples that end while threads wait, and are read later: what the holder did after the end is
+    left out, and everything that it did before is included, by its kind."""
     load = test.workload("locks", "asleep", "busy", "two")
     roles = {role: log for role, log in load.ask("log").items() if role != "two"}
     path = test.directory() / "report.json"
@@ -370,9 +394,10 @@ def case_edges(test):
 
 
 def check_composition(test, role, log, rows, spent, unseen):
-    """What a holder did in the waits for its lock, by the kernel's counts and the waits' log: as
-    it does one of two things while it has it. A wait that crosses an edge is in both samples, so
-    the sums may be larger. unseen: how much of the time counted is in no sample."""
+    """What a holder did during waits for its lock, by the kernel's counts and the waits' log: while
+    it holds the lock it does only one of two things. A wait that crosses an edge is in both
+    samples, so the sums may be larger. unseen: the part of the counted time that no sample
+    covers."""
     holder, = log["holders"]
     lock = merged(row for row in rows if row["holder_tid"] == holder)
     total, ran, ready = lock["total_ns"], spent.ran[holder], spent.ready[holder]
@@ -393,7 +418,7 @@ def check_composition(test, role, log, rows, spent, unseen):
 
 
 def check_traced_holder(test, run, role):
-    """Calls and waits of a role name who had its lock."""
+    """The calls and waits of a role name the holder of its lock."""
     log, outside = run.log[role], role == "page_outside"
     want = (log["holders"][0], "outsider" if outside else "holder",
             log["holders"][0] if outside else None)
@@ -410,8 +435,8 @@ def check_traced_holder(test, run, role):
 
 
 def case_traces(test):
-    """Slow calls, finished or not, and long waits have the lock that they were for, who had it,
-    and the function that wanted it."""
+    """Slow calls, finished or not, and long waits show the lock that they were for, its holder, and
+    the function that wanted it."""
     roles = ("asleep", "busy", "pi", "robust")
     kernel = ("page_pipe", "page_outside") if kernel_tells_locks() else ()
     run = Run(test, *roles, *kernel, options=("-s", "5ms", "--off-cpu=5ms", "--stack-trace-size=overhead=0",
@@ -436,7 +461,7 @@ def case_traces(test):
 
 
 def case_ends_before_reading(test):
-    """A wait that goes on at the window's end, and is over when the program comes to read it."""
+    """A wait that continues past the window's end, and is over by the time the program reads it."""
     kdtest.only_on_host("a program that is stopped, and what others do meanwhile")
     held = Held(test)
     tid, began = held.begin("wait", "waiter")
@@ -475,7 +500,7 @@ for _ in sys.stdin:
 
 
 def case_many(test):
-    """More locks than are read from the kernel side's table at once: all are there."""
+    """More locks than are read from the BPF side's table at once: all are in the list."""
     kdtest.only_on_host("it takes long")
     threads, each = 60, 6
     child = test.child([sys.executable, "-c", MANY, threads, each])
@@ -496,12 +521,56 @@ def case_many(test):
                                  for address in {row["address"] for row in thread["locks"]})
     own = [address for address, waiters in of_one.items() if waiters == 1]
     test.between(len(own), threads * each, threads * each + 10, "each lock of each thread")
-    test.ok(sample["losses"]["lock_callers"] >= threads * each - 256,  # KD_CALLERS
+    # KD_CALLERS, and one for each thread that was there
+    test.ok(sample["losses"]["lock_callers"] >= threads * each - 256 - threads - 1,
             "those are counted of which no function is known", sample["losses"])
 
 
+def waits_of(test, *args, options=()):
+    """The sample, what the workload has measured of its waits in vain, and the exit status."""
+    load = test.workload("futexes", *args)
+    path = test.directory() / "json"
+    capture = test.capture(load.pid, "-o", f"json:{path}", "-o", "-", *options)
+    truth = load.go()
+    capture.signal(signal.SIGINT)
+    status = capture.wait()
+    return kdtest.samples_of(path)[0], truth, status
+
+
+def case_futex_calls(test):
+    """Every call that waits for a futex has it in the list."""
+    for call in ("futex", "wait", "waitv", "int"):
+        try:
+            sample, truth, status = waits_of(test, 3, 30_000, call)
+        except EOFError:  # the kernel kills a program that makes a 32-bit call it has none for
+            truth = {"count": 0}
+        if not truth["count"]:
+            test.remark(f"{call}: the kernel has no such call")
+            continue
+        rows = kdtest.thread_of(sample, truth["tid"])["locks"]
+        test.eq(status, 0, f"{call}: the program ends with status 0")
+        test.eq(sorted((row["address"], row["kind"], row["count"]) for row in rows),
+                [(hex(truth["address"] + 4 * number), "futex", 1) for number in range(3)],
+                f"{call}: each of the three futexes")
+
+
+def case_too_many(test):
+    """Waits that the kernel side's table has no space for are one row, and the report says so."""
+    sample, truth, status = waits_of(test, 5096, 200, "futex", options=("--detail=0",))
+    rows = kdtest.thread_of(sample, truth["tid"])["locks"]
+    lost = truth["slept"] - 4096  # KD_LOCKS
+    test.eq(status, 0, "a sample is taken")
+    test.between(sum(row["count"] for row in rows), truth["slept"] * 0.99, truth["slept"],
+                 "all waits are in the list")
+    test.between(sum(row["total_ns"] for row in rows), truth["slept"] * 100_000, truth["ns"],
+                 "with their time")
+    # A wait whose end the kernel did not report has no lock, either: see case_unseen_wakeups().
+    test.between(sample["losses"]["locks"], lost * 0.9, lost, "those without their lock are counted")
+
+
 def case_unseen_wakeups(test):
-    """Waits whose ends the kernel did not report are in the lists, too, and nobody ended them."""
+    """Waits whose ends the kernel did not report are in the lists, too, without anybody who ended
+    them."""
     with kdunseen.unseen(test, *kdunseen.WAKEUPS):
         run = Run(test, "asleep", "reading")
     for role in ("asleep", "reading"):
@@ -519,5 +588,5 @@ def case_unseen_wakeups(test):
 if __name__ == "__main__":
     kdtest.main(case_many, case_holder_asleep, case_holder_awake, case_variables, case_callers,
             case_memory, case_kept_waiting, case_kernel_lock, case_kernel_lock_blamed,
-            case_several_holders, case_no_holder, case_join, case_edges, case_traces,
-            case_ends_before_reading, case_unseen_wakeups)
+            case_several_holders, case_no_holder, case_namespace, case_join, case_edges, case_traces,
+            case_ends_before_reading, case_unseen_wakeups, case_futex_calls, case_too_many)

@@ -45,7 +45,7 @@ def case_needed_tracepoint(test):
 
 
 def sampled(test, load, wrapper=()):
-    """A sample in which a thread is interrupted by its own timers; what the program left."""
+    """A sample in which a thread is interrupted by its own timers; returns the finished program."""
     child = test.child([*wrapper, kdtest.PROGRAM, "-p", load.pid, "--sample-time", "600"])
     child.line("# Start sampling")
     load.go()
@@ -153,7 +153,7 @@ def case_small_stack(test):
 
 
 def case_hidden_threads(test):
-    """Some machines hide their own agents from tracing, if not from /proc."""
+    """Some machines hide their own agents from tracing, though not from /proc."""
     done = test.program("-p", 1, "--sample-time", "0.1", "--strict")
     there = int(kdtest.status_field(1, "Threads"))
     shown = done.status != 69 and sum(thread.members for thread in kdtest.kdreport.parse(done.stdout)[0].threads)
@@ -192,7 +192,7 @@ def text_of(path, default=""):
 
 
 def timer_ticks():
-    """Of each CPU, since the start."""
+    """Timer interrupts of each CPU since boot."""
     line = re.search(r"^ *LOC:([ \d]+)", pathlib.Path("/proc/interrupts").read_text(), re.MULTILINE)
     return [int(count) for count in line[1].split()]
 
@@ -252,6 +252,13 @@ def case_quota(test):
         (group / "cgroup.procs").write_text(str(load.pid))
         found = about(findings_of(test, load.pid), "CPU quota")
         test.ok(found[0][0] == "warning" and group.name in found[0][1], "that of its group", found)
+        text = test.program("--machine", load.pid).stdout
+        knob = "cpu.cfs_quota_us" if kdgroup.CPU.is_dir() else "cpu.max"
+        test.ok(f"for the next period: {knob}" in text, "and the file to change", text)
+        realtime = group / "cpu.rt_runtime_us"
+        if realtime.exists():
+            test.ok(f"{text_of(realtime)} of 1000000 us, of /{group.name}" in text,
+                    "its group's real-time limit is the one that counts", text)
 
 
 def case_little_privilege(test):

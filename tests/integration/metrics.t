@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
+# tests/run: needs build/asan/unit/test_metrics
 """Metrics, shown to other programs' parsers and compared with the text report of the
 same sample."""
 
@@ -30,13 +31,13 @@ STATES = {"user": "running user", "kernel": "running kernel", "page_fault": "pag
 
 
 def series_of(test, what, text, form="openmetrics"):
-    """{(name, labels): value} of a file that the parser takes."""
+    """{(name, labels): value} of a file that the parser accepts."""
     kdneeds.module(kdformats.PARSERS[form])
     return kdformats.check_metrics(test, form, text, what)
 
 
 def block_check(test, path):
-    """Makes a block of a database out of a file; every series has one value there."""
+    """Turns a file into a block of a database, which has one value for every series."""
     folder = test.directory()
     said = kdformats.run_promtool(test, f"{path.name}: becomes a block", "tsdb", "create-blocks-from",
                                   "openmetrics", str(path), str(folder))
@@ -47,7 +48,7 @@ def block_check(test, path):
 
 
 def case_unit_reports(test):
-    """What a unit test has made of its samples."""
+    """The metrics that a unit test made of its samples."""
     paths = unit_reports(test, "openmetrics", "test_metrics")
     test.ok(len(paths) > 5, "there are reports")
     for path in paths:
@@ -61,7 +62,7 @@ def case_unit_reports(test):
 
 
 def case_list(test):
-    """What there is; the manual page follows from it (documents.t)."""
+    """The list of metrics; the manual page is derived from it (documents.t)."""
     program = test.program("--list-metrics")
     test.eq((program.status, program.stderr), (0, ""), "--list-metrics prints them")
     test.eq(program.stdout.splitlines(), (GOLDEN / "metrics_list.txt").read_text().splitlines(),
@@ -84,12 +85,12 @@ def labels_of(series, tid):
 
 
 def longest_of(longest, flights, name):
-    """The longest of a table, and of what crosses the window's edges."""
+    """The longest in a table, and of what crosses the window's edges."""
     return max([longest] + [flight.longest for flight in flights if flight.name == name])
 
 
 def table_faults(series, labels, table, names, flights=()):
-    """Where rows of the report differ from metrics of the names (label, count, ...)."""
+    """Rows of the report that differ from the metrics called names (label, count, ...)."""
     label, count, seconds, longest = names
     for name, row in table.items():
         where = {**labels, label: name}
@@ -158,8 +159,8 @@ def histograms(series, family):
 
 
 def buckets_of(sample):
-    """JSON's buckets: {(family, labels): {limit: how many}}; a bucket counts where its limit
-    belongs."""
+    """The buckets of JSON, {(family, labels): {limit: count}}, each counted at the limit that
+    covers it."""
     limits = [factor * 10 ** power for power in range(3, 12) for factor in (1, 2, 5)] + [10 ** 12]
     found = {}
     for thread in sample["threads"]:
@@ -177,7 +178,7 @@ def buckets_of(sample):
 
 
 def bucket_faults(series, sample):
-    """Where buckets differ from those of JSON."""
+    """Buckets that differ from those of JSON."""
     wanted = buckets_of(sample)
     if len(wanted) < 4:
         yield f"there are only {len(wanted)} distributions"
@@ -232,8 +233,8 @@ def parsed(text):
 
 
 def ours(series):
-    """Ours of all series. Where only some series of a family have a label, it makes the others
-    an empty one, which is the same as none."""
+    """Only the series of kernel_delay. Where only some series of a family have a label, the parser
+    adds an empty one to the others, which means the same as none."""
     return {(name, labels - {("tid", "")}): value for (name, labels), value in series.items()
             if name.startswith("kernel_delay_")}
 
@@ -245,7 +246,7 @@ def same(test, got, wanted, what):
 
 
 class NodeExporter(kdtest.Child):
-    """It, with nothing but the files of a directory."""
+    """node_exporter, with nothing but the files of a directory."""
 
     def __init__(self, folder):
         # Debian's name, and its own.
@@ -265,7 +266,7 @@ class NodeExporter(kdtest.Child):
             return None
 
     def scrape(self):
-        """All of its series."""
+        """All series that it serves."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=kdtest.PATIENCE)
         try:
             connection.request("GET", "/metrics")
@@ -286,7 +287,7 @@ def complaints(exporter):
 
 
 def case_file(test):
-    """One sample: what the file has is what node_exporter has."""
+    """One sample: node_exporter serves what the file contains."""
     folder = test.directory()
     path = folder / "kernel_delay.prom"
     exporter = test.start(NodeExporter(folder))
@@ -308,7 +309,7 @@ def case_file(test):
 
 
 def case_rewritten(test):
-    """The file is replaced again and again: it is never seen in part."""
+    """The file is replaced again and again, and never seen incomplete."""
     load = test.workload("roles", "poll", "spin:-1")
     folder = test.directory()
     path = folder / "kernel_delay.prom"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Moves of threads to other CPUs, by cause: moves that the test makes, the kernel's own count."""
+"""Migrations of threads, by cause: those that the test brings about, and the kernel's own count."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ MOVES_WITHIN = 20  # seconds, or the kernel leaves threads where they are
 
 
 def count_of(pid, tid):
-    """The kernel's own count of a thread's moves."""
+    """The kernel's own count of a thread's migrations."""
     path = pathlib.Path(f"/proc/{pid}/task/{tid}/sched")
     match = path.exists() and re.search(r"se.nr_migrations +: +(\d+)", path.read_text())
     if not match:
@@ -44,7 +44,7 @@ def two_cpus():
 
 
 def case_affinity(test):
-    """Threads that compute and that sleep are sent to and fro, so often."""
+    """Threads that compute and threads that sleep are sent back and forth a known number of times."""
     cpus = two_cpus()
     load = test.workload("roles", f"spin:{cpus[0]}")
     sleeper = test.workload("sleeper", "nanosleep:3:0")
@@ -72,7 +72,8 @@ def case_affinity(test):
 
 
 def case_movers(test):
-    """Another program, and the thread itself. A call that changes nothing moves nobody."""
+    """Moves made by another program, and by the thread itself. A call that changes nothing moves
+    nobody."""
     cpus = two_cpus()
     kdneeds.need("taskset")
     child = test.child([sys.executable, "-c", f"""
@@ -109,7 +110,8 @@ for line in sys.stdin:
 
 
 def case_scheduler(test):
-    """Three threads that never sleep, on two CPUs: nobody changes their affinities."""
+    """Three threads that never sleep, on two CPUs: the scheduler moves them, as nobody changes
+    their affinities."""
     two_cpus()
     load = test.workload("roles", "spin:-1", "spin:-1", "spin:-1")
     tids = load.tid("spin")
@@ -123,8 +125,8 @@ def case_scheduler(test):
 
 
 def case_wakeup(test):
-    """A thread of real time that sleeps, and two of a higher priority that now and again have one
-    or the other CPU: where they run when it is woken, it is not put."""
+    """A real-time thread that sleeps, and two of higher priority that now and again occupy one CPU
+    or the other: a woken thread is not placed where one of them runs."""
     cpus = two_cpus()
     for cpu, period in zip(cpus, (21, 30)):
         test.workload("roles", f"fifo:{cpu}:8:{period}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Waits: as many as the workload made, as long as it measured, what ended them, and the
-stacks of both sides."""
+"""Waits: as many as the workload made, as long as it measured, what ended them, and the stacks of
+both sides."""
 
 import platform
 
@@ -18,8 +18,8 @@ TRIES = 4
 
 
 class Run:
-    """A workload that does its work while its waits are recorded. Again where the kernel has hidden
-    switches from tracing: a wait that begins with one is not seen."""
+    """A workload that does its work while its waits are recorded. Repeated where the kernel has
+    hidden switches from tracing: a wait that begins with one is not seen."""
 
     def __init__(self, test, roles, *options):
         for _ in range(TRIES):
@@ -40,18 +40,18 @@ class Run:
         return self.truths[role]["tid"]
 
     def waits(self, role, *states, call=None):
-        """The rows of a thread's waits in these states, in a call, but for its partner's start."""
+        """The rows of a thread's waits in these states and in a call, without its partner's start."""
         return [row for row in self.stacks.of(self.tid(role), "waits")
                 if row.state in states and call in (None, row.call) and
                 "pair_start" not in row.stack.functions()]
 
     def awake(self, *roles):
-        """For how long threads were not asleep, in us: what may lack of a wait, as who has no CPU falls
-        asleep late, and goes on late."""
+        """For how long threads were not asleep, in us: by so much a wait may be shorter than
+        logged, as a thread without a CPU falls asleep late and goes on late."""
         return sum(awake_us(self.report.thread(self.tid(role))) for role in roles)
 
     def lengths(self, role):
-        """What the thread logged, in us."""
+        """The lengths that the thread logged, in us."""
         return [(after - before) / 1000 for before, after, *_ in self.log[self.tid(role)]]
 
 
@@ -63,7 +63,8 @@ def awake_us(thread):
 
 
 def check_waits(test, run, role, call, least, where, chain):
-    """One wait of at least 4 ms in each logged call; their sum and longest fit the log; stacks."""
+    """One wait of at least 4 ms in each logged call; their sum and the longest match the log;
+    stacks."""
     rows = run.waits(role, *BLOCKED, call=call)
     # The thread waits for its start, too.
     rows = [row for row in rows if role in row.stack.functions()]
@@ -105,8 +106,8 @@ def case_ends(test):
 
 
 def case_merged(test):
-    """Eight threads that wait for a futex at the same place are one row, with the sums of what
-    all of them logged; or one row each."""
+    """Eight threads that wait for a futex at the same place share one row, with the sums of what
+    all of them logged; or have one row each."""
     roles = ["waiter:10:12000"] * 8
     for options in ((), ("--per-thread",)):
         load = test.workload("slow", *roles)
@@ -146,8 +147,8 @@ def filtered(test, *options):
 
 
 def case_filters(test):
-    """By default idleness is left out; filters choose by kind, state and call. What is left out
-    is counted."""
+    """By default idle waits are left out; filters select by kind, state and call. Waits left out
+    are counted."""
     for options, listed in (((), {"waiter", "reader"}),
                             (("--wait-filter=lock,timer",), {"waiter", "sleeper"}),
                             (("--wait-filter=!lock,pi?e",), {"sleeper", "poller"}),
@@ -170,7 +171,7 @@ def case_filters(test):
 
 
 def case_threads(test):
-    """With --threads others are neither listed nor counted."""
+    """With --threads, other threads are neither listed nor counted."""
     run, rows = filtered(test, "--threads", "[rw]a*", "--wait-filter=*")
     test.eq({role for role in rows if rows[role]}, {"waiter"}, "one of four")
     names = {row.comm for row in run.stacks.waits}
@@ -179,7 +180,7 @@ def case_threads(test):
 
 
 def case_kernel_lock(test):
-    """The kernel's own stacks leave out where a lock is waited for, and where a sleep is."""
+    """The kernel's stacks omit the frames of waiting for a lock and of falling asleep."""
     if platform.machine() != "x86_64":
         raise kdtest.Skip("these frames are shown on x86_64 only")
     cpu = kdtest.last_cpu()
@@ -223,7 +224,8 @@ def leaves_call(stack):
 
 
 def case_preempted(test):
-    """Ready, but another thread had the CPU: what the kernel counted as waiting to run."""
+    """A ready thread while another one had the CPU: as long as the kernel counts it as waiting to
+    run."""
     cpu = kdtest.last_cpu()
     load = test.workload("slow", f"hog:{cpu}", f"gaps:700:{cpu}")
     tid, = load.tid("gaps")
@@ -256,7 +258,7 @@ def case_preempted(test):
 
 
 def case_threshold(test):
-    """No wait below the duration; overhead= limits the stacks of waits, too."""
+    """No wait is shorter than the given duration; overhead= limits the stacks of waits, too."""
     run = Run(test, ("sleeper:40:300:6000:4",), "--off-cpu=3ms", "--stack-trace-size=overhead=0.0001", "--per-thread",
               "--wait-filter=*")
     test.eq([row for row in run.stacks.waits if row.max < 3000], [], "none is shorter")
@@ -273,8 +275,8 @@ def case_threshold(test):
 
 
 def case_unseen_wakeups(test):
-    """Who was woken without that the kernel reported it, slept until it had a CPU: in the rows as in
-    the time by state."""
+    """A thread whose wakeup the kernel did not report counts as asleep until it had a CPU: in the
+    rows as in the time by state."""
     with kdunseen.unseen(test, *kdunseen.WAKEUPS):
         run = Run(test, ("sleeper:20:200:9000:2",), "--off-cpu=4ms", *ALL)
     rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")

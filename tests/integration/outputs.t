@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where samples go: formats, files, names, conditions; and outputs that fail, which
-leave nothing half-written. What is the same for saved samples, as both have the same outputs, is
-shown of a live run once, and of all formats with --replay, which costs next to nothing."""
+"""Where samples go: formats, files, names, conditions; and outputs that fail, which leave nothing
+half-written. Where saved samples behave like live ones, since both have the same outputs, one live
+run shows it, and --replay, which costs next to nothing, shows it for all formats."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ def run(test, *args, **options):
 
 
 def saved(test):
-    """A file with a sample of a live run."""
+    """A file with one sample of a live run."""
     path = test.directory() / "saved"
     done = run(test, "-o", f"json:{path}")
     if done.status:
@@ -37,7 +37,7 @@ def replay(test, path, *args, **options):
 
 
 def samples(text):
-    """The objects of a JSON output, of which each has a line."""
+    """The objects of a JSON output, one per line."""
     return [json.loads(line) for line in text.splitlines()
             if '"type":"summary"' not in line]
 
@@ -74,12 +74,39 @@ def case_folded(test):
     test.eq((folder / "f").read_text(), done.stdout, "the file has those of both samples")
 
 
+def case_empty(test):
+    """An output with nothing in it is reported."""
+    folder, load = test.directory(), test.workload("roles", "convoy:-1:10:1000")
+    args = ("-p", load.pid, "--sample-time", "200ms")
+    done = test.program(*args, "--off-cpu=1min", "-o", f"folded:{folder}/f", "-o", f"json:{folder}/j")
+    test.eq((done.status, (folder / "f").read_text()), (0, ""), "no wait is that long")
+    test.eq(done.stderr.count("\n"), 1, "one line")
+    test.ok(f"{folder}/f: there is no stack in it" in done.stderr, "says so", done.stderr)
+    done = test.program(*args, "--off-cpu=1ns", "--wait-filter=disk", "-o", "folded",
+                        "-o", f"json:{folder}/k")
+    left = samples((folder / "k").read_text())[0]["traces"]["waits_left_out"]
+    test.ok(left, "there are waits, which a filter leaves out")
+    test.eq(done.stdout, "", "so no stack has any")
+    test.ok(f"--wait-filter left out: {left:,}\n" in done.stderr, "which is said", done.stderr)
+
+
 def case_plain_word(test):
     folder = test.directory()
     done = run(test, "-o", "out.txt,mode=0644", cwd=folder)
     test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "nothing is printed")
     test.eq(len(kdreport.parse((folder / "out.txt").read_text())), 1, "the file has the report")
     test.eq((folder / "out.txt").stat().st_mode & 0o7777, 0o644, "with the mode asked for")
+    done = run(test, "-o", "out.html", "-o", "out.json", cwd=folder)
+    test.eq((done.status, done.stdout, done.stderr), (0, "", ""), "nor for other suffixes")
+    test.ok((folder / "out.html").read_text().lower().startswith("<!doctype html>"), "a page")
+    test.eq(samples((folder / "out.json").read_text())[0]["type"], "sample", "and JSON")
+    for name in ("svg", "out.svg"):
+        done = run(test, "-o", name, cwd=folder)
+        test.eq(done.status, 64, f"{name}: neither a format nor a suffix of one")
+    test.eq(sorted(os.listdir(folder)), ["out.html", "out.json", "out.txt"], "makes no file")
+    done = run(test, "-o", "text,no-pager:out.txt")
+    test.eq(done.status, 64, "a file behind an attribute")
+    test.ok("give text:out.txt,no-pager\n" in done.stderr, "is put in its place", done.stderr)
 
 
 def case_names(test):
@@ -178,6 +205,28 @@ def case_triggers(test):
     test.eq(objects[0]["capture"].get("start_trigger"), "t:sched:sched_switch",
             "samples name the trigger")
     test.ok("kernel_delay_trigger_hits_total{" in (folder / "m").read_text(), "metrics count hits")
+    test.eq([line for line in done.stderr.splitlines() if "armed @" not in line],
+            [f"kernel_delay: {folder}/{name}: 1 sample" for name in ("t-%n", "j", "m")],
+            "it ends with what each has")
+    done = test.program("-p", load.pid, "--start-trigger", "t:sched:sched_switch", *SHORT,
+                        "--off-cpu=1ns", "--wait-filter=*", "-o", f"csv:{folder}/c",
+                        "-o", f"folded:{folder}/f")
+    for name in ("f", "c/threads.csv", "c/waits.csv", "c/samples.csv"):
+        lines = (folder / name).read_text().splitlines()
+        rows = len(lines) - name.endswith("csv")
+        what = "row" if name.endswith("csv") else "stack"
+        test.ok(f"{folder}/{name}: {rows:,} {what}{'' if rows == 1 else 's'} of 1 sample\n" in done.stderr,
+                f"{name}: {rows} {what}s", done.stderr)
+    (folder / "hits").write_text((folder / "j").read_text().splitlines()[-1] + "\n")
+    done = replay(test, folder / "hits", "--quiet", "--fail-if", "lost>0")
+    test.eq(done.status, 65, "a condition that there is no sample for: status 65")
+    test.ok("no sample" in done.stderr, "which is said", done.stderr)
+    child = test.child([kdtest.PROGRAM, "-p", load.pid, "--start-trigger",
+                        "t:sched:sched_process_exit,target-only", "--fail-if", "lost>0", *SHORT],
+                       stderr=subprocess.PIPE)
+    kdtest.wait_until(lambda: b"armed" in b"".join(child.errors))
+    child.signal(signal.SIGINT)
+    test.eq(child.wait(), 75, "nor when a signal ends a run without any: status 75")
 
 
 def case_replay(test):
@@ -200,8 +249,8 @@ def case_replay(test):
 
 
 def failed(test, what, folder, *args, kept=(), of=None, **options):
-    """A run, or a replay of what was saved, that has to end with status 74, and to leave what there
-    was."""
+    """A run, or a replay of a saved sample, that has to end with status 74 and leave the files as
+    they were."""
     done = replay(test, of, *args, **options) if of else run(test, *args, **options)
     test.eq(done.status, 74, f"{what}: status 74")
     test.between(len(done.stderr.splitlines()), 1, 2, f"{what}: one or two lines of why")
@@ -234,7 +283,7 @@ def check_closed_pipe(test, form, of):
 
 
 def case_no_memory(test):
-    """Wherever it ends, that is what is said."""
+    """Wherever the program runs out of memory, it says so."""
     folder, one = test.directory(), saved(test)
     sample = json.loads(one.read_text())
     sample["threads"] = [{**sample["threads"][0], "tid": tid} for tid in range(1, 1000)]
@@ -250,7 +299,7 @@ def case_no_memory(test):
 
 
 def case_same_file(test):
-    """Two names of one file, whether it is there or not."""
+    """Two names of one file, whether or not the file exists."""
     folder, one = test.directory(), saved(test)
     (folder / "old").write_text("precious\n")
     os.link(folder / "old", folder / "hard")
@@ -260,7 +309,9 @@ def case_same_file(test):
     before = sorted(os.listdir(folder))
     reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     for first, second in (("old", "./old"), ("old", "soft"), ("old", "hard"), ("new", "here/new"),
-                          ("new", "dangling"), ("s-%n", "here/s-%n"), ("fifo", "here/fifo")):
+                          ("new", "dangling"), ("s-%n", "here/s-%n"), ("fifo", "here/fifo"),
+                          ("s-%n", "s-1"), ("here/s-12", "s-%n"), ("s-%n", "s-1%n"),
+                          ("s.old", "s,limit=1M")):
         done = replay(test, one, "-o", f"text:{folder}/{first}", "-o", f"json:{folder}/{second}")
         test.eq(done.status, 64, f"{first} and {second}: refused")
         test.ok("the same file" in done.stderr, "with the reason", done.stderr)
@@ -275,7 +326,7 @@ def case_same_file(test):
     test.eq((sorted(os.listdir(folder)), (folder / "old").read_text()), (before, "precious\n"),
             "all is as before")
     done = replay(test, one, "-o", f"text:{folder}/s-%n", "-o", f"json:{folder}/t-%n", "-o",
-                  "html:/dev/null", stdout=subprocess.DEVNULL)
+                  f"json:{folder}/s-%t", "-o", "html:/dev/null", stdout=subprocess.DEVNULL)
     test.eq(done.status, 0, "other files are others")
 
 
@@ -309,6 +360,6 @@ def case_bad_places(test):
     test.eq((folder / "target").read_text(), "precious\n", "the target is as before")
 
 
-kdtest.main(case_formats, case_folded, case_plain_word, case_names, case_limit, case_quiet,
+kdtest.main(case_formats, case_folded, case_empty, case_plain_word, case_names, case_limit, case_quiet,
             case_process_substitution, case_fail_if, case_interrupted, case_triggers, case_replay,
             case_streams_fail, case_full_disk, case_same_file, case_no_memory, case_bad_places)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Paths that slow system calls were given, against those that the test had them given."""
+"""Paths that were passed to slow system calls, against those that the test made them pass."""
 
 import json
 import os
@@ -64,7 +64,7 @@ sys.stdin.read()
 
 
 def sampled(test, child, *options, work):
-    """A sample during which something is done."""
+    """A sample during which a given action takes place."""
     path = test.directory() / "report.json"
     capture = test.capture(child.pid, "--stack-trace-size=0", "-o", "-", "-o", f"json:{path}", *options)
     work()
@@ -128,7 +128,7 @@ def waiting_for_peer(pid):
 
 
 def opened(test, how, *options, finish=True):
-    """A FIFO is opened, and at the other end some time later."""
+    """Opens a FIFO, and its other end some time later."""
     fifo = os.fsencode(test.directory()) + b"/" + HOSTILE
     os.mkfifo(fifo)
     child = test.child([sys.executable, "-c", OPENER, os.fsdecode(fifo), how])
@@ -152,7 +152,8 @@ def opened(test, how, *options, finish=True):
 
 
 def case_fifo(test):
-    """The file that it waited for, and so long; that the wait in it was for, too."""
+    """The row has the file that the call waited for, and how long; the wait inside it names the
+    file, too."""
     fifo, (other, before, after), traces = opened(test, "stays", "--off-cpu=5ms")
     (row,) = traces["syscalls"]
     test.eq(path_of(row), fifo, "the call was given that")
@@ -165,14 +166,15 @@ def case_fifo(test):
 
 
 def case_unfinished(test):
-    """Of a call that goes on, the path is read when the window has ended."""
+    """The path of an unfinished call is read when the window has ended."""
     fifo, _, traces = opened(test, "stays", finish=False)
     (row,) = traces["syscalls"]
     test.eq((path_of(row), "end_ns" in row), (fifo, False), "the call is there with its path")
 
 
 def case_gone(test):
-    """What the process has unmapped meanwhile cannot be read, and nothing else is in its place."""
+    """Paths in memory that the process has meanwhile unmapped cannot be read, and nothing else
+    takes their place."""
     for finish in (True, False):
         _, _, traces = opened(test, "gone", finish=finish)
         test.eq([(row.get("no_path"), row.get("path")) for row in traces["syscalls"]],
@@ -180,7 +182,7 @@ def case_gone(test):
 
 
 def case_execve(test):
-    """One that succeeds has taken its path away."""
+    """A successful execve has destroyed the memory of its path."""
     child = test.child([sys.executable, "-c", "import os, sys; print('ready', flush=True); "
                         "sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '100'])"])
     child.line("ready")

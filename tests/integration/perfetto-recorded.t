@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines of recordings: the states of each thread, rebuilt from the file's slices, are those of
-the ledger to the nanosecond; the workload's own log of its calls; who woke whom; CPUs. And JSON has
-the recording: the same timeline is made of it, byte for byte."""
+"""Timelines of recordings: each thread's states, rebuilt from the file's slices, match the ledger
+to the nanosecond; the workload's own log of its calls; who woke whom; CPUs. JSON contains the
+recording: it yields the same timeline, byte for byte."""
 
 import collections
 import json
@@ -23,7 +23,7 @@ TRACES = ("-s", "100us", "--off-cpu=10us", "--wait-filter=*", "--stack-trace-siz
 
 
 def check_replay(test, folder):
-    """Made of the JSON, the timeline is the one of the run, and so is the JSON itself."""
+    """Made from the JSON, the timeline is that of the run, and so is the JSON itself."""
     done = test.program("--replay", folder / "json", "-o", f"perfetto:{folder}/replayed", "-o",
                         f"json:{folder}/again")
     test.eq((done.status, done.stderr), (0, ""), "it is replayed")
@@ -33,7 +33,7 @@ def check_replay(test, folder):
 
 
 class Run:
-    """Samples as JSON and as a timeline: one, or several, of all that the workload did."""
+    """Samples as JSON and as a timeline: one or several, covering everything that the workload did."""
 
     def __init__(self, test, *options, several=False, log=False):
         folder = test.directory()
@@ -41,7 +41,7 @@ class Run:
                              "blocked")
         times = (("--sample-time=80ms", "--sample-interval=1ms", "--sample-count=0") if several else
                  ("--sample-time=60",))
-        capture = test.capture(load.pid, "--record=2s", *options, *times, "-o", "text", "-o",
+        capture = test.capture(load.pid, "--record=200ms", *options, *times, "-o", "text", "-o",
                                f"json:{folder}/json", "-o", f"perfetto:{folder}/pftrace")
         load.go()
         if log:
@@ -60,7 +60,8 @@ class Run:
 
 
 def ledger_of(thread):
-    """Throttled time is known as a sum only: it is a part of the waits for a CPU."""
+    """The ledger of a thread. Throttled time is only known as a sum, and so counts as waiting for a
+    CPU."""
     ledger = {key[:-3]: ns for key, ns in thread["ledger"].items()
               if key.endswith("_ns") and key not in ("life_ns", "sum_exec_runtime_ns")}
     ledger["ready_preempted"] += ledger.pop("throttled")
@@ -68,8 +69,8 @@ def ledger_of(thread):
 
 
 def faults_of(sample, thread, books):
-    """Where the ledger differs. When the hypervisor took time is not known, nor all of that at the
-    window's end: what was running is compared in sum then."""
+    """Where the ledger differs. The timing of time taken by the hypervisor is not known, nor all of
+    it at the window's end: then the running states are compared as one sum."""
     ns, ledger = books.with_entries(sample, thread), ledger_of(thread)
     wrong = [("a hole", *hole) for hole in books.holes[:2]]
     if ledger["stolen"] or books.stolen:
@@ -85,8 +86,8 @@ def faults_of(sample, thread, books):
 
 
 def check_ledger(test, run):
-    """What must not be: anything lost. Threads with switches that the kernel did not report have
-    states that nobody saw."""
+    """Nothing may be lost. Threads with switches that the kernel did not report have states that
+    nobody saw."""
     states = set()
     for sample in run.samples:
         wrong = []
@@ -105,7 +106,7 @@ def check_ledger(test, run):
 
 
 def check_before(test, run):
-    """The recording begins before the window, with states, and what is in it never overlaps."""
+    """The recording begins before the window and includes states; slices in it never overlap."""
     begins = [event.at for event in run.trace.instants if event.kind == "recording"]
     test.eq(len(begins), len(run.samples), "each sample says where what it shows begins")
     test.ok(begins[0] < run.samples[0]["window"]["start_ns"], "before the window")
@@ -124,8 +125,8 @@ def check_before(test, run):
 
 
 def check_cpus(test, run):
-    """Where a thread was running, its CPU's track says so; but for what the scheduler counts of a run
-    before its switch, when another one had the CPU."""
+    """Where a thread was running, its CPU's track says so, except for what the scheduler adds to a
+    run before its switch, when another thread had the CPU."""
     runs = collections.defaultdict(list)
     for event in run.trace.find("run"):
         runs[event.track.name, event.notes.get("tid")].append((event.at, event.end))
@@ -146,7 +147,7 @@ def check_cpus(test, run):
 
 
 def check_path(test, run):
-    """The critical path's slices are the rows of JSON, without holes from edge to edge."""
+    """The slices of the critical path are the rows of JSON, without holes from edge to edge."""
     for sample in run.samples:
         window, path = sample["window"], sample.get("critical_path")
         slices = [event for event in run.trace.find("critical_path")
@@ -162,7 +163,8 @@ def check_path(test, run):
 
 
 def check_wakeups(test, run):
-    """The waiter is woken by another thread of the process: an arrow, and the slice says so."""
+    """The waiter is woken by another thread of the process: an arrow shows it, and the slice says
+    so."""
     flows = collections.defaultdict(list)
     for event in run.trace.instants:
         for flow in (*event.begins, *event.ends):
@@ -180,7 +182,7 @@ def check_wakeups(test, run):
 
 
 def check_jq(test, run, states):
-    """The manual's program for jq, as groff shows it."""
+    """The jq program in the manual, as groff prints it."""
     page = (kdtest.ROOT / "man" / "kernel_delay-json.5").read_text()
     program = re.search(r"Each state of each thread.*?\n\.EX\njq \\-c \\\(aq(.*?)\\\(aq run.json", page,
                         re.DOTALL)[1]
@@ -199,8 +201,8 @@ def check_jq(test, run, states):
 
 
 def check_rows(test, run):
-    """The rows of JSON, read by a few lines of Python, are the timeline's slices of states. The
-    head's numbers are theirs."""
+    """The rows of JSON, read by a few lines of Python, are the state slices of the timeline. The
+    numbers in the head match."""
     head, = (line for line in run.lines if line["type"] == "recording")
     states = states_of(run.lines)
     test.eq(len(states), head["rows"]["states"], "as many rows as it says")
@@ -236,15 +238,15 @@ def case_plain(test):
 
 
 def case_unseen_returns(test):
-    """Where the kernel did not report that a call returned, the thread is in it until its next one:
-    in the ledger and in the recording."""
+    """Where the kernel did not report that a call returned, the thread is in it until its next
+    call, in the ledger as in the recording."""
     with kdunseen.unseen(test, "kd_sys_exit", "kd_sys_exit_classic"):
         run = Run(test)
     check_ledger(test, run)
 
 
 def case_traces(test):
-    """With waits and calls that have stacks, in one file: these say more of the same slices."""
+    """With waits and calls that have stacks in the same file: these add details to the same slices."""
     run = Run(test, *TRACES, several=True)
     check_ledger(test, run)
     check_before(test, run)
@@ -261,7 +263,7 @@ def case_traces(test):
 
 
 def case_hits(test):
-    """Of triggers: on the track of the thread, where the window begins and ends."""
+    """Trigger hits are on the thread's track, where the window begins and ends."""
     load = test.workload("caller", "sleeps:5:50:1:5000")
     folder = test.directory()
     run = Triggered(test, load.pid, "--record=1s", "--start-trigger", ENTRY, "--stop-trigger",
@@ -293,14 +295,14 @@ while True:
 
 
 def case_others(test):
-    """Processes that have to do with the target have tracks with their names."""
+    """Processes that interact with the target have tracks with their names."""
     reader, writer = os.pipe()
     target = test.child(["cat"], stdin=reader)
     other = test.child([sys.executable, "-c", WRITER], stdout=writer)
     os.close(reader)
     os.close(writer)
     path = test.directory() / "pftrace"
-    run = test.capture(target.pid, "--record", "-o", "text", "-o", f"perfetto:{path}")
+    run = test.capture(target.pid, "--record=10ms", "-o", "text", "-o", f"perfetto:{path}")
     before = kdtest.switches(target.pid, target.pid, ("voluntary",))
     kdtest.wait_until(lambda: kdtest.switches(target.pid, target.pid, ("voluntary",)) > before + 5)
     run.close(test)

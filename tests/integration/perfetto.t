@@ -21,8 +21,8 @@ TITLES = {"ready_woken": "ready after wakeup", "ready_preempted": "ready after p
 
 
 class Run:
-    """Samples, as JSON and as a timeline, with what the workload logged of its calls: one that has
-    all that it did, or several of so short a time."""
+    """Samples as JSON and as a timeline, with the workload's log of its calls: one that covers all
+    of its work, or several short ones."""
 
     def __init__(self, test, time=None):
         self.folder = test.directory()
@@ -47,7 +47,7 @@ class Run:
 
 
 def clip(sample, start, end):
-    """The part of a time that lies in the window."""
+    """The part of an interval that lies in the window."""
     window = sample["window"]
     return max(start, window["start_ns"]), min(end or window["end_ns"], window["end_ns"])
 
@@ -66,7 +66,7 @@ def functions(sample, row):
 
 
 def same_stack(stack, names):
-    """Frames without a name are called by their address."""
+    """The same stacks, where frames without a name are called by their address."""
     return len(stack or ()) == len(names) and all(
         frame[0] == name if name else frame[2] or "+0x" in frame[0] or frame[0][0] == "["
         for frame, name in zip(stack, names))
@@ -79,8 +79,8 @@ def in_window(sample, events):
 
 
 def check_rows(test, run, sample, key, kind, what):
-    """As many slices as rows, each of the same thread, time and stack; what(row): its name and
-    what it has to have."""
+    """There is one slice for each row, with the same thread, time and stack; what(row) gives its
+    name and notes."""
     events = {}
     for event in in_window(sample, run.trace.find(kind)):
         # Of calls that no trace has there are slices, too, without a CPU.
@@ -148,8 +148,8 @@ STATES = {"user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stol
 
 
 def overbooked(listed, ledger):
-    """More of a state than the ledger has. The scheduler begins some runs before it switches to the
-    thread: the ledger has that as running, a wait's row does not."""
+    """Whether more of a state is listed than the ledger has. The scheduler starts some runs before
+    it switches to the thread: the ledger counts that as running, a wait's row does not."""
     running = sum(ledger.get(f"{key}_ns", 0) for key in ("user", "kernel"))
     books = {TITLES.get(key[:-3], key): ns for key, ns in ledger.items()}
     # What the group's quota took is of no state that waits have.
@@ -160,8 +160,8 @@ def overbooked(listed, ledger):
 
 
 def check_ledger(test, run, sample):
-    """The sums are those of JSON; what is listed of a state is at most that, and all of it where a
-    thread was in one state throughout."""
+    """The sums are those of JSON; the listed time of a state never exceeds them, and equals them
+    where a thread was in one state throughout."""
     window, wrong, silent, resynced = sample["window"], [], 0, sample["resynced"]
     for thread in (thread for thread in sample["threads"] if thread["members"] == 1):
         ledger = {key: ns for key, ns in thread["ledger"].items()
@@ -189,7 +189,7 @@ def check_ledger(test, run, sample):
 
 
 def check_wakeups(test, run, sample):
-    """An arrow for each thread that ended a wait, from its track to that of the other's states."""
+    """An arrow for each wakeup, from the waker's track to the waiter's track of states."""
     window = sample["window"]
     want = set()
     for row in sample["traces"]["waits"]:
@@ -247,8 +247,8 @@ def check_interruptions(test, run, sample):
 
 
 def check_logged(test, run):
-    """Each call that the workload logged by its own clock, of at least 1 ms, lies in its log. (What
-    else it did in that time may be slow on such a machine.)"""
+    """Each call of at least 1 ms that the workload logged lies within its log's times. (Whatever
+    else it did then may be slow on such a machine.)"""
     missing, total = [], 0
     for tid, log in run.log.items():
         calls = run.trace.find("syscall", tid)
@@ -298,7 +298,7 @@ def case_sample(test):
 
 
 def case_several(test):
-    """In one file, with the same tracks."""
+    """Several samples in one file share the same tracks."""
     run = Run(test, "80ms")
     check_all(test, run)
     test.eq(len(run.trace.sequences), len(run.samples), "each sample is a sequence of packets")
@@ -319,7 +319,7 @@ def check_protoc(test, data):
 
 
 def case_triggers(test):
-    """Hits are on the threads that made them, when the workload's log has them."""
+    """Hits are on the threads that made them, at the times of the workload's log."""
     folder = test.directory()
     load = test.workload("values")
     run = Triggered(test, load.pid, "--start-trigger", "up:value_spin", "--stop-trigger",
@@ -344,7 +344,7 @@ def case_triggers(test):
 
 
 def case_processes(test):
-    """Each has its threads; also those that have ended."""
+    """Each process has its threads, also one that has ended."""
     loads = [test.workload("slow", "waiter:4:2000", "blocked") for _ in range(2)]
     folder = test.directory()
     capture = test.capture(",".join(str(load.pid) for load in loads), "--off-cpu=10us",
@@ -369,7 +369,7 @@ def case_processes(test):
 
 
 def case_ended(test):
-    """Threads that come and go, which have no rows of their own, by the names they gave
+    """Threads that come and go, which have no rows of their own, under the names that they gave
     themselves."""
     load = test.workload("churn", "40")
     folder = test.directory()
@@ -387,7 +387,7 @@ def case_ended(test):
 
 
 def case_stream(test):
-    """Not to a terminal; to anything else."""
+    """A timeline is not written to a terminal, but to anything else."""
     load = test.workload("roles", "poll")
     done = test.program("-p", load.pid, "--sample-time", "20ms", "-o", "perfetto",
                         wrapper=("sh", "-c", '"$0" "$@" | od -An -tx1 -v'))

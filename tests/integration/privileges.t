@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run keeps of its privileges when all is attached: no more than the manual page says for
-its options, as the kernel has it; and each such run still says all."""
+"""The privileges that a run keeps once everything is attached: no more than the manual page says
+for its options, as the kernel reports them; and each such run still yields complete reports."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ EVENTS, PAGER, RESTART = "triggers by perf events", "a report for a pager", "--f
 
 
 def documented():
-    """{row: capabilities} of the table in the manual page."""
+    """{row: capabilities} from the table in the manual page."""
     text = MAN.read_text(encoding="ascii").replace("\\-", "-")
     text = re.sub(r"\\f.", "", text).split("\n.SS What is given up\n")[1].split("\n.SH ")[0]
     rows = {}
@@ -52,7 +52,7 @@ def confined(run):
 
 
 def check_status(test, what, pid, *rows, attaches=False, every=EVERY):
-    """attaches: by perf_event_open(2), and so at some settings with CAP_SYS_ADMIN."""
+    """attaches: whether it uses perf_event_open(2), which at some settings needs CAP_SYS_ADMIN."""
     table = documented()
     want = set().union(*(table[row] for row in (every, *rows)))
     if attaches and paranoid() >= 3:
@@ -73,7 +73,7 @@ def check_status(test, what, pid, *rows, attaches=False, every=EVERY):
 
 
 def sampled(test, what, load, *args, rows=(), meanwhile=None, attaches=False):
-    """The samples of a run that was looked at."""
+    """The samples of a run whose privileges were checked."""
     run = test.child([PROGRAM, "-p", load.pid, "--quiet", "-o", "json", "--sample-time", "60s", *args])
     confined(run)
     check_status(test, what, run.pid, *rows, attaches=attaches)
@@ -92,7 +92,7 @@ def sampled(test, what, load, *args, rows=(), meanwhile=None, attaches=False):
 
 
 def absent(load):
-    """What this kernel lacks, or somebody who keeps all privileges."""
+    """What the report says is absent on this kernel even when all privileges are kept."""
     run = subprocess.run([PROGRAM, "-p", str(load.pid), "--debug=0,keep-privileges", "--resources", "--sample-time", "1ms",
                           "--quiet", "-o", "json"], capture_output=True, check=True)
     return {row["what"] for row in json.loads(run.stdout)["absent"]}
@@ -106,7 +106,7 @@ def sleeper(test):
 
 
 def slept(load):
-    """Waits until it has made some calls."""
+    """Waits until the thread has made some calls."""
     tid, = load.tid("sleeps")
     before = kdtest.switches(load.pid, tid, ("voluntary",))
     kdtest.wait_until(lambda: kdtest.switches(load.pid, tid, ("voluntary",)) > before + 20)
@@ -135,7 +135,7 @@ def case_stacks(test):
 
 
 def case_files(test):
-    """In a directory that is another user's alone."""
+    """Files in a directory that only another user may access."""
     folder = test.directory()
     kdtest.os.chown(folder, 61235, 61235)
     load, path = sleeper(test), folder / "out"
@@ -149,7 +149,7 @@ def case_files(test):
 
 
 def case_live(test):
-    """Who looks at it may ask for such files."""
+    """Whoever uses the live view may ask for such files."""
     load = sleeper(test)
     terminal = Terminal(test, "--live", "-p", load.pid)
     terminal.read(until="VERDICT")
@@ -159,7 +159,7 @@ def case_live(test):
 
 
 def has_multi():
-    """Whether this kernel attaches to functions of processes at once, as it says itself."""
+    """Whether this kernel can attach to functions of processes in one go, as it says itself."""
     path = pathlib.Path("/sys/kernel/btf/vmlinux")
     return path.exists() and b"\0bpf_uprobe_multi_link\0" in path.read_bytes()
 
@@ -198,7 +198,7 @@ def case_restart(test):
 
 
 def case_command(test):
-    """It has what it would have without the program."""
+    """The command has the privileges that it would have without the program."""
     run = test.child([PROGRAM, "--quiet", "-o", "json", "--", "sh", "-c",
                       "grep -E 'Cap|NoNew|Seccomp:' /proc/self/status >&2; read line"])
     confined(run)
@@ -221,7 +221,7 @@ def case_pager(test):
 
 
 def case_replay(test):
-    """A file may be anybody's."""
+    """A replay: the file may be anybody's."""
     load = sleeper(test)
     saved = test.program("-p", load.pid, "--sample-time", "50ms", "--quiet", "-o", "json").stdout
     run = test.child([PROGRAM, "--replay", "-"])
@@ -233,6 +233,24 @@ def case_replay(test):
     test.ok("sleeps" in run.stdout, "and has the report", run.stdout[:300])
 
 
+def case_compare(test):
+    """The capture to compare with may be anybody's, too: it is read once all privileges are gone."""
+    load, folder = sleeper(test), test.directory()
+    saved = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count", 2, "--quiet", "-o", "json").stdout
+    (folder / "now").write_text(saved, encoding="utf-8")
+    kdtest.os.mkfifo(folder / "before")
+    for what, every, args in (("--replay", "--replay", ["--replay", folder / "now"]),
+                              ("--compare", EVERY, ["-p", load.pid, "--sample-time", "50ms", "--sample-count", 2])):
+        pipe = kdtest.os.open(folder / "before", kdtest.os.O_RDWR)  # does not wait for a reader
+        run = test.child([PROGRAM, *args, "--compare", folder / "before", "-o", "json:/dev/null", "--quiet"])
+        confined(run)
+        check_status(test, what, run.pid, FILE, every=every)
+        test.eq(run.proc.poll(), None, f"{what}: it waits for what it compares with")
+        kdtest.os.write(pipe, saved.encode())
+        kdtest.os.close(pipe)
+        test.eq((run.wait(), run.stderr), (0, ""), f"{what}: it ends as it should")
+
+
 def case_kept(test):
     run = test.capture(sleeper(test).pid, "--debug=0,keep-privileges", "-o", "-")
     test.eq([kdtest.status_field(run.pid, name) for name in ("CapPrm", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp")],
@@ -242,7 +260,8 @@ def case_kept(test):
 
 
 def case_few(test):
-    """Started with little it keeps no more; with CAP_SYS_ADMIN that stands for those it lacks."""
+    """Started with few capabilities it keeps no more; CAP_SYS_ADMIN stands in for those that are
+    missing."""
     for has, keeps in ((("bpf", "perfmon"), {"CAP_BPF"}), (("sys_admin",), {"CAP_SYS_ADMIN"})):
         words = ",".join(["-all", *(f"+{name}" for name in has)])
         # Before Linux 5.11 maps of BPF are locked memory.
@@ -256,4 +275,4 @@ def case_few(test):
 
 
 kdtest.main(case_time, case_stacks, case_files, case_live, case_triggers, case_listen, case_restart,
-            case_command, case_pager, case_replay, case_kept, case_few)
+            case_command, case_pager, case_replay, case_compare, case_kept, case_few)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where probes are, compared with what readelf and nm say, in real programs and
-in some that are built, stripped, moved and deleted here."""
+"""Where probes are, compared with readelf and nm, in real programs and in some that are built,
+stripped, moved and deleted here."""
 
 import collections
 import fcntl
@@ -73,7 +73,7 @@ def must(*argv, **options):
 
 
 def code_segments(path):
-    """[(address, offset, size)] of what can be executed."""
+    """[(address, offset, size)] of the executable segments."""
     found = []
     for line in must("readelf", "-lW", path).splitlines():
         match = re.match(r"\s*LOAD\s+(\S+)\s+(\S+)\s+\S+\s+(\S+)\s+\S+\s+(\S+(?: \S+)?)\s+\S+$", line)
@@ -91,7 +91,7 @@ def offset_of(path, address):
 
 
 def readelf_usdt(path):
-    """Sorted (address, semaphore, provider, name), as often as they are noted."""
+    """Sorted (address, semaphore, provider, name), one for each note."""
     found = []
     text = must("readelf", "-nW", path)
     for match in re.finditer(r"Provider: (.*)\n\s*Name: (.*)\n\s*Location: (\w+), Base: (\w+), "
@@ -101,7 +101,7 @@ def readelf_usdt(path):
 
 
 def sites_of(pid, trigger, wrapper=()):
-    """[(object, offset, semaphore, name)] of a trigger, and what was said."""
+    """[(object, offset, semaphore, name)] of a trigger, and the program's messages."""
     done = run(*wrapper, kdtest.PROGRAM, "-p", pid, "--check", "--start-trigger", trigger)
     return [(path, int(offset, 16), int(semaphore or "0", 16), name)
             for name, offset, path, semaphore in SITE.findall(done.stdout)], done
@@ -136,7 +136,7 @@ def case_postgres(test):
 
 
 def build(test, **changes):
-    """A program and its shared library in a directory of their own, as built."""
+    """A program and its shared library, freshly built, in a directory of their own."""
     folder = test.directory()
     folder.chmod(0o755)
     for name, text in (("main.c", MAIN_C), ("other.c", OTHER_C), ("lib.c", LIBRARY_C)):
@@ -151,7 +151,7 @@ def build(test, **changes):
 
 
 def symbols_of(path):
-    """{name: [addresses]} by nm."""
+    """{name: [addresses]}, from nm."""
     found = {}
     for line in must("nm", path).splitlines():
         fields = line.split()
@@ -214,7 +214,7 @@ def case_debug_link(test):
 
 
 def case_packed_symbols(test):
-    """As Fedora's packages have them: xz in .gnu_debugdata."""
+    """Symbols as in Fedora's packages: compressed with xz in .gnu_debugdata."""
     folder, program, _ = build(test)
     want = offset_of(program, symbols_of(program)["hidden"][0])
     debug, packed = folder / "mini", folder / "mini.xz"
@@ -229,7 +229,7 @@ def case_packed_symbols(test):
 
 
 def case_build_id_in_a_root(test):
-    """A process whose / is another directory, with the debug file in there."""
+    """A process whose / is another directory, which holds the debug file."""
     root = test.directory()
     (root / "main.c").write_text(MAIN_C + OTHER_C.replace("twin", "other_twin") + LIBRARY_C)
     program = root / "program"

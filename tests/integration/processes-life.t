@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Several processes as one target through their lives: those that are named, forked, exec'd, moved
-into a control group, and ended; each from its first instruction to its last."""
+"""Several processes as one target throughout their lives: named, forked, exec'd, moved into a
+control group, and ended; each from its first instruction to its last."""
 
 import contextlib
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import time
 
@@ -19,7 +21,7 @@ LITTER, LITTERS = 250, 8
 
 
 class Run(kdprocesses.Run):
-    """It is closed, or ends with its target."""
+    """A run that is closed, or ends with its target."""
 
     def close(self, signalled=True, may_lose=frozenset()):
         sample = self.sample_of_late(signalled)
@@ -39,7 +41,7 @@ def of(sample, pid):
 
 
 def check_children(test, sample, children):
-    """Each child has all of its calls, and all of its life."""
+    """Each child has all of its calls, and its whole life."""
     wrong, short = [], []
     for pid, calls, start, end in children:
         rows = of(sample, pid)
@@ -86,19 +88,40 @@ def case_fork(test):
             {load.pid, *(child[0] for child in children)}, "nobody else")
 
 
+def case_before(test):
+    """Children that already exist are reported by their number, with the options that watch them,
+    too."""
+    load = test.workload("hogs", kdtest.last_cpu(), 3)
+    children = [int(pid) for pid in load.ready]
+    there = pathlib.Path(f"/proc/{load.pid}/task/{load.pid}/children").read_text().split()
+    done = test.program("-p", load.pid, "--follow-fork", "--sample-time", "0.05", "--summary")
+    said = re.search(r"(\d+) children of the target were there before, and are not watched; "
+                     r"(.*) watches them, too", done.stderr)
+    if not test.ok(said, "it says so", done.stderr):
+        return
+    test.eq((int(said[1]), sorted(map(int, there))), (3, sorted(children)), "as many as there are")
+    path = test.directory() / "sample"
+    done = test.program(*shlex.split(said[2]), "--sample-time", "0.05", "-o", f"json:{path}")
+    test.eq((done.status, done.stderr), (0, ""), "nobody is missed now")
+    test.eq({load.pid, *children} - {process["pid"] for process in
+                                     json.loads(path.read_text())["processes"]}, set(),
+            "in these words all are")
+
+
 def case_exec(test):
     _, sample, children = children_of(test, 2, 1, 2, "exec")
     check_children(test, sample, children)
 
 
 def await_sleep(pid):
-    """The program has begun, and sleeps: within execve there are a name and no command line."""
+    """Waits until the program has begun and sleeps: during execve a process has a name but no
+    command line."""
     kdtest.wait_until(lambda: kdprocesses.title(pid, True) == "sleep 600"
                       and kdtest.state_of(pid, pid) == "S")
 
 
 def case_renamed(test):
-    """A program that a process begins in the window gives it its name."""
+    """A program that a process executes in the window gives it its name."""
     other = test.workload("roles", "poll")
     shells = [subprocess.Popen(["sh", "-c", "read line; exec sleep 600"], stdin=subprocess.PIPE)
               for _ in range(3)]
@@ -131,7 +154,7 @@ def end(process):
 
 
 def case_renamed_alone(test):
-    """One process that begins another program in the window, and ends there."""
+    """A single process that executes another program in the window, and ends there."""
     shell = subprocess.Popen(["sh", "-c", "read line; exec sleep 600"], stdin=subprocess.PIPE)
     test.stack.callback(shell.wait)
     test.stack.callback(shell.kill)
@@ -146,7 +169,7 @@ def case_renamed_alone(test):
 
 
 def case_late_names(test):
-    """A thread and its process get names just before they end."""
+    """A thread and its process get their names just before they end."""
     code = ("import ctypes, os, threading\n"
             "name = lambda text: ctypes.CDLL(None).prctl(15, text, 0, 0, 0)\n"
             "input()\n"
@@ -195,14 +218,14 @@ def check_first_ends(test, is_time, *args):
 
 
 def case_first_ends(test):
-    """Any of several may end before the window opens: when they have been found; and as soon as
-    there is the process that resolves stacks."""
+    """Any of several processes may end before the window opens: once they have been found, or once
+    the process that resolves stacks exists."""
     check_first_ends(test, has_maps)
     check_first_ends(test, has_child, "--off-cpu=1ms")
 
 
 def case_no_fork(test):
-    """Without the option children are nobody's."""
+    """Without the option, children do not belong to the target."""
     load = test.workload("forks", 5, 1)
     capture = test.capture(load.pid)
     load.go()
@@ -212,7 +235,7 @@ def case_no_fork(test):
 
 
 def case_filter(test):
-    """Threads of several processes, by name: each child has its parent's."""
+    """Threads of several processes, filtered by name: each child has its parent's name."""
     other = test.workload("roles", "calls:50:1:1000", "poll")
     load = test.workload("forks", 6, 2)
     run = Run(test, "-p", f"{load.pid},{other.pid}", "--follow-fork", "--threads", "fork*")
@@ -225,7 +248,7 @@ def case_filter(test):
 
 
 def case_storm(test):
-    """Short processes by the thousand: each is in the report or counted as lost."""
+    """Short-lived processes by the thousand: each is in the report or counted as lost."""
     load, sample, children = children_of(test, STORM, 20, may_lose={"threads"})
     lost = sample["losses"]["threads"]
     threads = sum(thread.get("members", 1) for thread in sample["threads"])
@@ -242,7 +265,7 @@ def case_storm(test):
 
 
 def case_storm_filter(test):
-    """Of processes that have no thread of the names asked for there is no row, however many end."""
+    """Processes without any thread of the names asked for have no row, however many end."""
     load = test.workload("forks", 300, 10)
     other = test.workload("roles", "poll")
     run = Run(test, "-p", f"{load.pid},{other.pid}", "--follow-fork", "--threads", "roles*")
@@ -255,19 +278,19 @@ def case_storm_filter(test):
 
 
 def own_memory(pid):
-    """Bytes that a process has taken for itself: not those of maps in the kernel."""
+    """Bytes of a process's own memory, without maps in the kernel."""
     return int(kdtest.status_field(pid, "RssAnon").split()[0]) * 1024
 
 
 def await_looks(pid):
-    """Waits until the program has slept some times more: between two sleeps it reads what there
-    is to be read."""
+    """Waits until the program has slept a few more times: between two sleeps it reads whatever is
+    pending."""
     before = kdtest.switches(pid, pid, ("voluntary",))
     kdtest.wait_until(lambda: kdtest.switches(pid, pid, ("voluntary",)) >= before + 8)
 
 
 def case_long(test):
-    """A window in which processes come and go takes no more memory with each of them."""
+    """A window in which processes come and go needs no more memory for each one."""
     loads = [test.workload("forks", LITTER, 10) for _ in range(LITTERS)]
     run = Run(test, "-p", ",".join(str(load.pid) for load in loads), "--follow-fork")
     taken, children = [], []
@@ -315,7 +338,7 @@ def case_stopped(test):
 
 
 def each_group(test):
-    """A control group of each version, with one below it."""
+    """A control group of each version, with a child group."""
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
         with kdprocesses.group(mount / f"kdtest-life-{os.getpid()}" / "below") as below:
@@ -347,7 +370,7 @@ def case_group(test):
 
 
 def case_again(test):
-    """A group that was removed is not the one that has its path then."""
+    """A removed group is not confused with a new one at its path."""
     for made in each_group(test):
         hidden = made / ".below"
         hidden.mkdir()
@@ -369,7 +392,7 @@ def case_again(test):
 
 
 def case_wait(test):
-    """--wait: for a group that is not there yet, and for its first process."""
+    """--wait: for a group that does not exist yet, and for its first process."""
     for made in each_group(test):
         for path in (made / "later", made / "below"):
             load = test.workload("roles", "calls:123:1:1000")
@@ -389,6 +412,6 @@ def case_wait(test):
         test.eq(done.status, 69, "one that does not come")
 
 
-kdtest.main(case_ends, case_fork, case_exec, case_renamed, case_renamed_alone, case_late_names,
+kdtest.main(case_ends, case_fork, case_before, case_exec, case_renamed, case_renamed_alone, case_late_names,
             case_first_ends, case_no_fork, case_filter, case_storm, case_storm_filter, case_long,
             case_stopped, case_group, case_again, case_wait)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks of several processes: each is of its process, those of children that have ended too, and
-the same address is another function in another program."""
+"""Stacks of several processes: each belongs to its own process, also to a child that has ended, and
+the same address is a different function in another program."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Run(kdprocesses.Run):
         self.traces = json.loads(self.path.read_text())["traces"]
 
     def rows(self, kind):
-        """Of the sample: (PID, functions of the user's stack, row)."""
+        """Rows of the sample: (PID, functions of the user stack, row)."""
         stacks = self.traces["stacks"]
         return [(row["pid"], functions(stacks[row["user_stack"]]) if "user_stack" in row else [],
                  row) for row in self.traces[kind]]
@@ -41,7 +41,7 @@ def functions(stack):
 
 
 def naps(run):
-    """{PID: functions of kin that its sleeps are in}, and why there are none."""
+    """{PID: functions of kin in the stacks of its sleeps}, and the reasons for missing ones."""
     found, missing = {}, {}
     for pid, names, row in run.rows("waits"):
         if row.get("syscall", {}).get("name", "").endswith("nanosleep"):
@@ -52,7 +52,7 @@ def naps(run):
 
 
 def case_fork(test):
-    """Children that sleep, and have ended before anybody looks at what they have mapped."""
+    """Children that sleep and end before anybody looks at their mappings."""
     load = test.workload("kin", 30, 40)
     run = Run(test, "-p", load.pid, "--follow-fork", "--off-cpu=20ms", WAITS)
     family = load.go()
@@ -87,7 +87,8 @@ def case_fork(test):
 
 
 def case_exec(test):
-    """Children that have become other programs: named, or it is said why not."""
+    """Children that have become other programs: their functions are named, or the report says why
+    not."""
     load = test.workload("kin", 12, 2000, "exec")
     run = Run(test, "-p", load.pid, "--follow-fork", "--off-cpu=100ms", WAITS)
     family = load.go()
@@ -102,7 +103,7 @@ def case_exec(test):
 
 
 def case_addresses(test):
-    """Two programs at the same addresses: what is a function in one is none in the other."""
+    """Two programs at the same addresses: a function of one is not looked up in the other."""
     kdneeds.need("setarch")
     kin = test.child(["setarch", "-R", kdtest.WORKLOADS / "kin", "1", "1500"])
     kin.line("ready")
@@ -140,7 +141,7 @@ def maps_start(pid):
 
 
 def case_calls(test):
-    """Slow calls of two processes, and those that go on at the end."""
+    """Slow calls of two processes, and calls that are unfinished at the end."""
     loads = [test.workload("slow", "sleeper:20:200:9000:2", "blocked"),
              test.workload("slow", "reader:20:9000")]
     run = Run(test, "-p", ",".join(str(load.pid) for load in loads), "-s", "4ms")
@@ -163,7 +164,8 @@ def case_calls(test):
 
 
 def case_postgres(test):
-    """Sessions that wait for a row that another one has: by their PIDs, as the server says."""
+    """Sessions that wait for a row locked by another session: by their PIDs, as the server reports
+    them."""
     base = kdservers.start(test, kdservers.Postgres())
     base.command("create table t (a int);", "insert into t values (1);")
     holder = test.child(["psql", "-h", base.directory, "-U", "postgres", "-qAtX", "postgres"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Triggers of several processes, of one program and of several: hits of any of them count, also of
-those that come later, and of no others. Windows against what the processes log themselves."""
+"""Triggers over several processes, of one program and of several: hits in any of them count, also
+in those that join later, and in no others. Windows against the log of the processes themselves."""
 
 import functools
 import json
@@ -28,12 +28,12 @@ EXITED = "# NOTE: The process that hit the start trigger exited; the sample ends
 
 
 def entries(load, order):
-    """What its children log, by time."""
+    """Entries of the log of its children, by time."""
     return sorted(entry for log in load.ask(order).values() for entry in log)
 
 
 def copied(test, name):
-    """A program that is a file of its own."""
+    """A copy of a workload in a file of its own."""
     path = test.directory() / f"kdt-{name}"
     shutil.copy(kdtest.WORKLOADS / name, path)
     path.parent.chmod(0o755)
@@ -42,7 +42,8 @@ def copied(test, name):
 
 @functools.lru_cache(maxsize=1)
 def brood(test, _case):
-    """One file for all families of a case, which no other test runs: hits outside are counted."""
+    """A brood, in one file for all families of a case, which no other test runs, as outside hits
+    are counted."""
     return copied(test, "brood")
 
 
@@ -53,7 +54,7 @@ def family(test, n=1):
 
 
 def run(test, target, *args):
-    """On processes, or those that words name."""
+    """A run on processes, or on the target that the arguments name."""
     words = target if isinstance(target, tuple) else ("-p", ",".join(map(str, target)))
     path = test.directory() / "samples"
     ran = Triggered(test, None, *words, *args, "-o", "text", "-o", f"json:{path}", urgent=True)
@@ -62,7 +63,7 @@ def run(test, target, *args):
 
 
 def check(test, ran, expected, hits, outside=0):
-    """Each of these is reported once, and nothing else was hit."""
+    """Each of these calls is reported once, and nothing else was hit."""
     found = ran.stop(test)
     found.samples = kdtest.samples_of(ran.path)
     for report, sample in zip(found.reports, found.samples):
@@ -75,7 +76,7 @@ def check(test, ran, expected, hits, outside=0):
 
 
 def case_programs(test):
-    """Two programs that have the probe, one that has not; one of the first is not the target."""
+    """Two programs have the probe and one has not; one of the first two is not part of the target."""
     load, pids = family(test)
     other = test.workload(copied(test, "caller"), "caller", LONG)  # which no other test runs
     without = test.workload("sdt_plain")  # which has no such function
@@ -97,7 +98,7 @@ def case_programs(test):
 
 
 def case_across(test):
-    """The start in one process, the stop in another one; not in one outside."""
+    """The start in one process and the stop in another; but not in one outside the target."""
     first, pids = family(test)
     second, others = family(test)
     outside, _ = family(test)
@@ -112,7 +113,7 @@ def case_across(test):
 
 
 def case_births(test):
-    """Children that are born in the run; and when they have ended, others."""
+    """Children that are born during the run; and others after these have ended."""
     load, _ = family(test, 0)
     outside, _ = family(test)
     ran = run(test, ("-p", str(load.pid), "--follow-fork"), *BOTH, *PAIRS)
@@ -126,12 +127,12 @@ def case_births(test):
 
 
 def now_in(ran, path):
-    """Waits until both triggers are in this file, too."""
+    """Waits until both triggers are attached in this file, too."""
     kdtest.wait_until(lambda: len(re.findall(rf"is now also in {path}\n", ran.stderr)) == 2)
 
 
 def check_group(test, mount):
-    """A control group: children that are born into it, others that execute a program that none had,
+    """A control group: children born into it, others that execute a program that no member had, and
     one that is moved into it."""
     load, _ = family(test)
     other = test.workload(copied(test, "caller"), "caller", LONG)
@@ -155,8 +156,8 @@ def check_group(test, mount):
 
 
 def case_joins_behind(test):
-    """One that comes to a group when a window has ended, and before the program has read that: it was
-    not in the window, so nothing of it is missing there."""
+    """A process joins a group after a window has ended, but before the program has read it: it was
+    not in the window, so it lacks no hits there."""
     mount = kdprocesses.hierarchies().popitem()[1]
     load, _ = family(test, 0)
     other = test.workload(copied(test, "roles"), "roles", "poll")  # which no other test runs
@@ -179,8 +180,8 @@ def case_group(test):
 
 
 def case_late_library(test):
-    """A program whose libraries are mapped long after its execve: here the dynamic linker waits for
-    someone to open a pipe first."""
+    """A program whose libraries are mapped long after its execve: here the dynamic linker first
+    waits for someone to open a pipe."""
     other = test.workload("roles", "poll")
     place = copied(test, "roles").parent
     library = place / "libc.so.6"
@@ -206,8 +207,8 @@ def case_late_library(test):
 
 
 def case_spoilt_library(test):
-    """While probes are out, a file becomes one that cannot be probed: in others they are put in
-    again."""
+    """While probes are detached, one file becomes impossible to probe: in the others they are
+    attached again."""
     load = test.workload("roles", "calls:400000:0:0", "poll")
     place = copied(test, "roles").parent
     library = place / "libc.so.6"
@@ -229,7 +230,8 @@ def case_spoilt_library(test):
 
 
 def spoil(path, function):
-    """Puts a breakpoint where a function begins, which probes refuse (prepare_uprobe())."""
+    """Puts a breakpoint at the start of a function, where the kernel then refuses probes
+    (prepare_uprobe())."""
     listed = subprocess.run(["readelf", "-W", "--dyn-syms", path], capture_output=True, text=True,
                             check=True).stdout
     address = re.search(rf"^ *\d+: ([0-9a-f]+) .* {function}@@", listed, re.M)[1]
@@ -239,14 +241,14 @@ def spoil(path, function):
 
 
 def mapped(pid, name):
-    """The path of a file that a process has mapped."""
+    """The path of a file that a process maps."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         return next(path for path in (line.split()[-1] for line in maps)
                     if path.endswith(f"/{name}"))
 
 
 def case_container(test):
-    """A container: what is in it, what is born there, and nothing outside."""
+    """A container: processes in it and those born there count, and nothing outside."""
     name = f"kdt-t{os.getpid()}"
     identity = kdprocesses.container(test, name)
     for mount in kdprocesses.hierarchies().values():
@@ -281,7 +283,7 @@ def case_exit(test):
 
 
 def case_exit_missed(test):
-    """Windows that ends of processes would have ended, but no bank was free for them."""
+    """Windows that a process's end would have closed, but no bank was free for them."""
     load, pids = family(test, 5)
     _, others = family(test)  # with these the run goes on
     ran = run(test, pids + others, *BOTH, "--trigger-same-thread", "--trigger-delta", "10ms",
@@ -312,7 +314,7 @@ def case_other_exit(test):
 
 
 def case_execve(test):
-    """A window that a new program can no longer end is dropped; later ones are not."""
+    """A window that a new program can no longer close is dropped; later ones are not."""
     for args in (ALL, PAIRS):
         first, pids = family(test)
         second, others = family(test)
@@ -324,7 +326,7 @@ def case_execve(test):
 
 
 def case_usdt(test):
-    """Probes with semaphores, which are up in each process of the target."""
+    """USDT probes with semaphores, which are raised in each process of the target."""
     loads = [test.workload("sdt") for _ in range(2)]
     if loads[0].ready:
         raise kdtest.Skip("sys/sdt.h was not there when it was built")
@@ -341,7 +343,8 @@ def case_usdt(test):
 
 
 def case_libraries(test):
-    """A return from a library that other programs use, too: no return probe; --check says so."""
+    """A return from a library that other programs use, too: no return probe is used; --check says
+    so."""
     loads = [test.workload("roles", "calls:1000:0:0") for _ in range(2)]
     outside = test.workload("roles", "calls:500:0:0")
     target = [load.pid for load in loads]
@@ -363,7 +366,7 @@ def case_libraries(test):
 
 
 def case_long_poll(test):
-    """Long rounds of event loops, of each process for itself."""
+    """Long rounds of event loops, for each process by itself."""
     loads = [test.workload("poller", f"{role}:60:30:60:10") for role in ("poll", "epoll_wait")]
     outside = test.workload("poller", "poll:60:30:60:10")
     ran = run(test, [load.pid for load in loads], "--long-poll=50ms", *UNLIMITED)
@@ -379,7 +382,7 @@ def case_long_poll(test):
 
 
 def case_overhead(test):
-    """What other processes pay is limited, too."""
+    """The overhead for processes outside the target is limited, too."""
     loads = [test.workload("caller", "sleeper") for _ in range(2)]
     outside = test.workload("caller", "spins:1000000000:0:1000000000:1")
     ran = run(test, [load.pid for load in loads], *BOTH, *UNLIMITED, "--max-overhead", "1,stop")
@@ -390,7 +393,7 @@ def case_overhead(test):
 
 
 def case_nowhere(test):
-    """A trigger that no process has is an error, as for one."""
+    """A trigger that no process has is an error, as with a single process."""
     pids = [test.workload("sdt_plain").pid for _ in range(2)]
     done = test.program("-p", ",".join(map(str, pids)), *BOTH)
     test.eq(done.status, 78, "it is refused")
@@ -398,13 +401,13 @@ def case_nowhere(test):
 
 
 def address_of(path, function):
-    """As nm says."""
+    """The address of a function, from nm."""
     listed = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
     return re.search(rf"^0*([0-9a-f]+) [tT] {function}$", listed, re.M)[1]
 
 
 def case_address(test):
-    """An address means something in one file only: elsewhere a probe might crash who runs it."""
+    """An address only makes sense in one file: elsewhere a probe might crash the program."""
     load, pids = family(test)
     other = test.workload(copied(test, "caller"), "caller", LONG)
     own = f"/proc/{other.pid}/exe"

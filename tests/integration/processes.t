@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Several processes as one target: which they are, by PIDs, name, control group and container, and
-whose threads are whose."""
+"""Several processes as one target: which ones belong to it, by PIDs, name, control group and
+container, and which threads belong to which."""
 
 import json
 import os
@@ -28,19 +28,19 @@ def program(test):
 
 
 def loads(test, path, n):
-    """Processes that make CALLS, 2 * CALLS, ... getppid calls when they are let go."""
+    """Processes that make CALLS, 2 * CALLS, ... getppid calls once they are released."""
     return [test.workload(path, "roles", "poll", f"calls:{CALLS * (i + 1)}:0:0") for i in range(n)]
 
 
 def check_calls(test, run, started):
-    """Each process has its calls, and no others'."""
+    """Each process has its own calls, and no others."""
     for i, load in enumerate(started):
         made = sum(kdprocesses.count(thread, "getppid") for thread in run.threads_of(load.pid))
         test.eq(made, CALLS * (i + 1), f"the calls of process {i}")
 
 
 def check_chosen(test, run, started):
-    """The sample has these processes, and all their threads."""
+    """The sample has exactly these processes, and all their threads."""
     test.eq(sorted(run.processes), sorted(load.pid for load in started), "these processes")
     for load in started:
         tids = {thread["tid"] for thread in run.threads_of(load.pid)}
@@ -90,7 +90,7 @@ def case_name(test):
 
 
 def case_own(test):
-    """Who had the CPU is one of the target, if it was another process of it."""
+    """A culprit that is another process of the target is named as part of it."""
     started = [test.workload("roles", f"spin:{kdtest.last_cpu()}") for _ in range(3)]
     spinners = {load.pid: load.tid("spin")[0] for load in started}
 
@@ -109,15 +109,14 @@ def case_own(test):
 
 
 def case_own_later(test):
-    """The same of one that had the CPU before, as another process, and is then moved into the
-    group."""
+    """A culprit that is moved into the group only after it had the CPU is part of the target, too."""
     mount = next(iter(kdprocesses.hierarchies().values()))
     first = test.workload("roles", f"spin:{kdtest.last_cpu()}")
     second = test.child(["taskset", "-c", kdtest.last_cpu(), kdtest.WORKLOADS / "lifetime", 10**6])
     path = test.directory() / "samples"
 
     def own(since):
-        """Of the samples that began then: whether the second is of the target."""
+        """Whether the second process is in the target in samples that began then."""
         text = path.read_text() if path.exists() else ""
         samples = map(json.loads, text.splitlines() if text.endswith("\n") else ())
         return [row.get("own", False) for sample in samples if sample["window"]["start_ns"] > since
@@ -137,7 +136,7 @@ def case_own_later(test):
 
 
 def case_one_of_a_name(test):
-    """--all of one is one, and --follow-fork of one that has no children, too."""
+    """--all with only one match is a single process, and so is --follow-fork without children."""
     path = program(test)
     load = test.workload(path, "roles", "poll")
     for args in (("-C", path.name, "--all"), ("-p", load.pid, "--follow-fork")):
@@ -148,7 +147,7 @@ def case_one_of_a_name(test):
 
 
 def case_cgroup(test):
-    """A group and one below it, by its path in the hierarchy and by its directory."""
+    """A group and its child group, by its path in the hierarchy and by its directory."""
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
         path = program(test)
@@ -170,7 +169,8 @@ def case_cgroup(test):
 
 
 def case_cgroup_own(test):
-    """The group that it runs in: neither it nor its children are the target, wherever they go."""
+    """The group that the program itself runs in: neither it nor its children belong to the target,
+    wherever they go."""
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
         with kdprocesses.group(mount / f"kdt-own-{os.getpid()}") as group:
@@ -205,7 +205,7 @@ def case_cgroup_errors(test):
 
 
 def check_alone(test, pid, name):
-    """One process has the same labels as several."""
+    """A single process has the same labels as several."""
     files = [test.directory() / kind for kind in ("json", "openmetrics")]
     done = test.program("-p", pid, "--sample-time", "0.1", "-o", "text", "-o", f"json:{files[0]}",
                         "-o", f"openmetrics:{files[1]}")
@@ -253,7 +253,7 @@ def case_container(test):
 
 
 def case_titles(test):
-    """Whatever a process calls itself."""
+    """Titles are shown safely, whatever a process calls itself."""
     text = "\x1b]0;x\a # WARNING: nonsense \\ \"quoted\" " + 300 * "x"
     python = kdneeds.tool("python3")
     script = "import socket; print('ready', flush=True); socket.socket(); input()"
@@ -269,7 +269,7 @@ def case_titles(test):
 
 
 def written(test, argv, title):
-    """A process that writes this over the beginning of its command line."""
+    """A process that overwrites the beginning of its command line with this."""
     script = ("import sys; at = int(open('/proc/self/stat').read().split()[47]); "
               "memory = open('/proc/self/mem', 'r+b', buffering=0); memory.seek(at); "
               f"memory.write({title!r}); print('ready', flush=True); input()")
@@ -279,7 +279,7 @@ def written(test, argv, title):
 
 
 def case_arguments(test):
-    """Arguments of command lines are in no output, unless asked for."""
+    """No output contains arguments of command lines unless they are asked for."""
     secret = f"--password=kdt{os.getpid()}"
     padded = b"kdt: a title of its own" + bytes(4000)
     started = {"kdt-plain": written(test, ["kdt-plain", secret], b"kdt-plain"),
@@ -289,7 +289,7 @@ def case_arguments(test):
     formats = ("text", "json", "html", "perfetto", "openmetrics", "csv")
     for options in ((), ("--show-arguments",)):
         folder = test.directory()
-        done = test.program("-p", pids, "--full", "--record", *options,
+        done = test.program("-p", pids, "--full", "--record=10ms", *options,
                             *(f"-o{name}:{folder}/{name}" for name in formats))
         test.eq(done.status, 0, "it ends well")
         outputs = [path for path in folder.rglob("*") if path.is_file()]
@@ -305,7 +305,7 @@ def case_arguments(test):
 
 
 def case_command(test):
-    """Children of a command, from its first instruction on: a line for many of a name."""
+    """Children of a command, from its first instruction on: one line for many of the same name."""
     done = test.program("--follow-fork", "-o", "text", "-o", "json:" + str(
         test.directory() / "sample"), "--", "sh", "-c",
         "for i in 1 2 3 4 5 6 7; do /bin/true; done; sleep 0.01 | /bin/cat; exit 3")
@@ -363,13 +363,14 @@ def case_group(test):
 
 
 def taken(pid):
-    """Bytes of the BPF maps that a process has, as the kernel counts them."""
+    """Bytes of a process's BPF maps, as the kernel counts them."""
     return sum({fields["map_id"]: int(fields["memlock"]) for fields in kdtest.fdinfo(pid)
                 if "map_id" in fields}.values())
 
 
 def case_memory(test):
-    """Much memory for many threads is said before it is taken, with what to give to take less."""
+    """A run that needs much memory for many threads says so before it takes it, and what to give to
+    need less."""
     strace = kdneeds.tool("strace")
     load = test.child([kdtest.WORKLOADS / "herd", 4, 600])
     load.line("ready")
@@ -399,9 +400,9 @@ def case_memory(test):
 
 
 def case_memory_recorded(test):
-    """What was asked for is not said again, nor that threads take it."""
+    """Memory that --record was told to take is not announced again, nor blamed on threads."""
     load = test.workload("roles", "poll")
-    done = test.program("-p", load.pid, "--record=memory=600M", "--sample-time", "1ms")
+    done = test.program("-p", load.pid, "--record=10ms,memory=600M", "--sample-time", "1ms")
     test.ok(done.status == 0 and "following" not in done.stderr, "nothing is said", done.stderr)
 
 

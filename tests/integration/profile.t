@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of running code: where a known program spends its time, as many as the time
-it ran by its own clock; and the folded file, as readers of such files take it."""
+"""Samples of running code: where a known program spends its time, and as many samples as its own
+clock accounts for; and the folded file, as readers of such files take it."""
 
 import contextlib
 import re
@@ -23,8 +23,8 @@ FLAMEGRAPH = re.compile(r"^(.*)\s+?(\d+(?:\.\d*)?)$")
 
 
 class Run:
-    """Threads that run throughout, and a sample in which each has run for about a second. One alone
-    does so before others: then no sample is chance but at the ends of its few runs."""
+    """Threads that run throughout, and a sample in which each has run for about a second. A single
+    thread has priority over others: then only the ends of its few runs are left to chance."""
 
     def __init__(self, test, roles, *options):
         self.load = test.workload("slow", *roles)
@@ -55,8 +55,8 @@ class Run:
 
 
 def check_number(test, run, role, lines):
-    """As many as the thread's run time has periods. The clock is the CPU's: a period may
-    be lost to the hypervisor, and none is added. An emulator on a busy machine stands still
+    """As many samples as there are periods in the thread's run time. The clock is the CPU's:
+    periods may be lost to the hypervisor, and none are added. An emulator on a busy machine stalls
     for longer."""
     tid, rows = run.samples(role)
     least, most = run.cpu[tid]
@@ -91,8 +91,8 @@ def case_spinner(test):
 
 
 def own_frames(row):
-    """Frames of what traces it, but those in which the thread was preempted or interrupted: that
-    the scheduler is at work is no work of kernel_delay's."""
+    """Frames of kernel_delay's own tracing, except in samples where the thread was preempted or
+    interrupted: the scheduler's work is not kernel_delay's."""
     names = [frame.function or "" for frame in row.stack.kernel]
     if any(name.startswith(("preempt_schedule", "asm_sysvec", "asm_common_interrupt")) for name in names):
         return []
@@ -100,7 +100,7 @@ def own_frames(row):
 
 
 def case_system_calls(test):
-    """A thread that is in and out of the kernel all the time: both parts are shown."""
+    """A thread that enters and leaves the kernel all the time: both sides are shown."""
     run = Run(test, ("asker",), f"--profile={HZ}", "--stack-trace-size=overhead=0")
     rows, count = check_number(test, run, "asker", run.lines(test))
     program = {"": Program(kdtest.WORKLOADS / "slow")}
@@ -126,6 +126,23 @@ def case_system_calls(test):
             *wrong[:2])
 
 
+def case_filtered(test):
+    """The kernel runs seccomp filters, which have no name and must not get that of a BPF program
+    that happens to lie before them."""
+    run = Run(test, ("filtered",), f"--profile={HZ}", "--stack-trace-size=overhead=0")
+    _, count = check_number(test, run, "filtered", run.lines(test))
+    tops = [(frames[-1], samples) for frames, samples in run.lines(test)]
+    named = [(top, samples) for top, samples in tops if top.startswith("bpf_prog_")]
+    # Only others' programs run under their own names, at the thread's calls.
+    if run.beside:
+        test.skip("none has the name of a BPF program", "others trace it, too")
+    else:
+        test.ok(sum(samples for _, samples in named) <= 0.02 * count,
+                "none has the name of a BPF program", *named)
+    test.ok(sum(samples for top, samples in tops if top == "[no_symbol]_[k]") >= 0.2 * count,
+            "they have no name", *tops[:9])
+
+
 def read_folded(test, path):
     """[(frames, ns)] of a folded file."""
     lines = path.read_text().splitlines()
@@ -137,7 +154,7 @@ def read_folded(test, path):
 
 
 def case_folded(test):
-    """The sums of the folded file are those of the report; the outermost frame is first."""
+    """The sums of the folded file match the report; the outermost frame comes first."""
     run = Run(test, ("spinner", "asker"), f"--profile={HZ}", "--stack-trace-size=overhead=0")
     folded = read_folded(test, run.folded)
     count, _ = run.stacks.all["samples"]
@@ -155,7 +172,7 @@ def case_folded(test):
 
 
 def case_folded_calls(test):
-    """Calls and waits in one file, told apart."""
+    """Calls and waits in one file can be told apart."""
     load = test.workload("slow", "sleeper:10:8000:8000:1")
     path = test.directory() / "folded"
     capture = test.start(Capture(load.pid, "-s", "3ms", "--off-cpu=3ms", "--wait-filter=*", "-o", "text", "-o", f"folded:{path}"))
@@ -175,4 +192,4 @@ def case_folded_calls(test):
             test.ok(total >= 10 * 8_000_000, f"{kind}: their sum", total)
 
 
-kdtest.main(case_spinner, case_system_calls, case_folded, case_folded_calls)
+kdtest.main(case_spinner, case_system_calls, case_filtered, case_folded, case_folded_calls)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Long runs tell people at a terminal how long they will take and what is left of it,
-and nobody else. What a terminal shows is worked out here from what is written to it."""
+"""Long runs tell people at a terminal how long they will take and how much is left, and tell nobody
+else. The test works out from the output what a terminal shows."""
 
 import contextlib
 import fcntl
@@ -26,7 +26,7 @@ CUT = re.compile(r"\x1b(?:\[[\d;]*)?$")  # it has not been read to its end
 
 
 class Screen:
-    """What is to be seen after all that was written, be it bold or not."""
+    """What is visible once all the output has been written, whether bold or not."""
 
     def __init__(self):
         self.lines, self.column = [""], 0
@@ -100,7 +100,7 @@ class Watched:
         return found
 
     def samples(self):
-        """Whether it has given up its privileges, as before the window, or has ended."""
+        """Whether it has given up its privileges, as it does before the window, or has ended."""
         with contextlib.suppress(OSError):
             return self.process.poll() is not None or "2" in {
                 kdtest.status_field(pid, "Seccomp") for pid in self.pids()}
@@ -121,7 +121,7 @@ def seconds(text):
 
 
 def check_note(test, what, run, length):
-    """The length as it was given, and the time on the clock at which it will be over."""
+    """The duration as given, and the time of day at which the run will be over."""
     note = NOTE.search(run.raw)
     if not test.ok(note, f"{what}: says how long it takes", run.raw):
         return None
@@ -141,7 +141,7 @@ def left(line):
 
 
 def check_left(test, what, run):
-    """What is left shrinks as time goes by."""
+    """The remaining time shrinks as time goes by."""
     if not test.ok(len(run.seen) >= 2, f"{what}: and what is left", run.raw):
         return
     first, last = run.seen[0], run.seen[-1]
@@ -150,7 +150,7 @@ def check_left(test, what, run):
 
 
 def check_samples(test, what, run, count, each):
-    """The same of a run whose samples may be late: then it takes as much longer."""
+    """A run whose samples may be late: the remaining time grows by the delay."""
     wrong = [line for _, at, line in run.seen for number, seconds_ in (left(line),)
              if not count * each - (at - run.began) - 1 <= seconds_ <= (count - number + 1) * each + 1]
     test.ok(len(run.seen) >= 2 and not wrong, f"{what}: and what is left", run.raw, wrong)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Real processes: ovs-vswitchd with traffic through a netdev bridge, and
-redis-server under redis-benchmark."""
+"""Real processes: ovs-vswitchd with traffic through a netdev bridge, and redis-server under
+redis-benchmark."""
 
 import atexit
 import contextlib
@@ -20,8 +20,8 @@ import kdtrigger
 
 
 def check(test, pid, worked):
-    """One sample of a process until it has worked: complete and balanced, and run times
-    as the kernel's schedstat has them. Returns the report."""
+    """One sample of a process that lasts until it has worked: complete and balanced, with run times
+    as in the kernel's schedstat. Returns the report."""
     before = set(kdtest.threads_of(pid))
     capture = test.capture(pid)
     first = kdtest.proc_mark(pid)
@@ -40,7 +40,7 @@ def check(test, pid, worked):
 
 
 class After:
-    """True when counts have grown by so much since it was first asked."""
+    """True once counts have grown by so much since the first call."""
 
     def __init__(self, *counts):
         self.counts, self.wanted = [count for count, _ in counts], None
@@ -53,7 +53,7 @@ class After:
 
 
 def complete(test, report, throughout, pid):
-    """Every thread has its row, or is one of those folded under its name."""
+    """Every thread has its row, or is part of one that is folded by name."""
     rows = {thread.tid for thread in report.threads}
     folded = {}
     for thread in report.threads:
@@ -83,7 +83,8 @@ def case_ovs_vswitchd(test):
 
 
 def default_target(test, pid):
-    """Other tests have one, too, for a while."""
+    """Without -p the only ovs-vswitchd is the target. Other tests run one for a while, too, so this
+    waits until there is no other."""
     def alone():
         return kdtest.processes_named("ovs-vswitchd") == [pid]
     done = None
@@ -125,7 +126,7 @@ SLEEP = 30  # ms
 
 
 class Database(kdservers.Postgres):
-    """The server as pgbench wants it, which writes a line for each connection."""
+    """The server as pgbench needs it, which logs a line for each connection."""
 
     def begin(self):
         super().begin()
@@ -151,7 +152,7 @@ class Database(kdservers.Postgres):
                 self.directory / script, *map(str, args), "postgres"]
 
     def load(self):
-        """What asks the server all the time, by some connections."""
+        """The clients that query the server all the time over some connections."""
         return self.argv("-c", CLIENTS, "-R", RATE, "-T", "600")
 
     def pgbench(self, *args, **script):
@@ -159,11 +160,11 @@ class Database(kdservers.Postgres):
                        stderr=subprocess.DEVNULL)
 
     def processes(self):
-        """PIDs of all that the server has: its first process and its children."""
+        """PIDs of all processes of the server: its first process and its children."""
         return {self.postmaster, *kdprocesses.children_of(self.postmaster)}
 
     def rests(self):
-        """Whether all connections but ours have ended."""
+        """Whether all connections but our own have ended."""
         titles = {pid: kdprocesses.title(pid)  # empty if one has given up its memory
                   for pid in kdprocesses.children_of(self.postmaster)}
         return not any(kdtest.state_of(pid, pid) in (None, "Z", "X") or
@@ -171,19 +172,19 @@ class Database(kdservers.Postgres):
                        for pid, title in titles.items())
 
     def serves(self):
-        """Whether pgbench's connections are there, and that with which it begins has ended."""
+        """Whether pgbench's connections are open, and the one that it starts with has ended."""
         kinds = list(self.activity("backend_type").values())
         return (kinds.count("client backend") == CLIENTS + 1 and
                 len(self.processes() - self.idle) == CLIENTS)
 
     def connections(self):
-        """PIDs of the processes that have served a connection, in the order of the server's log. A later one
-        may have an earlier one's."""
+        """PIDs of the processes that have served a connection, in the order of the server's log. A
+        PID may be reused by a later one."""
         return [int(pid) for pid in
                 re.findall(r"pid=(\d+) LOG:  connection received", self.main.stderr)]
 
     def activity(self, column):
-        """PIDs of processes with what pg_stat_activity has of them."""
+        """The PIDs of processes, with their rows of pg_stat_activity."""
         self.client.send(f"select pid, {column} from pg_stat_activity where pid is not null; "
                          "\\echo done")
         found = {}
@@ -195,7 +196,7 @@ class Database(kdservers.Postgres):
 
 @functools.cache
 def database():
-    """The server of all cases: to make one takes longer than to measure it."""
+    """The server that all cases share: creating one takes longer than measuring it."""
     base = Database()
     base.__enter__()
     atexit.register(base.__exit__)
@@ -203,12 +204,12 @@ def database():
 
 
 def counted(run):
-    """How many processes began in the window, in all rows."""
+    """How many processes began in the window, summed over all rows."""
     return sum(process["members"] for process in run.sample["processes"] if process["began"])
 
 
 def check_titles(test, run, base, kinds):
-    """Titles are what the server sets for each kind of process."""
+    """The titles are those that the server sets for each kind of process."""
     titles = {"client backend": "postgres: postgres postgres [local]",
               "checkpointer": "postgres: checkpointer",
               "background writer": "postgres: background writer",
@@ -223,16 +224,17 @@ def check_titles(test, run, base, kinds):
 
 
 def check_load(test, base, *args):
-    """All processes of a server under load, and the calls of each connection."""
+    """All processes of a server under load, and the system calls of each connection."""
     load = test.child(base.load())
     kdtest.wait_until(base.serves)
     kinds = base.activity("backend_type")
     there = base.processes()
     run = kdprocesses.Run(test, *args)
-    before = base.activity("query_start")
-    kdtest.wait_until(lambda: all(
-        then != before[pid] for pid, then in base.activity("query_start").items() if pid in before
-        and kinds.get(pid) == "client backend"))
+    for _ in range(2):  # the second statement begins behind the first one's answer
+        before = base.activity("query_start")
+        kdtest.wait_until(lambda: all(
+            then != before[pid] for pid, then in base.activity("query_start").items()
+            if pid in before and kinds.get(pid) == "client backend"))
     run.close()
     load.end()
     kdtest.wait_until(base.rests)
@@ -269,7 +271,7 @@ def case_by_pids(test):
 
 
 def groups_of(test, base):
-    """The paths of control groups, of each version, that the server is in."""
+    """The paths of the control groups, of either version, that the server is in."""
     for version, mount in kdprocesses.hierarchies().items():
         test.remark(f"version {version}")
         with kdprocesses.group(mount / f"kdt-pg{os.getpid()}") as group:
@@ -280,7 +282,7 @@ def groups_of(test, base):
 
 
 def case_by_cgroup(test):
-    """Connections that begin later, too: they are born into the group."""
+    """The server by its control group: later connections count, too, as they are born into it."""
     base = database()
     for path in groups_of(test, base):
         check_load(test, base, "--cgroup", path)
@@ -288,13 +290,14 @@ def case_by_cgroup(test):
 
 
 def settle(base):
-    """One that its parent has reaped may have yet to leave its CPU, seen by nobody."""
+    """Waits for processes that the server has reaped but that have not left their CPU yet."""
     kdtest.wait_until(base.rests)
     time.sleep(0.3)
 
 
 def check_births(test, base, *args):
-    """Every connection of a load that makes one for each transaction: a process each."""
+    """A load with a new connection, and so a process, for each transaction: all of them are
+    counted."""
     settle(base)
     run = kdprocesses.Run(test, *args)
     before = len(base.connections())
@@ -327,7 +330,7 @@ def case_by_birth(test):
 
 
 def statements(base):
-    """The statements that the server has logged, but for those of our connection; and (PID, ms) of
+    """The statements that the server logged, except those of our own connection; and (PID, ms) of
     those that slept."""
     found = [statement for statement in
              re.findall(r"pid=(\d+) LOG:  duration: ([\d.]+) ms  statement: (.*)", base.main.stderr)
@@ -336,7 +339,7 @@ def statements(base):
 
 
 def check_statements(test, base, *target):
-    """Windows from start to end of a statement, by processes that are born for one each."""
+    """Windows from the start to the end of a statement, each in a process born for it."""
     base.script("sleep", f"select pg_sleep({SLEEP / 1000});")
     before, slept_before = statements(base)
     run = kdtrigger.Triggered(test, None, *target, "--start-trigger", "up:PortalRun",
@@ -365,7 +368,7 @@ def check_statements(test, base, *target):
 
 
 def case_triggers(test):
-    """Slow statements of any connection, which begin later; of the server and of its group."""
+    """Slow statements of any connection, even a later one; of the server and of its group."""
     base = database()
     base.command("alter system set log_min_duration_statement = 0;", "select pg_reload_conf();")
     kdtest.wait_until(lambda: base.query("select 1;") and "duration: " in base.main.stderr)
@@ -375,7 +378,7 @@ def case_triggers(test):
 
 
 def case_open_vswitch(test):
-    """Two daemons, one of several threads."""
+    """Two daemons, one with several threads."""
     ovs = kdservers.start(test, kdservers.OpenVSwitch())
     pids = sorted((ovs.pid, ovs.store.pid))
     run = kdprocesses.Run(test, "-p", ",".join(map(str, pids))).close()

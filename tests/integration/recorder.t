@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The flight recorder (--record): what happened before a trigger fired or a condition became true;
-how far back it goes; what it refuses. (button.t: when somebody sends SIGUSR1.)"""
+how far back it goes; which uses it refuses. (For SIGUSR1: button.t.)"""
 
 import contextlib
 import json
@@ -23,7 +23,8 @@ BEFORE = 1  # seconds from the stall to the trigger
 HELD = 20   # seconds that are held: far more
 
 def case_trigger(test):
-    """A stall a second before the trigger, of which the window itself knows nothing."""
+    """A stall that occurs a second before the trigger, so that the window itself shows nothing of
+    it."""
     if not unlimited_real_time():
         return test.skip("a stall before a trigger", "real-time threads may not have a CPU")
     cpu, folder = kdtest.last_cpu(), test.directory()
@@ -87,7 +88,7 @@ def case_long_poll(test):
 
 def case_condition(test):
     """--record-on: nothing is reported until the condition is true; then that window is. Others may
-    keep the thread from its CPU for as long."""
+    keep the thread off its CPU for just as long."""
     if not unlimited_real_time():
         return test.skip("a condition", "real-time threads may not have a CPU")
     test.stack.enter_context(RealTime.alone())
@@ -124,8 +125,8 @@ TRIES = 4
 
 
 def stalled_run(test, cpu, record, folder):
-    """A stall makes a condition true: the run, its sample, and what the thread logged. Again where the kernel
-    hid a switch: the end of the wait may be unknown then."""
+    """A stall makes a condition true: the run, its sample, and the thread's log. Repeated where the
+    kernel hid a switch, as the end of the wait may be unknown then."""
     for _ in range(TRIES):
         load = test.workload("gaps", cpu, 0, 1 * MS)
         run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on", "ready.max>250ms", "-o", "-",
@@ -147,7 +148,8 @@ def stalled_run(test, cpu, record, folder):
 
 
 def case_condition_lasts(test):
-    """A wait that makes it true is waited for, but no longer than what is recorded."""
+    """The program waits for the end of the wait that makes the condition true, but no longer than
+    it records."""
     kdtest.only_on_host("where a thread may have to wait for as long at any time")
     if not unlimited_real_time():
         return test.skip("a condition that lasts", "real-time threads may not have a CPU")
@@ -179,7 +181,7 @@ CLIENT = "import os, time\nwhile True: os.write(1, b'.'); time.sleep(0.001)"
 
 
 def case_client(test):
-    """A task takes the CPU of a client, for which the target waits: the CPU's track has it."""
+    """A task takes the CPU of a client that the target waits for: the CPU's track shows it."""
     if not unlimited_real_time():
         return test.skip("a client's stall", "real-time threads may not have a CPU")
     cpu, folder = kdtest.last_cpu(), test.directory()
@@ -188,7 +190,7 @@ def case_client(test):
     client = test.child(["taskset", "-c", cpu, sys.executable, "-c", CLIENT], stdout=writer)
     os.close(reader)
     os.close(writer)
-    capture = test.capture(load.pid, "--record=5s", "-o", "text", "-o",
+    capture = test.capture(load.pid, "--record=100ms", "-o", "text", "-o",
                            f"perfetto:{folder}/trace")
     kdtest.wait_until(lambda: kdtest.turns(client.pid, client.pid) > 100)
     begin, end, hog, gaps = stall(cpu, STALL)
@@ -202,8 +204,35 @@ def case_client(test):
     test.between(had, 0.9 * (end - begin - lost), end - begin, "who had the client's CPU")
 
 
+def case_past(test):
+    """A sample begins only once as much time has been recorded as was asked for; SIGUSR1 and the
+    end of --duration do not wait for that."""
+    folder = test.directory()
+    load = test.child(["sleep", "1000"])
+    run = ("-p", load.pid, "--sample-time", "10ms", "-o", f"json:{folder}/json")
+    began = time.monotonic_ns()
+    done = test.program(*run, "--record=700ms")
+    test.eq((done.status, "begins in 700 ms" in done.stderr), (0, True), "how long is said")
+    recorded = last_sample(folder / "json")
+    test.ok(recorded["recorded"]["held_ns"] >= 700 * MS, "all of it is there", recorded["recorded"])
+    test.ok(recorded["window"]["start_ns"] - began >= 700 * MS, "by another clock, too")
+    (folder / "json").unlink()
+    # Three times as long as the start took, which is slow beside other tests.
+    start = recorded["window"]["start_ns"] - began
+    ended = test.program(*run, "--record=60min", "--duration", f"{1000 + 3 * start // MS}ms")
+    test.eq(ended.status, 0, "--duration: status", ended.stderr)
+    test.ok(last_sample(folder / "json")["recorded"]["held_ns"] < 60 * SECOND,
+            "does not wait for all of it")
+    (folder / "json").unlink()
+    pressed = test.child([kdtest.PROGRAM, *run, "--record=60min"])
+    kdtest.wait_until(lambda: "begins in 3600 s" in pressed.stderr)
+    pressed.signal(signal.SIGUSR1)
+    test.eq(pressed.wait(), 0, "SIGUSR1: status")
+    test.ok(last_sample(folder / "json"), "a sample at once")
+
+
 def case_signal(test):
-    """SIGUSR1: each time what is held then, in a file each."""
+    """SIGUSR1: each time the recorded data is written to a file of its own."""
     folder = test.directory()
     load = test.workload("slow", "sleeper:20:200:9000:2", "waiter:12:3000")
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--record-on=signal", "--record=10s",
@@ -228,7 +257,7 @@ def case_signal(test):
 
 
 def case_memory(test):
-    """What does not fit is overwritten, the oldest first, and the report says so."""
+    """When memory runs out the oldest data is overwritten, and the report says so."""
     folder = test.directory()
     load = test.child([sys.executable, "-c", "import time\nwhile True: time.sleep(0.0001)"])
     done = test.capture(load.pid, "--record=60min,memory=64K", "-o", "text", "-o",
@@ -247,7 +276,7 @@ def case_memory(test):
 
 
 def case_refused(test):
-    """What cannot be, is said."""
+    """Impossible options are refused with a reason."""
     pid = os.getpid()
     for arguments, says in (
             (("--record-on", "ready.max"), "option --record-on: 'ready.max'"),
@@ -258,7 +287,7 @@ def case_refused(test):
 
 
 def case_off(test):
-    """Without it nothing is recorded, and nothing said."""
+    """Without --record nothing is recorded, and nothing is said about it."""
     folder = test.directory()
     load = test.workload("slow", "sleeper:20:200:9000:2")
     done = test.program("-p", load.pid, "--sample-time", "0.1", "-o", "text", "-o",
@@ -268,4 +297,4 @@ def case_off(test):
 
 
 kdtest.main(case_trigger, case_long_poll, case_condition, case_condition_lasts, case_client,
-            case_signal, case_memory, case_refused, case_off)
+            case_past, case_signal, case_memory, case_refused, case_off)

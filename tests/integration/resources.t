@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What threads and processes used: bytes against what the threads say that they asked for and what
-the kernel counts in /proc/PID/io, CPU time against the process's clock, memory against
-/proc/PID/statm, requests to the disk against their bytes."""
+"""What threads and processes used: bytes against the threads' own logs and the kernel's counts in
+/proc/PID/io, CPU time against the process's clock, memory against /proc/PID/statm, requests to the
+disk against their bytes."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def sample(test, pid, *args):
 
 
 def io_of(thread):
-    """{kind: [calls read, bytes read, calls written, bytes written]}, as the workload has it."""
+    """{kind: [calls read, bytes read, calls written, bytes written]}, as the workload logged it."""
     return {kind: [row[key] for key in KEYS] for kind, row in thread.get("io", {}).items()}
 
 
@@ -53,7 +53,7 @@ def proc_io(pid, tid):
 
 
 def case_bytes(test):
-    """Each thread's own count; and the kernel's, of what it counts, too."""
+    """Each thread's own count; and the kernel's, for the kinds that the kernel counts."""
     load = test.workload("bytes", test.directory(), *ROLES)
     before = {role: proc_io(load.pid, load.tid(role)[0]) for role in ROLES}
     close = sample(test, load.pid)
@@ -88,8 +88,8 @@ def case_bytes(test):
 
 
 def case_disk(test):
-    """Requests past the page cache: as many bytes as the thread asked for, and as the kernel
-    counts for it."""
+    """Requests past the page cache: as many bytes as the thread requested and the kernel counts for
+    it."""
     folder = pathlib.Path(os.environ.get("KD_DISK", "/var/tmp"))
     work = folder / f"kdtest-{os.getpid()}"
     work.mkdir()
@@ -146,8 +146,9 @@ sys.stdin.read()
 
 
 def case_hidden_end(test):
-    """A request that begins where one is that has not ended: of that nobody told the end, and it is
-    missing. So it is where the kernel hides the task that the end interrupts."""
+    """A request at the address of one that has not ended: the latter's end was never reported, so
+    it is missing. The same happens where the kernel hides the task that the completion
+    interrupts."""
     load = test.child([sys.executable, "-c", BEGINS])
     load.line("ready")
     capture = test.capture(load.pid, "--resources")
@@ -165,7 +166,7 @@ def case_hidden_end(test):
 
 
 def case_cpu_and_memory(test):
-    """CPU time by the process's own clock, memory by /proc."""
+    """CPU time against the process's own clock, memory against /proc."""
     kdtest.only_on_host("counts of pages and clocks that are exact at once")
     load = test.workload("faulter", "minor:2000:1:-1")
     load.settle()  # or what it runs on its way to sleep is in no window
@@ -189,7 +190,7 @@ def case_cpu_and_memory(test):
 
 
 def case_many_groups(test):
-    """The peak is behind the groups in /proc/PID/status, however many these are."""
+    """The peak of memory comes after the groups in /proc/PID/status, however many there are."""
     code = ("import os,sys\n"
             "os.setgroups(range(1000000, 1002000))\n"
             "bytearray(b'x') * (64 << 20)\n"
@@ -207,7 +208,7 @@ def case_many_groups(test):
 
 
 def case_io_uring(test):
-    """Bytes that go another way are not there, and the report says so."""
+    """Bytes that go through io_uring are not counted, and the report says so."""
     if pathlib.Path("/proc/sys/kernel/io_uring_disabled").exists() and \
             pathlib.Path("/proc/sys/kernel/io_uring_disabled").read_text().strip() == "2":
         raise kdtest.Skip("io_uring is disabled")
@@ -232,7 +233,8 @@ def case_io_uring(test):
 
 
 def case_forks(test):
-    """Processes that a shell began, and its own end as another program. Threads are no processes."""
+    """Processes forked by a shell, and its own end as another program. Threads are not counted as
+    processes."""
     done = test.directory() / "done"
     script = (f"for i in 1 2 3 4 5 6 7; do /bin/true; done; (exit) & wait; "
               f"echo >{done}; read line; exec cat")
@@ -282,7 +284,7 @@ def case_redis(test):
 
 
 def case_32_bit(test):
-    """A program whose numbers of calls are others: its read is close elsewhere."""
+    """A 32-bit program, whose numbers of calls differ: its read is close elsewhere."""
     child = test.child([kdneeds.program_of_32_bits(), "wait"])
     close = sample(test, child.pid)
     child.send("hello")
@@ -293,7 +295,7 @@ def case_32_bit(test):
 
 
 def case_processes(test):
-    """Several as one target: each has its own sums."""
+    """Several processes as one target: each has its own sums."""
     folder = test.directory()
     loads = [test.workload("bytes", folder, role, role) for role in ("pair", "tcp")]
     path = folder / "report.json"
@@ -335,7 +337,8 @@ for line in sys.stdin:
 
 
 def case_retransmissions(test):
-    """Against the kernel's count of the network namespace, which only this process is in."""
+    """Retransmissions against the kernel's count for the network namespace, which contains only
+    this process."""
     kdneeds.need("unshare", "ip")
     if not os.access("/dev/net/tun", os.W_OK):
         raise kdtest.Skip("there is no /dev/net/tun")
@@ -369,7 +372,7 @@ def answers(port):
 
 
 def case_not_loaded(test):
-    """Without the option there are neither programs nor maps for it."""
+    """Without the option no programs or maps are loaded for it."""
     load = test.workload("roles", "poll")
     names = {}
     for option in ((), ("--resources",)):

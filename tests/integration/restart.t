@@ -18,7 +18,7 @@ SAMPLES = 20  # at least
 
 
 def program(test, folder="bin"):
-    """A daemon's file."""
+    """The executable of a daemon."""
     path = test.directory() / folder / f"kdt-r{os.getpid()}"
     path.parent.mkdir()
     shutil.copy(kdtest.WORKLOADS / "roles", path)
@@ -26,7 +26,7 @@ def program(test, folder="bin"):
 
 
 def follow(test, load, *args):
-    """A run over a daemon, when it has taken samples, and the file that it writes."""
+    """A run on a daemon that has already taken samples, and the file that it writes."""
     path = test.directory() / "samples"
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", f"json:{path}",
                       "-o", "text", "--sample-time", "60ms", *args])
@@ -35,7 +35,7 @@ def follow(test, load, *args):
 
 
 def case_twenty_samples(test):
-    """Restarted twice, while others begin that have its name, or its executable."""
+    """The daemon is restarted twice, while other processes with its name or its executable start."""
     path, other = program(test), program(test, "other")
     load = test.workload(path, "roles", "poll")
     run, out = follow(test, load, "--sample-count", 0)
@@ -74,7 +74,8 @@ def case_twenty_samples(test):
 
 
 def case_count(test):
-    """As many samples as were asked for, which several processes have together: each ends with one."""
+    """The number of samples asked for is the total over successive processes; each process ends
+    with one."""
     path = program(test)
     load = test.workload(path, "roles", "poll")
     run = test.child([kdtest.PROGRAM, "-p", load.pid, "--follow-restart", "-o", "text",
@@ -92,7 +93,7 @@ def case_count(test):
 
 
 def case_served(test):
-    """Metrics go on, and are there while nobody runs."""
+    """Metrics continue, and are served while no daemon runs."""
     path = program(test)
     load = test.workload(path, "roles", "poll")
     port = kdtest.free_port()
@@ -113,7 +114,7 @@ def case_served(test):
 
 
 def case_output_fails(test):
-    """While the successor ends: the run does not go on without its output."""
+    """An output fails while the successor ends: the run does not go on without it."""
     path = program(test)
     load = test.workload(path, "roles", "poll")
     reader, writer = os.pipe()
@@ -137,7 +138,7 @@ def case_output_fails(test):
 
 
 def pid_again(test, argv, pid):
-    """A process with a PID that another one had; None if others were faster."""
+    """A process with a given PID that was used before; None if others took it first."""
     for _ in range(200):
         try:
             pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
@@ -151,7 +152,7 @@ def pid_again(test, argv, pid):
 
 
 def case_same_pid(test):
-    """A PID that is another program's now; and the successor that has the PID again."""
+    """The PID now belongs to another program; later the successor gets that PID again."""
     path = program(test)
     load = test.workload(path, "roles", "poll")
     run, out = follow(test, load, "--sample-count", 0)

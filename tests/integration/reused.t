@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A PID that another process gets while the window is open: what the target has of both, which is
-nothing of one that is not the target's. And threads whose TIDs differ in their upper bits only."""
+"""A PID that another process gets while the window is open: what belongs to the target of either
+process, which is nothing if the process is not in it. And threads whose TIDs differ in their upper
+bits only."""
 
 import os
 import pathlib
@@ -17,7 +18,7 @@ FIRST, SECOND = 300, 70  # calls
 
 
 class Turns(kdtest.Workload):
-    """Processes that have one PID, one after the other."""
+    """Processes that have the same PID, one after the other."""
 
     def __init__(self):
         super().__init__("turns")
@@ -38,7 +39,7 @@ class Turns(kdtest.Workload):
         self.ask(f"work {calls}", "done")
 
     def turn(self, name, calls):
-        """Ends the one that there is; another one gets its PID."""
+        """Ends the current process; another one gets its PID."""
         self.ask("finish", "finished")
         self.begin(name)
         self.work(calls)
@@ -113,8 +114,8 @@ def calls_of(sample, pid):
 
 
 def lives(sample, pid):
-    """[(name, getppid calls, processes, whether it ended)] of those that had a PID, the oldest
-    first: by the threads that are of each."""
+    """[(name, getppid calls, processes, whether it ended)] of the processes that had a PID, the
+    oldest first, from the threads of each."""
     rows = sorted((row for row in sample["processes"] if row["pid"] == pid),
                   key=lambda row: row["start_ns"])
     threads = [thread for thread in sample["threads"] if thread["pid"] == pid]
@@ -125,7 +126,7 @@ def lives(sample, pid):
 
 
 def case_one_process(test):
-    """The target ends, and a stranger gets its PID before the program is told of that."""
+    """The target ends, and a stranger gets its PID before the program learns of the end."""
     turns = test.start(Turns())
     pid = turns.begin("first")
     run = Run(test, "-p", pid)
@@ -140,7 +141,7 @@ def case_one_process(test):
 
 
 def case_several(test):
-    """One of several ends, and a stranger gets its PID."""
+    """One of several processes ends, and a stranger gets its PID."""
     turns, other = test.start(Turns()), test.workload("roles", "poll")
     pid = turns.begin("first")
     run = Run(test, "-p", f"{pid},{other.pid}")
@@ -153,7 +154,7 @@ def case_several(test):
 
 
 def case_group(test):
-    """One of a control group ends, and one outside gets its PID."""
+    """A member of a control group ends, and a process outside gets its PID."""
     for version, top in kdprocesses.hierarchies().items():
         path = top / f"kdtest-reused-{os.getpid()}-{version}"
         with kdprocesses.group(path):
@@ -170,7 +171,7 @@ def case_group(test):
 
 
 def case_member_again(test):
-    """A child gets the PID of another one that has ended: both are the target's."""
+    """A child gets the PID of another child that has ended: both belong to the target."""
     for name in ("second", "first"):
         for ends in (False, True):
             turns = test.start(Turns())
@@ -196,7 +197,7 @@ def case_member_again(test):
 
 
 def check_text(test, run, pid, names):
-    """Each thread is below the line of its process, and with --replay, too."""
+    """Each thread is listed below its process, also with --replay."""
     for source, text in (("report", run.child.stdout),
                          ("replay", test.program("--replay", run.path, "--full").stdout)):
         lines = re.findall(rf"^(PROCESS(?= {pid} )| *(?:{pid}|1x) +(?:first|second)\b)", text, re.MULTILINE)
@@ -206,7 +207,7 @@ def check_text(test, run, pid, names):
 
 
 def case_many_turns(test):
-    """A dozen have one PID before the program looks again; and then one more has it."""
+    """A dozen processes have the same PID before the program looks again; then one more gets it."""
     turns = test.start(Turns())
     run = Run(test, "-p", turns.pid, "--follow-fork")
     run.child.signal(signal.SIGSTOP)
@@ -223,7 +224,7 @@ def case_many_turns(test):
 
 
 def case_folded(test):
-    """So many have one PID that they are one row, while others go on."""
+    """So many processes have had one PID that they share a row, while others go on."""
     turns = test.start(Turns())
     run = Run(test, "-p", turns.pid, "--follow-fork")
     pid = turns.begin("first")
@@ -237,8 +238,8 @@ def case_folded(test):
 
 
 def alike(test, away, *options):
-    """Each has its own calls: two that live at once, one whose TID another one gets, and those that
-    come when the first of them has gone."""
+    """Each thread has its own calls: two that live at once, one whose TID another one gets, and
+    those that start after the first of them has gone."""
     target = Alike(test)
     low = (target.pid + away) % UPPER
     tids = [low + part * UPPER for part in range(1, 6)]
@@ -262,7 +263,7 @@ def alike(test, away, *options):
 
 
 def case_same_bits(test):
-    """TIDs that are the same but for their upper bits, of threads that come and go."""
+    """TIDs that are equal except for their upper bits, of threads that come and go."""
     before = PID_MAX.read_text()
     try:
         PID_MAX.write_text(str(1 << 22))

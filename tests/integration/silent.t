@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A target that has mapped a file of a file system whose server does not answer: nothing that has to
-read it waits for ever, each says which file it is, and signals end it."""
+"""A target that maps a file from a file system whose server does not answer: nothing that has to
+read the file waits for ever, each reader names the file, and signals end it."""
 
 import contextlib
 import pathlib
@@ -46,8 +46,8 @@ def case_bounded(test):
 
 
 def case_signals(test):
-    """While the file is waited for; none of them has anything to report yet. One that had given the
-    file up would end otherwise."""
+    """Signals while the program waits for the file, when it has nothing to report yet. If it had
+    given the file up, it would end differently."""
     _, load = target(test, "open")
     for number in (signal.SIGINT, signal.SIGTERM):
         for args, _ in READERS:
@@ -73,7 +73,7 @@ def bound(source, path):
 
 
 def case_names_of_code(test):
-    """The file in which it names the code that it makes is there."""
+    """The silent file is the one in which the target names the code that it generates."""
     silent = kdfuse.Silent(test, kdtest.WORKLOADS / "mapper", "open")
     load = test.workload("jit")
     path = pathlib.Path(f"/tmp/perf-{load.pid}.map")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The process that resolves stacks: what it has of its parent, and what it can do to the run if
-someone has taken it over. This test takes its place: it stops it, and has its socket."""
+"""The process that resolves stacks: what it has of its parent, and what it could do to the run once
+taken over. This test takes its place: it stops the process and uses its socket."""
 
 import ctypes
 import fcntl
@@ -33,10 +33,10 @@ def message(kind, number=0, n=0, status=0, payload=b""):
 
 
 class Run:
-    """A run whose stacks are resolved by that process, until the test does something to it."""
+    """A run whose stacks are resolved by that process until the test interferes with it."""
 
     def __init__(self, test, seconds=60, calls=CALLS, before=""):
-        """before: said to the workload before it is watched."""
+        """before: a command for the workload before it is watched."""
         self.test, self.seconds = test, seconds
         self.load = test.workload("slow", f"sleeper:{calls}:0:3000:1")
         if before:
@@ -46,7 +46,7 @@ class Run:
         self.child = kdstacks.resolver_of(self.capture.pid)
 
     def take_over(self):
-        """The other end of the parent's connection, in the place of the child."""
+        """Stops the child, and returns its end of the connection with the parent."""
         os.kill(self.child, signal.SIGSTOP)
         pidfd = os.pidfd_open(self.child)
         libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +59,7 @@ class Run:
         return end
 
     def check(self, name, why):
-        """The run has gone on, and tells why there are no stacks."""
+        """The run has gone on, and reports why there are no stacks."""
         truth, = self.load.go()["threads"]
         if self.seconds < 60:  # it ends by itself
             self.capture.wait()
@@ -84,7 +84,7 @@ class Run:
 
 
 def case_executed_anew(test):
-    """It has nothing of its parent's memory, and cannot write where the parent reads."""
+    """The child has none of its parent's memory, and cannot write where the parent reads."""
     os.environ["KD_SECRET"] = "of the parent"
     run = Run(test)
     proc = pathlib.Path(f"/proc/{run.child}")
@@ -134,7 +134,7 @@ def case_lies(test):
 
 
 def case_asks(test):
-    """For a file that is none of its business; it gets none, and then says nothing more."""
+    """It asks for a file that is none of its business, gets none, and then stays silent."""
     run = Run(test, 1, 100_000, "go")
     end = run.take_over()
     end.send(message(OPEN, 0, payload=b"/etc/shadow\0"))
@@ -145,7 +145,7 @@ def case_asks(test):
 
 
 def case_floods(test):
-    """Requests without end."""
+    """It sends requests without end."""
     run = Run(test)
     end = run.take_over()
     end.setblocking(False)
@@ -176,4 +176,35 @@ def case_stalls(test):
     run.check("one that stalls", "took too long")
 
 
-kdtest.main(case_executed_anew, case_lies, case_asks, case_floods, case_dies, case_stalls)
+def case_out_of_time(test):
+    """A child that has used up its CPU time gets a successor, which resolves the stacks of later
+    windows; by then the run has given up its privileges."""
+    load = test.workload("slow", "sleeper:2000:0:1000:1")
+    path = test.directory() / "samples.json"
+    child = test.capture(load.pid, "-s", "500us", "-e", "clock_nanosleep", "--sample-time", "0.4",
+                         "--sample-count", "0", "-o", "text", "-o", f"json:{path}")
+    before = kdprocesses.children_of(child.pid)
+    os.kill(kdstacks.resolver_of(child.pid), signal.SIGXCPU)
+    load.send("go")
+
+    def with_calls():
+        traces = [sample["traces"] for sample in kdtest.samples_of(path)]
+        return [each for each in traces if each["syscalls"]]
+
+    def whole(traces):
+        return "failure" not in traces and all("user_stack" in call for call in traces["syscalls"])
+    # Calls of some windows after the first may have been read together with the first's.
+    kdtest.wait_until(lambda: any(map(whole, with_calls()[1:])))
+    after = set(kdprocesses.children_of(child.pid)) - set(before)
+    filtered = [kdtest.status_field(pid, "Seccomp") for pid in after]
+    child.signal(signal.SIGINT)
+    child.wait()
+    first = with_calls()[0]
+    test.ok("signal 24" in first.get("failure", ""), "at first there are none, and why", first.get("failure"))
+    test.ok("another one goes on" in child.stderr, "another one goes on", child.stderr)
+    test.eq(filtered, ["2"], "in a sandbox, too")
+    test.ok(any(map(whole, with_calls()[1:])), "and then all stacks are there")
+
+
+kdtest.main(case_executed_anew, case_lies, case_asks, case_floods, case_dies, case_stalls,
+            case_out_of_time)

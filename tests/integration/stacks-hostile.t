@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Processes that make it hard to tell their stacks: what they have mapped is gone, is
-another thing now, is damaged, has no end, changes while it is read, or faster than it can
-be read. The report takes little time of a CPU, little memory, and says what it could not do."""
+"""Processes whose stacks are hard to resolve: their mappings are gone, replaced, damaged, endless,
+or change while they are read, perhaps faster than they can be read. The report takes little CPU
+time and memory, and says what it could not do."""
 
 import contextlib
 import os
@@ -29,11 +29,11 @@ SECTIONS = 65535
 
 
 class Run:
-    """A run of kernel_delay to its end: its report, the CPU time that it took, and the peak of
-    the memory of each of its processes."""
+    """A run of kernel_delay up to its end: its report, its CPU time, and the peak memory of each of
+    its processes."""
 
     def __init__(self, test, pid, *args, wrapper=(), seconds=0.6, early=None):
-        """early: called when the program has begun, and traces nothing yet."""
+        """early: called once the program has started, but traces nothing yet."""
         start, used = time.monotonic(), self.used()
         child = test.child([*wrapper, kdtest.PROGRAM, "-p", pid, "-s", "2ms", "-e",
                             "clock_nanosleep,nanosleep,pause,ppoll,rt_sigsuspend",
@@ -59,7 +59,7 @@ class Run:
 
     @staticmethod
     def used():
-        """Seconds of a CPU that ended children have used, and theirs."""
+        """Seconds of CPU time used by ended children and their own children."""
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return usage.ru_utime + usage.ru_stime
 
@@ -71,12 +71,12 @@ class Run:
                     self.look(int(child))
 
     def of(self, name):
-        """The stacks of the calls of the thread of this name that have ended."""
+        """The stacks of the finished calls of the thread with this name."""
         return [row.stack for row in self.stacks.events if row.comm == name and row.exit]
 
 
 class Files:
-    """Copies of the workload, by name, to be mapped by it."""
+    """Copies of the workload, by name, for it to map."""
 
     def __init__(self, test):
         self.test, self.directory = test, test.directory()
@@ -96,7 +96,7 @@ class Files:
             file.write(data)
 
     def bombs(self, count):
-        """Files of no use with as many sections as there can be."""
+        """Useless files with as many sections as there can be."""
         paths = [self.path(f"bomb-{number}") for number in range(count)]
         header = (b"\x7fELF\x02\x01\x01" + bytes(9) +
                   struct.pack("<HHIQQQIHHHHHH", 3, machine_of(MAPPER), 1, 0, 64, 4096, 0, 64,
@@ -129,7 +129,7 @@ def section_of(path, name):
 
 
 def check_whole(test, run, name, text, named=True, shown=None):
-    """The stacks of this file's thread go through its function up to the outermost one."""
+    """The stacks of this file's thread lead through its function up to the outermost one."""
     faults = []
     for stack in run.of(name):
         frames = [(frame.function, frame.object) for frame in stack.user]
@@ -141,7 +141,7 @@ def check_whole(test, run, name, text, named=True, shown=None):
 
 
 def check_ends(test, run, name, text, *reasons):
-    """They end at its function, with a reason."""
+    """The stacks end at its function, with a reason."""
     faults = [repr(stack) for stack in run.of(name)
               if not stack.user or stack.user[-1].object != name or
               stack.stop not in reasons]
@@ -261,7 +261,7 @@ def case_memory_that_nobody_provides(test):
 
 
 def case_a_child_that_is_silent(test):
-    """Stopped, the process that resolves stacks cannot hold up a run that is to end."""
+    """A process that resolves stacks, but is stopped, cannot hold up a run that is to end."""
     for number, option in ((signal.SIGINT, "-s"), (signal.SIGTERM, "--off-cpu")):
         load = test.workload("slow", "sleeper:200:0:6000:4")
         capture = test.capture(load.pid, option, "1ms")
@@ -281,7 +281,7 @@ def case_a_child_that_is_silent(test):
 
 
 def case_windows_that_follow_one_another(test):
-    """Each with more calls than are kept for windows that nobody wants."""
+    """Consecutive windows, each with more calls than are kept for windows that nobody reads."""
     load = test.workload("mapper", "calls")
     done = test.program("-p", load.pid, "-s", "0", "-e", "getppid", "--stack-trace-size=0",
                         "--start-trigger=t:syscalls:sys_enter_getppid", "--trigger-target-only",

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""User stacks of Debian's programs, which have no frame pointers and no symbols: what gdb
-shows of a thread that waits in the same call, and that nearly all stacks under load
-are complete."""
+"""User stacks of Debian's programs, which have neither frame pointers nor symbols: they match what
+gdb shows of a thread waiting in the same call, and nearly all stacks under load are complete."""
 
 import json
 import os
@@ -65,7 +64,7 @@ def backtraces(test, pid):
 
 
 class Objects:
-    """From addresses of a process to those in its files."""
+    """Maps addresses of a process to those in its files."""
 
     def __init__(self, pid):
         self.places = []
@@ -76,7 +75,7 @@ class Objects:
                 self.places.append((start, end, int(fields[2], 16), fields[5]))
 
     def find(self, address):
-        """(file, address in it)."""
+        """(file, address in that file)."""
         for start, end, offset, path in self.places:
             if start <= address < end:
                 return path, virtual_address(path, address - start + offset)
@@ -98,7 +97,7 @@ def virtual_address(path, offset):
 
 
 def difference(stack, frames, objects):
-    """Where our stack is not gdb's; None if nowhere."""
+    """The first difference between our stack and gdb's; None if there is none."""
     if stack.stop:
         return f"incomplete: {stack.stop}"
     if len(stack.user) != len(frames):
@@ -119,7 +118,7 @@ def difference(stack, frames, objects):
 
 
 def check_like_gdb(test, pid, least=1):
-    """Threads that wait: their unfinished calls, and gdb's view of the same threads."""
+    """Waiting threads: their unfinished calls, and gdb's view of the same threads."""
     objects, faults, same, names = Objects(pid), {}, set(), [0, 0]
     for _ in range(ATTEMPTS):
         capture = test.start(Capture(pid, "-s", "1ms", "--stack-trace-size=overhead=0"))
@@ -146,7 +145,7 @@ def check_like_gdb(test, pid, least=1):
 
 
 def check_complete(test, pid, load, least):
-    """Nearly all stacks of slow calls under load lead to the outermost frame."""
+    """Nearly all stacks of slow calls under load reach the outermost frame."""
     capture = test.start(Capture(pid, "-s", "20us", "--stack-trace-size=overhead=0", "--buffer-page-count",
                                  "8192"))
     load()
@@ -211,7 +210,7 @@ while True:
 
 
 def case_python(test):
-    """Functions of C that call functions of Python, and the other way round."""
+    """C functions that call Python functions, and the other way round."""
     need("gdb")
     path = next((path for path in ("/usr/bin/python3.11", "/usr/bin/python3.13",
                                    "/usr/bin/python3") if os.path.exists(path)), None)

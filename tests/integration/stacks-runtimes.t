@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""User stacks of programs that have no call frame information: those in Go, and code that is
-made at run time. They are compared with the functions that the programs are known to be in."""
+"""User stacks of programs without call frame information: those in Go, and code generated at run
+time. They are compared with the functions that the programs are known to be in."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ STARTER = re.compile(r"main\.main\..*")  # which the compiler makes of a go stat
 
 
 def fits(functions, wanted):
-    """Whether the names are those, in order; a pattern is for one or more of them."""
+    """Whether these are the names, in order; a pattern stands for one or more of them."""
     names = list(functions)
     for want in wanted:
         if isinstance(want, str):
@@ -101,7 +101,7 @@ NAMES = ("Outermost::main()", "second;of three", "LazyCompile:*third /a b.js:3:9
 
 
 class Maker:
-    """A process that has made four functions, and what it says of them."""
+    """A process that has generated four functions, and what it says about them."""
 
     def __init__(self, test, **options):
         self.test = test
@@ -126,16 +126,16 @@ class Maker:
 
 
 def made(stack):
-    """The names of frames but the C library's, outermost first, between jit_main() and slow(); None:
-    it has none."""
+    """The names of the frames except the C library's, outermost first, between jit_main() and
+    slow(); otherwise the stack as text."""
     names = [frame.function for frame in reversed(stack.user)
              if frame.object == "jit" or not frame.object]
     return names[3:-1] if names[:3] == BEFORE and names[-1] == "slow" else repr(stack)
 
 
 def check_all_made(test, *checks):
-    """Makers go through their functions while they are watched: they are all there, by these names.
-    Each check: a maker, the names, a text."""
+    """Makers run through their functions while they are watched: all frames are there, under these
+    names. Each check: (maker, names, title)."""
     capture = test.start(Capture(",".join(str(maker.pid) for maker, _, _ in checks), *OPTIONS))
     for maker, _, _ in checks:
         maker.go()
@@ -173,8 +173,8 @@ def case_perf_map(test):
 
 
 def case_hostile_files(test):
-    """What is no regular file of the process's user is not opened, or not read; of several processes
-    at once."""
+    """Unless it is a regular file of the process's user, a file is not opened or not read; tried on
+    several processes at once."""
     other = test.directory() / "other"
 
     def link(path):
@@ -229,7 +229,7 @@ def case_jitdump(test):
 
 
 def case_namespaces(test):
-    """The process has another PID, and a /tmp of its own."""
+    """The process has another PID in its namespace, and its own /tmp."""
     need("unshare", "mount")
     # The program itself may lie below /tmp.
     script = 'exec 3<"$1" && mount -t tmpfs none /tmp && exec /proc/self/fd/3 jit'
@@ -242,8 +242,8 @@ def case_namespaces(test):
 
 
 def watched(test, pid, wanted):
-    """Calls of a process that goes on making them, of samples that end by themselves: after a signal
-    the program waits a second for the names of functions, which may be too short for a runtime's
+    """A process that keeps making calls, in samples that end by themselves: after a signal the
+    program waits only a second for the names of functions, which may be too short for a runtime's
     100 MB if others need the CPUs."""
     child = test.capture(pid, *OPTIONS, "--sample-time", "300ms", "--sample-count", "0")
     opened, found = time.monotonic_ns(), []
@@ -270,7 +270,7 @@ setInterval(outer, 1);
 
 
 def case_node(test):
-    """Functions of a script, which node names if it is told to."""
+    """Functions of a script, which node names when told to."""
     script = test.directory() / "kdtest.js"
     script.write_text(NODE)
     node = test.child([tool("node"), "--perf-basic-prof", "--interpreted-frames-native-stack",
@@ -302,7 +302,7 @@ public class Chain {
 
 
 def case_java(test):
-    """Methods that were compiled before they ran, each by itself, with frame pointers."""
+    """Methods compiled before they ran, each by itself, with frame pointers."""
     directory = test.directory()
     (directory / "Chain.java").write_text(JAVA)
     subprocess.run([tool("javac"), "-d", directory, directory / "Chain.java"], check=True)

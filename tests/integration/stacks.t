@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""User stacks of slow calls at the ends of known chains of functions: every frame is
-compared, in order, up to the outermost one. Compilers, flags, and all the places where
-names may be are varied. Programs of which nothing depends on the others are several targets of one
-run, which costs what a run of one does."""
+"""User stacks of slow calls at the ends of known chains of functions: every frame is compared, in
+order, up to the outermost one. Compilers, flags, and all places that can hold names are varied.
+Independent programs are targets of one run together, which costs no more than a run on one."""
 
 import os
 import pathlib
@@ -48,7 +47,7 @@ SHAPES = {
 
 
 class Watch:
-    """A run that has one process for its target, or several."""
+    """A run on one process or on several."""
 
     def __init__(self, test, *loads, options=OPTIONS):
         self.test = test
@@ -61,7 +60,8 @@ class Watch:
 
 
 class Chains:
-    """A process that goes through chains while it is watched, by a run of its own if none is given."""
+    """A process that runs through chains while it is watched, by a run of its own unless one is
+    given."""
 
     def __init__(self, test, path, options=OPTIONS, load=None, watch=None, **program):
         self.test = test
@@ -69,7 +69,7 @@ class Chains:
         self.watch = watch or Watch(test, self.load, options=options)
 
     def go(self, shape, kind="sleep", file="", ms=MS):
-        """Goes through one chain; its truth."""
+        """Runs through one chain; returns its truth."""
         return {"shape": shape, "kind": kind, **self.load.ask(f"{shape} {kind} {ms} {file}")}
 
     def close(self):
@@ -81,7 +81,7 @@ class Chains:
         return self.watch.stacks
 
     def events(self, truth, calls=None):
-        """The slow calls of one passage."""
+        """The slow calls of one run through a chain."""
         calls = calls or KINDS[truth["kind"]][0]
         return [event for event in self.stacks.events
                 if event.tid == truth["tid"] and event.call in calls and event.exit
@@ -101,13 +101,14 @@ class Chains:
 
 
 def together(test, *loads):
-    """Processes that are watched by one run: the Chains of each."""
+    """Processes watched by one run: a Chains object for each."""
     watch = Watch(test, *loads)
     return [Chains(test, None, load=load, watch=watch) for load in loads]
 
 
 def go_through_all(chains, shapes=tuple(SHAPES)):
-    """Goes through all shapes, and the first one with all kinds of calls; their truths."""
+    """Runs through all shapes, and through the first one with all kinds of calls; returns their
+    truths."""
     return [*(chains.go(shape) for shape in shapes),
             *(chains.go("deep_1", kind) for kind in KINDS if kind != "sleep")]
 
@@ -135,7 +136,7 @@ def need_static():
 
 
 def by_compilers(test):
-    """Programs by other compilers and flags than the build's."""
+    """Programs built with other compilers and flags than the build's."""
     for compiler, name, *flags in (("gcc", "kdtest-omit", "-fomit-frame-pointer", "-fno-plt"),
                                    ("gcc", "kdtest-O0", "-O0"),
                                    ("gcc", "kdtest-Os", "-Os", "-fno-omit-frame-pointer"),
@@ -155,8 +156,8 @@ def without_frame_information(test, flag):
 
 
 def case_compilers(test):
-    """Without call frame information: by frame pointers, and told so. With neither, nothing is
-    made up."""
+    """Without call frame information: stacks follow frame pointers, and the report says so. With
+    neither, nothing is made up."""
     need("objcopy")
     programs = list(by_compilers(test))
     pointers = without_frame_information(test, "-fno-omit-frame-pointer")
@@ -184,9 +185,9 @@ def case_compilers(test):
 
 
 def case_alternate_stack_and_fork(test):
-    """The signal's stack is another piece of memory than the thread's: either both were
-    copied, or it is said where the copy ends. Nothing wrong is shown. A child's calls are not this
-    process's; waiting for it is."""
+    """A signal handler's stack is in other memory than the thread's: either both were copied, or
+    the report says where the copy ends. Nothing wrong is shown. A child's calls do not belong to
+    this process; waiting for the child does."""
     chains = Chains(test, kdtest.WORKLOADS / "chain")
     truth, forked = chains.go("on_alternate_stack"), chains.go("with_fork")
     chains.close()
@@ -207,7 +208,7 @@ def case_alternate_stack_and_fork(test):
 
 def case_return_probes(test):
     """Functions with return probes have the kernel's address in place of their return address,
-    whoever has set the probes."""
+    whoever has attached the probes."""
     path, load = kdtest.WORKLOADS / "chain", test.workload("chain")
     programs = {"": Program(path)}
     probes = Triggered(test, load.pid, "--start-trigger", "up:slow", "--stop-trigger", "ur:*",
@@ -239,9 +240,9 @@ def through(name, shape="through_opened"):
 
 
 def case_libraries(test):
-    """Through the PLT into a library, and back by a pointer; opened and closed during the sample, the
-    next one at the place of the last one; larger than anything that could be read, and without its
-    section headers."""
+    """Through the PLT into a library, and back by a pointer; a library opened and closed during the
+    sample, with the next one at the same place; one too large to be read, and without section
+    headers."""
     libraries = {name: library(test, name) for name in ("red", "blue", "huge", "short")}
     red, huge, short = (libraries[name] for name in ("red", "huge", "short"))
     stripped, whole = test.directory() / "libgrey.so", test.directory() / short.name
@@ -294,8 +295,8 @@ def check_odd(test, chains, gone, huge, short, whole):
 # --- Where the names are ---
 
 class Apart:
-    """A program that was taken apart: in a directory of its own, where its names are kept as what
-    says. Whole is a copy with all symbols; names: whether they are found."""
+    """A stripped program in a directory of its own, where its names are kept in the way that what
+    says. whole: a copy with all symbols. names: whether they are found."""
 
     def __init__(self, test, what, whole, names=False, folder=None, wrapper=(), **program):
         self.what, self.whole, self.wrapper = what, whole, wrapper
@@ -318,7 +319,7 @@ class Apart:
 
 
 def mini(test, whole):
-    """The symbols in .gnu_debugdata, as Fedora has them."""
+    """The symbols are in .gnu_debugdata, as in Fedora."""
     need("xz")
     apart = Apart(test, ".gnu_debugdata", whole, True)
     debug, packed = apart.debug(apart.folder / "debug"), apart.folder / "mini"
@@ -332,8 +333,8 @@ def mini(test, whole):
 
 
 def linked(test, whole, folder, state):
-    """A debug file next to the program, or in .debug there. Another program's file of this name is
-    not taken, nor is a pipe waited for."""
+    """A debug file next to the program, or in .debug there. One of another program is rejected, and
+    a pipe in its place is not waited for."""
     apart = Apart(test, f"{folder}/apart.debug, {state}", whole, state == "as it was")
     debug = apart.debug(apart.folder / folder / "apart.debug")
     subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", apart.path], check=True)
@@ -347,7 +348,7 @@ def linked(test, whole, folder, state):
 
 
 def by_build_id(test):
-    """A debug file by build ID, below the root directory of the process."""
+    """A debug file found by build ID, below the root directory of the process."""
     need("chroot")
     need_static()
     whole = compiled_chain(test, "kdtest-apart", "-static-pie", "-DSTATIC", "-Wl,--build-id")
@@ -381,9 +382,9 @@ def case_names(test):
 # --- What happens to programs ---
 
 def case_gone_file(test):
-    """Processes whose programs are not at their paths any more, all of which happens before and, for
-    a first chain, during a sample: deleted, replaced by what must not be taken for it, and by what
-    must not be waited for."""
+    """Processes whose programs are no longer at their paths, since before or, for a first chain,
+    since during a sample: deleted, replaced by another file that must not be mistaken for it, or by
+    one that must not be waited for."""
     programs, loads = [], []
     for number in range(3):
         path = test.directory() / f"kdtest-gone{number}"
@@ -414,7 +415,7 @@ def check_gone(chains, programs, gone, when):
 
 
 def case_exec(test):
-    """Another program in the same process, during the sample."""
+    """The process executes another program during the sample."""
     first, second = kdtest.WORKLOADS / "chain", test.directory() / "kdtest-second"
     other = compiled(test, WORKLOADS / "chain.c", "kdtest-second", INCLUDE, "-pthread", "-O1",
                      "-Wl,--build-id")
@@ -460,7 +461,7 @@ int main(void)
 
 
 def case_ways(test):
-    """A stack that is known already is another one as soon as any of its functions is."""
+    """A known stack becomes a different one as soon as any of its functions differs."""
     path = compiled(test, WAYS, "kdtest-ways", "-O0")
     load = test.child([path])
     load.line("ready")
@@ -493,7 +494,7 @@ CXX = ("kdtest::slow(int)",
 
 
 def check_cxx(test, chains, path, truth):
-    """Names as c++filt has them."""
+    """Names as c++filt prints them."""
     program = Program(path)
     program.symbols = {}
     events = [event for event in chains.stacks.events

@@ -25,8 +25,9 @@ LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", 
 
 
 def until_waited(loads, who=""):
-    """Waits until each, or that thread of it, has got a CPU again and again since now, as threads of real time of other
-    tests may keep it from that. Nothing is asked of a process meanwhile: it would wait for that."""
+    """Waits until each thread (or the one named who) has got a CPU many times from now on, as
+    real-time threads of other tests may keep it off. The processes are not asked, since waiting for
+    a question would count as a wait."""
     threads = {(load.pid, load.tid(who or role)[0]) for role, load in loads.items()}
     before = {thread: kdtest.turns(*thread) for thread in threads}
     time.sleep(SAMPLE)
@@ -35,8 +36,8 @@ def until_waited(loads, who=""):
 
 
 def staged(test, program, roles, *args, first=""):
-    """{role: (Screen, log)}, each role in a process of its own; where there is one CPU, one after
-    the other. first: threads that come before others where they have no priority."""
+    """{role: (Screen, log)}, each role in a process of its own; with only one CPU, one after the
+    other. first: threads that precede others while they have no real-time priority."""
     if kdtest.one_cpu() and len(roles) > 1:
         return {role: staged(test, program, [role], *args)[role] for role in roles}
     loads = {role: test.workload(program, role, *args, wrapper=kdstaged.BEFORE_OTHERS)
@@ -52,7 +53,7 @@ def staged(test, program, roles, *args, first=""):
 
 
 def check_waits(test, role, screen, log, causes):
-    """Of a thread that waits for one thing and does nothing else."""
+    """Checks a thread that waits for one thing and does nothing else."""
     cause, words = causes[role]
     # Beside load packets are received by ksoftirqd, too. If that is more than one in ten, nobody is named.
     waiter = kdtest.thread_of(screen.json, log["tid"])
@@ -96,7 +97,7 @@ def case_disk(test):
 
 
 def case_locks(test):
-    """The one who has the lock is named, whatever it does meanwhile."""
+    """The holder of the lock is named, whatever it does meanwhile."""
     for role, (screen, log) in staged(test, "locks", LOCKS).items():
         row = kdstaged.check_first(test, role, screen, ("lock",), "waited for a lock that holder[")
         if not row:
@@ -107,7 +108,7 @@ def case_locks(test):
 
 
 def case_condition(test):
-    """A condition variable is nobody's, but somebody fulfils the condition."""
+    """Nobody holds a condition variable, but somebody fulfils the condition."""
     (screen, log), = staged(test, "locks", ["condition"]).values()
     # Whoever had the CPU meanwhile is a cause of its own. So are timers that are late, as those of
     # a virtual machine's idle CPU may be: for as long as the holder's sleeps were too long.
@@ -123,8 +124,8 @@ def case_condition(test):
 
 
 def case_inversion(test):
-    """The holder of a lock has no priority, and who waits for it has one: of those in
-    between, which run on the holder's CPU, none is met by the waiters."""
+    """Priority inversion: the holder of a lock has no priority, while the waiters do; a thread in
+    between takes the holder's CPU, where the waiters never meet it."""
     kdtest.only_beside_another_cpu("for those who wait")
     hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:45:50")
     # What is left of the holder's CPU is not for others: it has to have the lock again and again.
@@ -146,15 +147,15 @@ def case_inversion(test):
 
 
 def case_preempted_holder(test):
-    """The holder of a lock shares a CPU with a process that has a better nice value: three wait
-    for the lock, which has to wait for that."""
+    """The holder of a lock shares a CPU with a process of better nice value: three threads wait for
+    the lock, and its holder for that process."""
     kdtest.only_beside_another_cpu("for those who wait")
     cpu, load = kdtest.last_cpu(), test.workload("locks", "starved")
     hog = test.workload("roles", f"spin:{cpu}", wrapper=("nice", "-n", "-10"))
     others = []
 
     def had_by_others():
-        """For how long until now others had the CPU, the holder among them."""
+        """For how long others, among them the holder, had the CPU until now."""
         return time.monotonic_ns() - time.clock_gettime_ns(kdtest.cpu_clock(hog.pid))
 
     def measure():
@@ -197,7 +198,7 @@ def fills_memory_at_once():
 
 
 def case_memory_lock(test):
-    """Of the address space, which another thread has while it fills memory."""
+    """The lock of the address space, which another thread holds while it fills memory."""
     if not fills_memory_at_once():
         raise kdtest.Skip("this kernel does not fill memory in one call (before 5.14)")
     load = test.workload("staged", "mapper", "filler", wrapper=kdstaged.BEFORE_OTHERS)
@@ -223,8 +224,8 @@ def case_memory_lock(test):
 
 
 def case_timers(test):
-    """Sleeps that are longer than they were to be, as the thread allows that: its timer slack.
-    Not of real time, for which there is none."""
+    """Sleeps that last longer than requested, as the thread's timer slack allows. It is not
+    real-time, where there is no slack."""
     load = test.workload("staged", "slack:20")
     screen = kdstaged.watch(test, {"slack": load}, SAMPLE, logs=True)["slack"]
     log = screen.log["slack"]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""What the hypervisor takes from a virtual machine, against the kernel's own counts of it: those
-of /proc/stat, and the gaps that a thread finds that reads the clock all the time."""
+"""The time that the hypervisor takes from a virtual machine, against the kernel's own counts of it:
+those of /proc/stat, and the gaps noticed by a thread that reads the clock all the time."""
 
 import json
 import os
@@ -21,7 +21,7 @@ NOTE = "does not show what the hypervisor takes"
 
 
 def has_clock():
-    """The kernel has reported stolen time since it was booted."""
+    """Whether the kernel has reported stolen time since boot."""
     return kdtest.steal_ns() > 0
 
 
@@ -31,7 +31,7 @@ def is_virtual():
 
 
 def sample_of(test, load, seconds, *options):
-    """A report, and its sample. A condition tells of stolen time if there is some."""
+    """A report and its sample. The condition is true if there is stolen time."""
     path = test.directory() / "sample.json"
     done = test.program("-p", load.pid, "--sample-time", seconds, "-o", "text", "--full",
                         "-o", f"json:{path}", "--fail-if", "stolen.total>=1us", *options)
@@ -45,15 +45,16 @@ def sample_of(test, load, seconds, *options):
 
 
 def stolen_of(thread):
-    """From a thread that never sleeps, and from whoever had the CPU while it waited."""
+    """Time stolen from a thread that never sleeps, and from whoever had the CPU while it waited."""
     ready = {row["kind"]: row["woken_ns"] + row["preempted_ns"] for row in thread["ready_by"]}
     return (thread["ledger"]["stolen_ns"] + ready.get("stolen", 0),
             ready.get("unexplained", 0))
 
 
 def bounds_of(log, window):
-    """What its CPU's count has gained inside of the window, and around it. A count is up to date
-    at ticks only, so the readings next to the edges are left out inside, and included around."""
+    """How much the CPU's count has grown inside the window, and around it. A count is only up to
+    date at ticks, so the readings next to the edges are excluded from the former and included in
+    the latter."""
     before = [ticks for _, to, ticks in log if to <= window["start_ns"]]
     inside = [ticks for start, to, ticks in log
               if start >= window["start_ns"] and to <= window["end_ns"]]
@@ -64,8 +65,8 @@ def bounds_of(log, window):
 
 
 def case_counts(test):
-    """Threads that never sleep, one on each CPU: what is stolen from a CPU is stolen from its
-    thread, or from those that this one waits for."""
+    """Threads that never sleep, one on each CPU: time stolen from a CPU is stolen from its thread,
+    or from the threads that it waits for."""
     if not has_clock():
         raise kdtest.Skip("nothing has ever been stolen here")
     load = test.workload("stolen", *sorted(os.sched_getaffinity(0)))
@@ -100,8 +101,8 @@ def case_counts(test):
 
 
 def case_interruptions(test):
-    """What is stolen from a thread it feels as a gap, or several: between two looks at what the
-    kernel has noted, which may be a tick old at the first of them."""
+    """Time stolen from a thread shows up as one gap in it or several: between two readings of the
+    kernel's count, the first of which may be a tick old."""
     if not has_clock():
         raise kdtest.Skip("nothing has ever been stolen here")
     load = test.workload("gaps", kdtest.last_cpu(), 5, 2 * US)
@@ -123,7 +124,7 @@ def case_interruptions(test):
 
 
 def case_no_clock(test):
-    """Where there is no hypervisor, there is nothing to say; else a note, or the time."""
+    """Without a hypervisor there is nothing to report; otherwise a note, or the time."""
     load = test.workload("roles", "poll")
     report = test.capture(load.pid).close(test)
     noted = any(NOTE in notice for notice in report.notices)

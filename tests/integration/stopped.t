@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who stopped a thread: processes that send signals, a tracer, a terminal, of which the test
-knows the PIDs."""
+"""Who stopped a thread: processes that send signals, a tracer, or a terminal, whose PIDs the test
+knows."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ done
 
 
 def shell_kill(test, *numbers):
-    """Has another process send signals to a process, and returns its PID."""
+    """Has another process send signals to a process; returns the sender's PID."""
     sender = test.child(["sh", "-c", SENDER, *numbers])
     pid = int(sender.line("").strip())
     sender.wait()
@@ -47,7 +47,7 @@ def shell_kill(test, *numbers):
 
 
 def case_signals(test):
-    """Two senders; what is stopped is all of the process."""
+    """Two senders; the whole process is stopped."""
     load = test.workload("roles", "poll", "pollonce:1")
     stops, senders = [], []
 
@@ -78,7 +78,7 @@ def case_signals(test):
 
 
 def case_before(test):
-    """Stopped by somebody whom nobody saw, and then by one whom the program saw."""
+    """Stopped first by somebody whom nobody observed, then by one whom the program saw."""
     load = test.workload("roles", "poll")
     tid = load.tid("poll")[0]
     os.kill(load.pid, signal.SIGSTOP)
@@ -97,7 +97,7 @@ def case_before(test):
 
 
 def case_tracer(test):
-    """strace stops a thread twice for each of its system calls, and once more to begin with."""
+    """strace stops a thread twice for each of its system calls, and once more at the start."""
     kdneeds.need("strace")
     load = test.workload("roles", "calls:400:1:10000", "poll")
     tid = load.tid("calls")[0]
@@ -139,28 +139,68 @@ os.waitpid(child, 0)
 """
 
 
-def case_terminal(test):
-    """Ctrl-Z: nobody's signal but the terminal's."""
+@contextlib.contextmanager
+def in_terminal(program):
+    """A program in a terminal of its own, and the process that the program starts."""
     session, terminal = pty.fork()
     if not session:
-        os.execv(sys.executable, [sys.executable, "-c", FOREGROUND])
+        os.execv(sys.executable, [sys.executable, "-c", program])
     pid = int(os.read(terminal, 100).split()[0])
-
-    def suspend():
-        os.write(terminal, b"\x1a")
-        kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "T")
-        time.sleep(0.05)
     try:
+        yield terminal, pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(session, 0)
+        os.close(terminal)
+
+
+def case_terminal(test):
+    """Ctrl-Z: the signal comes from the terminal, and from nobody else."""
+    with in_terminal(FOREGROUND) as (terminal, pid):
+        def suspend():
+            os.write(terminal, b"\x1a")
+            kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "T")
+            time.sleep(0.05)
         # Until it is in the foreground.
         kdtest.wait_until(lambda: os.tcgetpgrp(terminal) == pid)
         sample = test.sample(pid, suspend)
         rows, _ = stops_of(sample, pid)
         test.eq([(row["kind"], row["signal"], row.get("tid"), row["name"]) for row in rows],
                 [("signal", signal.SIGTSTP, None, "terminal")], "the terminal did it")
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(session, 0)
-        os.close(terminal)
+
+
+# In the background of a terminal of its own: what sets its modes is stopped until it is in the foreground.
+BACKGROUND = """
+import os, signal, termios
+child = os.fork()
+if not child:
+    os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    print(os.getpid(), flush=True)
+    while signal.sigwait([signal.SIGUSR1]):
+        termios.tcsetattr(0, termios.TCSANOW, termios.tcgetattr(0))
+os.waitpid(child, 0)
+"""
+
+
+def case_background(test):
+    """SIGTTOU: the kernel's signal to a process that uses its terminal without being in the
+    foreground."""
+    saved = test.directory() / "stopped.json"
+    with in_terminal(BACKGROUND) as (_, pid):
+        capture = test.capture(pid, "-o", "text", "-o", f"json:{saved}")
+        os.kill(pid, signal.SIGUSR1)
+        kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "T")
+        time.sleep(0.2)
+        capture.close(test)
+    sample = kdtest.samples_of(saved)[0]
+    test.eq([(row["kind"], row["signal"]) for row in stops_of(sample, pid)[0]],
+            [("signal", signal.SIGTTOU)], "by that signal")
+    blamed = [row["who"].get("stopped_by") for row in sample["verdict"] if row["cause"] == "stopped"]
+    test.eq(blamed, ["SIGTTOU"], "the verdict has it")
+    said = " ".join(test.program("--replay", saved, "--summary").stdout.split())
+    test.ok("was stopped by terminal (SIGTTOU)" in said, "in words", said[:800])
+    test.ok("NEXT it used its terminal from the background" in said, "and how it goes on", said[:800])
 
 
 # --- Frozen ---
@@ -175,7 +215,8 @@ FREEZERS = (("/sys/fs/cgroup", "cgroup.freeze", "1", "0"),
 
 
 def first_version():
-    """In a virtual machine, where nobody else minds, the freezer of version 1 is mounted, too."""
+    """In a virtual machine, where nobody else is affected, the freezer of version 1 is mounted,
+    too."""
     place = pathlib.Path("/run/kdfreezer")
     place.mkdir(exist_ok=True)
     if not place.is_mount():
@@ -185,7 +226,8 @@ def first_version():
 
 @contextlib.contextmanager
 def freezer(pid):
-    """For each freezer that there is its file's name, and what freezes or thaws the process."""
+    """For each available freezer, the name of its file and a function that freezes or thaws the
+    process."""
     with contextlib.ExitStack() as stack:
         found = []
         for root, name, freeze, thaw in (*FREEZERS, *([first_version()] if kdtest.VM else ())):
@@ -216,7 +258,7 @@ def spinner(test):
 
 
 def freeze_now(pid, tid, freeze):
-    """Returns when the thread has been switched out, not when it is about to be."""
+    """Returns once the thread has been switched out, not when it is about to be."""
     before = kdtest.switches(pid, tid, ("voluntary",))
     freeze(True)
     kdtest.wait_until(lambda: kdtest.switches(pid, tid, ("voluntary",)) > before and
@@ -224,7 +266,8 @@ def freeze_now(pid, tid, freeze):
 
 
 def freeze_once(pid, tid, freeze):
-    """Returns how long that was, in ns: at least and at most; and how often the thread had slept."""
+    """Returns how long the freeze lasted (least and most, in ns), and how often the thread had
+    slept."""
     begun = time.monotonic_ns()
     freeze_now(pid, tid, freeze)
     frozen = time.monotonic_ns()
@@ -236,7 +279,7 @@ def freeze_once(pid, tid, freeze):
 
 
 def each_freezer(test, pid):
-    """(name, function) of each, of which there has to be one."""
+    """(name, function) of each freezer; there has to be at least one."""
     freezers = test.stack.enter_context(freezer(pid))
     if not freezers:
         raise kdtest.Skip("no control group has a freezer here")
@@ -244,8 +287,7 @@ def each_freezer(test, pid):
 
 
 def sample_of(test, pid, tid, name, while_open):
-    """A sample as JSON and the thread in it, of which text, the verdict and a condition say the
-    same."""
+    """A sample as JSON, and the thread in it; text, verdict and condition agree on it."""
     path = test.directory() / "sample.json"
     capture = test.capture(pid, "-o", "text", "-o", f"json:{path}",
                            "--fail-if", "frozen.total>=100ms")
@@ -276,8 +318,8 @@ def case_inside(test):
 
 
 def case_sleeper(test):
-    """One that sleeps in a system call is woken to be frozen, and sleeps again when it is not; but
-    for version 1 since Linux 6.1, which leaves it where it is."""
+    """A thread that sleeps in a system call is woken to be frozen, and sleeps again once thawed;
+    except with version 1 since Linux 6.1, which leaves it where it is."""
     load = test.workload("roles", "poll")
     tid, = load.tid("poll")
     for name, freeze in each_freezer(test, load.pid):
@@ -307,7 +349,7 @@ def case_sleeper(test):
 
 
 def case_throughout(test):
-    """Frozen before the window opens and until after it: nothing else."""
+    """Frozen from before the window opens until after it closes: nothing else is counted."""
     pid, tid = spinner(test)
     for name, freeze in each_freezer(test, pid):
         freeze_now(pid, tid, freeze)
@@ -318,7 +360,7 @@ def case_throughout(test):
 
 
 def case_wait(test):
-    """It is one of the waits that are listed."""
+    """A freeze is one of the listed waits."""
     pid, tid = spinner(test)
     for name, freeze in each_freezer(test, pid):
         path = test.directory() / "sample.json"
@@ -334,7 +376,8 @@ def case_wait(test):
 
 
 def case_wait_after_call(test):
-    """Of a thread that is frozen out of a call on a descriptor, that descriptor is not what it waits for."""
+    """For a thread that is frozen out of a call on a descriptor, the wait does not name that
+    descriptor."""
     load = test.child([sys.executable, "-c", "import os; os.read(os.pipe()[0], 1)"])
     kdtest.wait_until(lambda: kdtest.waits_in(load.pid, "pipe"))
     for name, freeze in each_freezer(test, load.pid):
@@ -350,5 +393,5 @@ def case_wait_after_call(test):
         test.eq([(row["state"], row.get("at")) for row in waits], [("frozen", None)], f"{name}: one wait")
 
 
-kdtest.main(case_signals, case_before, case_tracer, case_terminal, case_inside, case_sleeper,
-            case_throughout, case_wait, case_wait_after_call)
+kdtest.main(case_signals, case_before, case_tracer, case_terminal, case_background, case_inside,
+            case_sleeper, case_throughout, case_wait, case_wait_after_call)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics over samples: against what Python's statistics makes of the same samples, in JSON,
+"""Statistics over samples: compared with Python's statistics module on the same samples, in JSON,
 text and metrics, and made again from a file."""
 
 import json
@@ -34,7 +34,7 @@ def near(got, want, part=1e-9):
 
 
 def expected(values):
-    """What the program should say of a series, by other means."""
+    """What the program should report for a series, computed by other means."""
     ewma = values[0]
     for value in values[1:]:
         ewma = ALPHA * value + (1 - ALPHA) * ewma
@@ -92,7 +92,7 @@ def check(test, samples, summary):
 
 
 def metrics_check(test, form, text, summary):
-    """All figures of all threads are there; of others some."""
+    """All figures of all threads are there; of other things, some are."""
     series = kdformats.check_metrics(test, form, text)
     if series is None:
         return
@@ -162,7 +162,7 @@ def case_samples(test):
 
 
 def case_uneven(test):
-    """Samples of different lengths: rates are of each."""
+    """Samples of different lengths: rates are computed for each sample."""
     folder = test.directory()
     load = test.workload("roles", "spin")
     lines = []

@@ -37,7 +37,7 @@ class Run:
                         for role, truth in self.truths.items()}
 
     def rows(self, role, which):
-        """The row of its pipe or mutex, and that of what was short."""
+        """The row of the role's pipe or mutex, and the row of short waits."""
         rows = self.threads[role][which]
         short = [row for row in rows if "shorter_than_ns" in row]
         if which == "descriptors":
@@ -51,7 +51,7 @@ def total(rows, key):
 
 
 def check_described(test, run, role, which):
-    """Each that slept for long is described; what is, had at least the time to."""
+    """Each long sleep is described; each described wait lasted at least that long."""
     truth, (rows, short) = run.truths[role], run.rows(role, which)
     test.ok(truth["long"] >= ROUNDS // 2 - ROUNDS // 10, f"{role}: it waited for long, many times", truth)
     test.between(total(rows, "count"), truth["long"], truth["least"] + 1, f"{role}: how many are described")
@@ -66,7 +66,8 @@ def check_described(test, run, role, which):
 
 
 def check_sums(test, thread, rows, kind, name):
-    """A list adds up to its part of the blocked states; a wait at either edge may be in one only."""
+    """A list adds up to its part of the blocked states; a wait at either edge may be in only one of
+    them."""
     blocked = thread["blocked"][kind]
     most = max(row["max_ns"] for row in rows)
     test.between(total(rows, "count"), blocked["count"] - 2, blocked["count"] + 2, f"{name}: count")
@@ -81,7 +82,7 @@ def case_described(test):
 
 
 def case_sums(test):
-    """Also where all waits are looked at, and where none is."""
+    """Lists also add up when all waits are examined, and when none is."""
     for limit in ("20us", "0", "60min"):
         run = Run(test, f"--detail={limit}", rounds=ROUNDS // 10)
         for role in ("taker", "teller"):
@@ -118,7 +119,7 @@ def case_text(test):
 
 
 def printable(test, raw):
-    """No control characters but the ends of lines, and all of it UTF-8."""
+    """No control characters except newlines, and everything is UTF-8."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -150,7 +151,7 @@ def case_hostile_threads(test):
 
 
 def case_hostile_silent_threads(test):
-    """The same names in the lines of threads without an event."""
+    """Hostile names in the lines of threads without any event."""
     load = test.workload("names")
     load.go()
     load.settle()
@@ -165,7 +166,7 @@ def case_hostile_silent_threads(test):
 
 
 def case_folded_silent_threads(test):
-    """More than four alike are one line."""
+    """More than four threads that are alike share one line."""
     load = test.workload("roles", *["poll"] * 12, *["calls:1:0:0"] * 3)
     load.settle()
     capture = test.capture(load.pid)
@@ -184,7 +185,7 @@ def case_folded_silent_threads(test):
 
 
 def case_hostile_option(test):
-    """A name on the command line comes back in the message."""
+    """A hostile name on the command line is quoted in the error message."""
     done = test.program("--comm", "\033[31m\nred")
     test.eq(done.status, 69, "no process of this name")
     test.ok("\033" not in done.stderr and len(done.stderr.splitlines()) <= 2,
@@ -198,7 +199,7 @@ BOLD = "\033[1m"
 
 
 def recorded(test):
-    """A long sample as JSON."""
+    """A long sample, as JSON."""
     load = test.workload("roles", "poll", "poll")
     path = test.directory() / "sample.json"
     done = test.program("-p", load.pid, "--sample-time", "50ms", "-o", f"json:{path}")
@@ -207,7 +208,7 @@ def recorded(test):
 
 
 def spying(folder):
-    """A pager that notes who it is and what it gets. Anybody may write there."""
+    """A pager that notes who runs it and what it gets; anybody may write to the folder."""
     folder.chmod(0o777)
     return (f"id -u >{folder}/uid; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status "
             f">{folder}/status; env >{folder}/env; ls /proc/self/fd >{folder}/fds; cat >{folder}/text")
@@ -265,7 +266,7 @@ def case_no_pager(test):
 
 
 def case_less(test):
-    """What there is without a PAGER: the first screen, until a key is pressed."""
+    """Without a PAGER, less shows the first screen until a key is pressed."""
     kdneeds.tool("less")
     _, path = recorded(test)
     terminal = Terminal(test, "--replay", path)

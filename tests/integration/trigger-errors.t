@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Triggers that are wrong, that cannot be had, or that nothing hits: the exit
-status, and what the program says."""
+"""Triggers that are wrong, unavailable, or never hit: the exit status, and what the program says."""
 
 import ctypes
 import os
@@ -18,7 +17,8 @@ from kdtrigger import BOTH, ENTRY, RETURN, UNLIMITED, Log, Triggered, check_repo
 
 
 def refused(test, what, status, *args, words=()):
-    """The program has to refuse this with its status and these words, and without a report."""
+    """The program has to refuse these arguments with this status and these words, and without a
+    report."""
     done = test.program(*args)
     test.eq(done.status, status, f"{what}: status {status}")
     test.ok("# Start" not in done.stdout, f"{what}: no report", done.stdout)
@@ -29,7 +29,7 @@ def refused(test, what, status, *args, words=()):
 
 
 def case_grammar(test):
-    """What cannot be read is answered by the grammar."""
+    """Unparsable triggers are answered with the grammar."""
     load = test.workload("caller", "sleeper")
     for trigger in "nonsense", "up:", "t:sched", "k:":
         for role in "start", "stop":
@@ -39,7 +39,7 @@ def case_grammar(test):
 
 
 def case_names(test):
-    """A name that is not there is answered by those that are close."""
+    """Unknown names are answered with similar ones."""
     kdtest.only_on_host("names of files and of their symbols")
     load = test.workload("caller", "sleeper")
     for trigger, *words in (("up:probed_cal", "probed_call"), ("ur:caller:probedcall",
@@ -58,8 +58,8 @@ def case_names(test):
 
 
 def calls_while_armed(test, *args, want=75):
-    """A run for a while in which a function is called, and the calls that it certainly has seen
-    the entry and the return of, and those of which it may have seen something."""
+    """A function is called during a run of some time. Returns the calls whose entry and return were
+    certainly seen, and those that may have been seen in part."""
     load = test.workload("caller", "sleeps:40:200:1:1000")
     run = Triggered(test, load.pid, *args, "--duration", "700ms")
     log, began = Log(load, load.go()), run.begun
@@ -88,7 +88,7 @@ def case_never_hit(test):
 
 
 def case_never_ended(test):
-    """A window that is open when the duration is over ends with it."""
+    """A window that is still open when the duration is over ends then."""
     run, calls, possible = calls_while_armed(test, "--start-trigger", ENTRY, "--stop-trigger",
                                              "up:main", want=0)
     test.eq([(report.stop, report.delta) for report in run.reports], [(None, None)],
@@ -101,7 +101,7 @@ def case_never_ended(test):
 
 
 def case_no_kprobes(test):
-    """Where the kernel cannot have kprobes, that is said."""
+    """Where the kernel does not support kprobes, the program says so."""
     if (kdneeds.tracefs() / "kprobe_events").exists():
         raise kdtest.Skip("this kernel has kprobes")
     load = test.workload("caller", "sleeper")
@@ -138,8 +138,8 @@ def case_attach_fails(test):
 
 
 def confined():
-    """Runs in the child: a seccomp filter as container runtimes have it, which ends
-    the process at system calls that it does not know (here: those of probes)."""
+    """Runs in the child: installs a seccomp filter like those of container runtimes, which kills
+    the process at unknown system calls (here those of probes)."""
     libc = ctypes.CDLL(None, use_errno=True)
     allow, kill = 0x7fff0000, 0x80000000
 
@@ -158,8 +158,8 @@ def confined():
 
 
 def case_seccomp(test):
-    """A uretprobe in a process whose seccomp filter would kill it for that: refused
-    on the kernels that let it, harmless on others."""
+    """A uretprobe in a process whose seccomp filter would kill it for that: refused on kernels that
+    allow this, harmless on others."""
     if platform.machine() != "x86_64":
         raise kdtest.Skip("uretprobes are no system calls here")
     load = test.workload("caller", "sleeps:20:100:1:1000", preexec_fn=confined)
@@ -181,7 +181,7 @@ def case_seccomp(test):
 
 
 def case_not_in_memory(test):
-    """Where the process runs other memory than the file's, or another file, no hit can come."""
+    """Where the process runs other memory than the file's, or another file, there can be no hits."""
     for how, why in (("copy", "in memory of its own"), ("writable", "mapped writable")):
         load = test.workload("caller", "sleeps:100000:200:1:100", env={"REPLACED": how})
         for more in (("--duration=5s",), ("--check",), ("--follow-fork", "--duration=5s")):
@@ -213,7 +213,7 @@ def case_not_in_memory(test):
 
 
 def case_nothing_left_out(test):
-    """A signal before the first window ends the run well."""
+    """A signal before the first window ends the run normally."""
     load = test.workload("caller", "sleeper")
     run = Triggered(test, load.pid, *BOTH)
     run = run.stop(test)

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""--long-poll: windows from a thread's return from poll and its relatives to its
-next one, without any symbol, against the threads' own log."""
+"""--long-poll: windows from a thread's return from poll (or a related call) to its next one,
+without any symbol, against the threads' own log."""
 
+import json
+import signal
+import subprocess
+
+import kdneeds
 import kdtest
 from kdbtf import with_preemptible_calls
 from kdtest import MS, SECOND
@@ -13,14 +18,14 @@ LONG = 50 * MS
 
 
 def truths_of(load):
-    """[[before return, after it, before the next call, after it], ...] of all threads, as the
-    stop's edge is the entry of that call."""
+    """[[before return, after it, before the next call, after it], ...] of all threads, since the
+    window stops at the entry of that next call."""
     truths = load.go()["threads"]
     return truths, sorted(entry for thread in truths for entry in thread["long"])
 
 
 def each_its_own(choices):
-    """Whether each can have one of its choices that no other one has."""
+    """Whether each can get one of its choices that no other one gets."""
     if not choices:
         return True
     first, *rest = sorted(choices, key=len)
@@ -28,8 +33,8 @@ def each_its_own(choices):
 
 
 def open_until_the_end(test, run, truths):
-    """Threads that returned from their last call are at work from then on, for the end
-    of the run finds them so."""
+    """Threads that have returned from their last call count as at work from then on: the end of the
+    run finds them so."""
     left = [report for report in run.reports if report.stop is None]
     run.reports = [report for report in run.reports if report.stop is not None]
     lasts = [thread["last"] for thread in truths]
@@ -41,7 +46,7 @@ def open_until_the_end(test, run, truths):
 
 
 def case_each_call(test):
-    """One thread at a time, of each kind of call."""
+    """One thread at a time, for each kind of call."""
     for role in ("poll", "ppoll", "epoll_wait", "epoll_pwait", "select"):
         load = test.workload("poller", f"{role}:90:30:60:10")
         run = Triggered(test, load.pid, "--long-poll=50ms", *UNLIMITED)
@@ -66,12 +71,14 @@ def case_several_threads(test):
 
 
 def case_several_threads_classic(test):
-    """As on a kernel where programs at a call's own tracepoint may be preempted."""
+    """Several threads, on what looks like a kernel where programs at a call's own tracepoint may be
+    preempted."""
     several_threads(test, "--btf", with_preemptible_calls(test))
 
 
 def several_threads(test, *args):
-    """Each long time is reported or, where another was being recorded, nested; or counted as missed."""
+    """Each long round is reported or, where another was being recorded, listed as nested; or it is
+    counted as missed."""
     load = test.workload("poller", "poll:200:50:60:5", "epoll_wait:200:50:60:25", "ppoll:200:0:60",
                          "epoll_pwait:150:40:60:5")
     run = Triggered(test, load.pid, "--long-poll=50ms", *UNLIMITED, *args)
@@ -100,8 +107,8 @@ def several_threads(test, *args):
 
 
 def case_thread_that_ends(test):
-    """A thread that polls and ends opens a window that nothing closes: of that nothing is left
-    but a count, and the long time of another thread that overlapped it is reported."""
+    """A thread that polls and ends opens a window that nothing closes: only a count of it remains,
+    and a long round of another thread that overlapped it is reported."""
     load = test.workload("poller", "brief:10:150")
     run = Triggered(test, load.pid, "--long-poll=50ms", "--sample-count", "1")
     truths, entries = truths_of(load)
@@ -117,7 +124,7 @@ def case_thread_that_ends(test):
 
 
 def case_default(test):
-    """Without a value: a second, as Open vSwitch warns."""
+    """Without a value the limit is a second, at which Open vSwitch warns, too."""
     load = test.workload("poller", "poll:8:4:1100:1", "epoll_wait:40:8:300:1")
     run = Triggered(test, load.pid, "--long-poll", *UNLIMITED)
     truths, entries = truths_of(load)
@@ -134,5 +141,52 @@ def case_default(test):
     check_reports(test, run.reports)
 
 
-kdtest.main(case_each_call, case_thread_that_ends, case_several_threads, case_several_threads_classic,
+NESTED = r"""
+#include <poll.h>
+#include <stdio.h>
+#include <time.h>
+static long long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+__attribute__((noinline)) static void handler(int n)
+{
+	volatile char deeper[1000];
+	for (deeper[0] = 0; deeper[0] < n; deeper[0]++)
+		poll(NULL, 0, 10);
+}
+int main(void)
+{
+	for (int i = 0;; i++) {
+		poll(NULL, 0, 1);
+		long long t = now();
+		handler(i % 50 == 49 ? 12 : 0);
+		if (i % 50 == 49 && printf("%lld %lld\n", t, now()))
+			fflush(stdout);
+	}
+}
+"""
+
+
+def case_nested(test):
+    """A loop inside a handler, as in execSync(): its polls are part of the round that they hold up."""
+    folder = test.directory()
+    (folder / "nested.c").write_text(NESTED)
+    subprocess.run([kdneeds.tool("cc"), "-O1", "-o", folder / "nested", folder / "nested.c"], check=True)
+    child = test.child([folder / "nested"])
+    kdtest.wait_until(lambda: child.out)
+    done = test.program("-p", child.pid, f"--long-poll={LONG}ns", "--duration=1min",
+                        "--sample-count=1", "-o", "json")
+    test.eq(done.status, 0, "there is such a round")
+    window = json.loads(done.stdout.splitlines()[0])["window"]
+    child.signal(signal.SIGKILL)
+    child.wait()
+    held_up = [tuple(map(int, line.split())) for line in child.stdout.splitlines()[:-1]]
+    test.ok(any(window["start_ns"] <= began and ended <= window["end_ns"] for began, ended in held_up),
+            "it has all polls of the handler", window, held_up[-3:])
+
+
+kdtest.main(case_nested, case_each_call, case_thread_that_ends, case_several_threads, case_several_threads_classic,
             case_default)

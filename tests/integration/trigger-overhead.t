@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""What probes cost: the printed figure is what a workload measures, and where it would
-be too much they are on for a part of the time, or taken out for good."""
+"""The cost of probes: the printed figure is what a workload measures; where the cost would be too
+high, they are active part of the time, or detached for good."""
 
 import json
 import os
@@ -20,7 +20,7 @@ STOP = ("--max-overhead", "10,stop")
 
 
 def case_too_much(test):
-    """A function called without pause: the probes are detached, and that is said."""
+    """A function called without pause: the probes are detached, and the program says so."""
     load = test.workload("caller", ALWAYS)
     text = Text(load.pid, kdtest.WORKLOADS / "caller", "probed_call")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", *UNLIMITED, *STOP)
@@ -34,7 +34,7 @@ def case_too_much(test):
 
 
 def case_cheap_enough(test):
-    """Few calls are no reason; nor are many if there is no limit."""
+    """Few calls are no reason to detach, nor are many if there is no limit."""
     load = test.workload("caller", "spins:500:1000:10:1000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED)
     log = Log(load, load.go())
@@ -51,7 +51,7 @@ def case_cheap_enough(test):
 
 
 def case_limit_of_ones_own(test):
-    """A limit that a slow caller exceeds, too."""
+    """A limit given by the user, which even a slow caller exceeds."""
     load = test.workload("caller", "spins:90000:30000:0:0")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "1s", *UNLIMITED, "--max-overhead",
                     "1,stop")
@@ -71,8 +71,7 @@ def pair_of(name):
 
 
 class Prologues:
-    """A thread that calls a function, by itself at the highest priority or starved by
-    another."""
+    """A thread that calls a function, alone at the highest priority or starved by another one."""
 
     CPU = min(os.sched_getaffinity(0))
 
@@ -93,9 +92,9 @@ class Prologues:
         return self.load.ask(f"{what} {self.name} {number} {work}")
 
     def cost(self):
-        """(least, most) that probes take from a call, by the thread's own CPU time, in nine rounds
-        but the cheapest and the dearest. That goes on while an emulated processor stands still,
-        which none of the rounds may be free of."""
+        """(least, most) of a thread's own CPU time that probes add to a call, over nine rounds
+        without the cheapest and the dearest. That clock goes on while an emulated processor stalls,
+        which may affect every round."""
         times = [self.ask("call", 512, 0) for _ in range(9)]
         if kdtest.VM:
             least = (min(row["ns"] for row in times) - min(row["bare_ns"] for row in times)) / 512
@@ -105,7 +104,7 @@ class Prologues:
 
 
 def cost_once(test, name, starved):
-    """(printed, measured, the share of its time that the thread is said to have lost)"""
+    """(printed cost, measured cost, the reported share of its time that the thread lost)"""
     thread = Prologues(test, name, starved)
     run = Triggered(test, thread.load.pid, *pair_of(name), "--trigger-delta", "1s", *UNLIMITED,
                     *NO_LIMIT)
@@ -117,8 +116,8 @@ def cost_once(test, name, starved):
 
 
 def cost_is_true(test, name, starved):
-    """Again where it was not: on a shared machine the price of an exception may change by
-    half from one second to the next. A figure for the wrong instruction never fits."""
+    """Repeated on a mismatch: on a shared machine the price of an exception may change by half from
+    one second to the next. A figure for the wrong instruction fits in no attempt."""
     how = "starved" if starved else "under SCHED_FIFO"
     for _ in range(TRIES):
         printed, (least, most), share = cost_once(test, name, starved)
@@ -133,15 +132,15 @@ def cost_is_true(test, name, starved):
 
 
 def case_true_cost(test):
-    """Of an instruction of each kind, on a thread that has its CPU and one that has not: that
-    is a matter of the thread's own clock, which the host's kernel is enough for."""
+    """Each kind of instruction, on a thread that has its CPU and on one that is starved. The latter
+    only concerns the thread's own clock, for which the host's kernel is enough."""
     for name, starved in (("begins_push", False), ("begins_mov", False), ("begins_nop", True),
                           ("rand", True)):
         cost_is_true(test, name, starved and not kdtest.VM)
 
 
 class Duty:
-    """A run with a limit on a thread that exceeds it, and what that thread measured."""
+    """A run with a limit on a thread that exceeds it, and what the thread measured."""
 
     def __init__(self, test, name):
         load = test.workload("prologues")
@@ -152,14 +151,15 @@ class Duty:
         self.told = self.triggers.duty
 
     def price(self):
-        """What a pair of hits took from the thread, as a multiple of what is printed: with others on
-        the same core it may be dearer than when it was measured, and the limit holds for that."""
+        """What a pair of hits cost the thread, as a multiple of the printed figure. With others on
+        the same core it may cost more than when it was measured, and the limit is based on that
+        measurement."""
         true = (self.truth["ns"] - self.truth["bare_ns"]) / self.triggers.roles["start"].hits
         return true / (2 * self.triggers.cost[1])
 
     def lost(self):
-        """The percentage of its throughput that the thread lost, at the price that is printed if
-        it was dearer."""
+        """The percentage of its throughput that the thread lost, scaled to the printed price if a
+        hit cost more."""
         of = self.truth["ns"] + self.truth["bare_ns"]
         return 100 * (self.truth["ns"] - self.truth["bare_ns"]) / of / max(1, self.price())
 
@@ -168,14 +168,14 @@ class Duty:
         return 100 * self.triggers.roles["start"].hits / self.truth["calls"]
 
     def most_lost(self):
-        """What may be lost: the last phase may be overdrawn by as much as a phase takes."""
+        """The largest permissible loss: the last phase may be overdrawn by the cost of one phase."""
         phase = (self.told.of - self.told.off) / self.told.phases if self.told.phases else 0
         return MOST_LOST + 100 * phase / (self.truth["ns"] + self.truth["bare_ns"])
 
     def may_tell(self):
-        """(least, most) percent of calls that it may say were seen. That is what is left of the
-        time that probes were on without their price, of nine tenths of it: it is as far off as
-        that price is, which changes by a fifth from one moment to the next."""
+        """(least, most) percent of calls that it may report as seen. The report derives it from the
+        time that probes were active less their price, which changes by a fifth from one moment to
+        the next; so the figure is off by as much."""
         hits, printed = self.triggers.roles["start"].hits, 2 * self.triggers.cost[1]
         work = 2 * self.truth["bare_ns"] / self.truth["calls"]  # a probed call, and one that is not
         unseen = (self.truth["calls"] - hits) * work
@@ -184,8 +184,8 @@ class Duty:
 
 
 def case_duty(test):
-    """What the probes cost stays below the limit, and what was seen is told: again where it was not, as
-    the price may change meanwhile."""
+    """The cost of the probes stays below the limit, and the share seen is reported. Repeated on a
+    mismatch, as the price may change meanwhile."""
     for _ in range(TRIES):
         duty = Duty(test, "begins_push")
         least, most = duty.may_tell()
@@ -204,9 +204,10 @@ def case_duty(test):
 
 
 def case_duty_exact(test):
-    """Long calls that begin while the probes are on are reported as they are, longer ones than such a
-    phase, too. The thread makes one when it has seen the probes in its code for some time: their hits
-    count when all of them are in. Again where the program lost its CPU between the two probes."""
+    """Long calls that begin while the probes are active are reported exactly, even if they outlast
+    that phase. The thread makes one after it has seen the probes in its code for some time: hits
+    only count once all are attached. Repeated where the program lost its CPU between the two
+    probes."""
     for _ in range(TRIES):
         load = test.workload("caller", "watches:5:0:20000:130000")
         run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "100ms", *UNLIMITED,

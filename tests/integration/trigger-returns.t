@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Returns of functions where a return probe would be the process's end: Go, and C++ that
-throws. The processes live, and their windows are those that they log themselves."""
+"""Returns of functions where a return probe would kill the process: in Go, and in C++ that throws.
+The processes survive, and their windows are those that they log themselves."""
 
 import ctypes
 import json
@@ -25,7 +25,7 @@ LONG = 4 * MS
 
 
 def go_program(test):
-    """Built with a cache that stays: without one the whole run time would be compiled."""
+    """Built with a persistent cache: without one the whole runtime would be compiled each time."""
     path = test.directory() / "kdtest-go"
     path.parent.chmod(0o755)
     subprocess.run([tool("go"), "build", "-o", path, WORKLOADS / "returns.go"], check=True,
@@ -44,8 +44,8 @@ def both(function):
 
 
 def windows_of(calls):
-    """What a log says that the windows are: a call that throws has no stop, so its window ends
-    with the next one that returns."""
+    """The windows according to a log: a call that throws has no stop, so its window ends with the
+    next one that returns."""
     windows, first = [], None
     for before, begin, end, after, thrown in calls:
         first = first or (before, begin)
@@ -56,7 +56,7 @@ def windows_of(calls):
 
 
 class Alive:
-    """A process whose function is probed while it works."""
+    """A process with a function that is probed while it works."""
 
     def __init__(self, test, path, function):
         self.test, self.load = test, test.workload(str(path))
@@ -85,7 +85,7 @@ class Alive:
 
 
 def check_way(test, pid, function, said, *args, count=None):
-    """--check says how returns are caught; how many places there are."""
+    """--check says how returns are caught, and at how many places."""
     done = test.program("-p", pid, "--check", *both(function), *args)
     lines = [line for line in done.stdout.split(f"stop ur:{function}")[1].splitlines()[1:]
              if "  at 0x" in line]  # the others say what they cost
@@ -95,7 +95,7 @@ def check_way(test, pid, function, said, *args, count=None):
 
 
 def case_alive(test):
-    """Both at a time."""
+    """Both programs at the same time."""
     programs = [cxx_program(test)]
     try:
         programs.append(go_program(test))
@@ -118,7 +118,7 @@ def case_alive(test):
 
 
 def case_refused(test):
-    """Functions with other ways out than returning."""
+    """Functions that can be left in other ways than by returning."""
     load = test.workload(str(cxx_program(test)))
     done = test.program("-p", load.pid, "--check", "--stop-trigger", "ur:tail_call")
     test.eq(done.status, 78, "a function that ends in another one is refused")
@@ -133,14 +133,14 @@ def case_refused(test):
 
 
 def case_plain(test):
-    """C that knows no exceptions keeps its return probes."""
+    """C without exceptions keeps its return probes."""
     load = test.workload("caller", "sleeper")
     check_way(test, load.pid, "probed_call", "by a return probe", count=1)
     check_way(test, load.pid, "libc.so.6:qsort_r", "by a return probe", count=1)
 
 
 def case_no_decoder(test):
-    """The decoder is loaded for that alone; where it is missing the report says so."""
+    """The decoder is loaded only for such functions; where it is missing the report says so."""
     name = re.search(rb"libcapstone\.so\.\d+", pathlib.Path(kdtest.PROGRAM).read_bytes())[0].decode()
     ctypes.CDLL(name)
     path = next(line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines()
@@ -195,7 +195,7 @@ def case_hits(test):
 
 
 def case_errors(test):
-    """Of several with one name the choice is told, by what each takes."""
+    """An ambiguous name is refused with a list of the functions and their parameters."""
     load = begin(test)
     for trigger in ("up:ns::over", "up:ns::over+4"):
         done = test.program("-p", load.pid, "--start-trigger", trigger)
@@ -221,7 +221,7 @@ def case_list(test):
 
 
 def case_versions(test):
-    """NAME@VERSION, as nm prints it, is that one."""
+    """NAME@VERSION, as nm prints it, means exactly that version."""
     kdneeds.need("nm")
     load = test.workload("roles", "poll")
     libc = re.search(r"/\S+/libc\.so\.6$", pathlib.Path(f"/proc/{load.pid}/maps").read_text(), re.M)

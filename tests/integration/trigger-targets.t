@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""User-space probes of real programs and of ours: hits as often as the work was
-done that they stand for."""
+"""User-space probes of real programs and of ours: as many hits as there were pieces of work that
+they stand for."""
 
 import os
 import pathlib
@@ -21,7 +21,8 @@ WORKLOADS = kdtest.ROOT / "tests" / "workloads"
 
 
 def hits(test, pid, start, stop, during, *args):
-    """Hits of the two triggers while something is done; the run and what that returned."""
+    """The hits of both triggers while something is done; returns the run, and the result of that
+    action."""
     run = Triggered(test, pid, "--start-trigger", start, "--stop-trigger", stop,
                     *(args or NONE), urgent=True)
     result = during()
@@ -31,7 +32,7 @@ def hits(test, pid, start, stop, during, *args):
 
 
 def tell(child, *words):
-    """Sends commands of which each is answered by "done"."""
+    """Sends commands, each of which is answered by "done"."""
     for word in words:
         child.send(word)
         child.line("done")
@@ -62,7 +63,7 @@ def case_sdt(test):
 
 
 def case_stripped(test):
-    """By address in a program without symbols, by offset in one that has them."""
+    """By address in a program without symbols, by offset in one with symbols."""
     need("strip")
     copy = test.directory() / "kdtest-stripped"
     shutil.copy(kdtest.WORKLOADS / "caller", copy)
@@ -81,7 +82,7 @@ def case_stripped(test):
 
 
 def case_shared_library(test):
-    """A function of the C library, which has .dynsym only."""
+    """A function of the C library, which only has .dynsym."""
     load = test.workload("roles", "calls:3000:0:0")
     got, _, truths = hits(test, load.pid, "up:libc.so.6:syscall", "ur:libc.so.6:syscall", load.go)
     made = truths["threads"][0]["getppid"]
@@ -89,7 +90,7 @@ def case_shared_library(test):
 
 
 def case_vpp(test):
-    """Nodes in a shared library, of which the running variant is not known."""
+    """Nodes in a shared library, where it is unknown which variant runs."""
     library = compiled(test, WORKLOADS / "vpp.c", "libvnet_test.so", "-shared", "-fPIC", "-DNODES")
     load = test.workload("vpp", library, "x86_64_v3", str(kdtest.last_cpu()))
     got, run, truth = hits(test, load.pid, "up:libvnet_test.so:ip4_lookup_node_fn*",
@@ -142,7 +143,7 @@ int main()
 
 
 def case_libstdcxx(test):
-    """What is thrown and caught, by the probes of the C++ library."""
+    """Throwing and catching exceptions, by the probes of the C++ library."""
     program = compiled(test, THROWER, "thrower", compiler=os.environ.get("CXX", "c++"))
     child = test.workload(str(program))
     maps = pathlib.Path(f"/proc/{child.pid}/maps").read_text()
@@ -180,7 +181,7 @@ while True:
 
 
 def case_python(test):
-    """Debian's own Python, which is built with probes, all with semaphores."""
+    """Debian's own Python, built with probes, all of which have semaphores."""
     path = next((path for path in ("/usr/bin/python3.11", "/usr/bin/python3.13",
                                    "/usr/bin/python3") if os.path.exists(path)), None)
     if not path or b"function__return" not in pathlib.Path(path).read_bytes():
@@ -231,7 +232,7 @@ def case_postgresql(test):
 
 
 def plt_address(path, function):
-    """The address of the program's jump to a function of a library."""
+    """The address of the program's PLT entry for a function of a library."""
     said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-j", ".plt", "-j", ".plt.sec",
                            path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           check=False).stdout
@@ -242,7 +243,8 @@ def plt_address(path, function):
 
 
 def case_ovs_vswitchd(test):
-    """Debian's is stripped: by address, counted by the kernel's own events, too."""
+    """Debian's ovs-vswitchd is stripped: probed by address, and compared with the kernel's own
+    events."""
     need("objdump")
     switch = kdservers.start(test, kdservers.OpenVSwitch())
     path = os.path.realpath(f"/proc/{switch.pid}/exe")
@@ -264,7 +266,7 @@ def case_ovs_vswitchd(test):
 
 
 def case_callers_of_two_kinds(test):
-    """What a workload logs as its longest is found by a probe in a library, too."""
+    """The call that a workload logs as its longest is found by a probe in a library, too."""
     load = test.workload("caller", "sleeps:20:100:5:20000")
     run = Triggered(test, load.pid, "--start-trigger", "up:libc.so.6:clock_nanosleep",
                     "--stop-trigger", "ur:libc.so.6:clock_nanosleep", "--trigger-delta", "15ms",
@@ -281,7 +283,7 @@ def case_callers_of_two_kinds(test):
 
 
 def case_other_counter(test):
-    """Where another tracer holds the site with a reference counter, that is named."""
+    """If another tracer occupies the site with a reference counter, the error names it."""
     load = test.workload("sdt")
     probe = ("-p", load.pid, "--start-trigger", "u:kdtest:one")
     said = test.program(*probe, "--check")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Several threads call the probed function at once: pairs per thread, and what
-overlapped an open window is counted and listed."""
+"""Several threads call the probed function at once: pairs are matched per thread, and calls that
+overlapped an open window are counted and listed."""
 
 import subprocess
 import sys
@@ -18,8 +18,8 @@ LATE = 0  # windows of a hundred
 
 
 def left_over(wanted):
-    """Those that get none of what they may have, if as many as possible get one each. wanted: for
-    each what it may have."""
+    """Those that get nothing when as many as possible are each given one thing. wanted: what each
+    one can take."""
     given = {}
 
     def gets_one(who, tried):
@@ -34,7 +34,7 @@ def left_over(wanted):
 
 
 def pairs_of(test, banks, *roles):
-    """The caller's log and a run with pairs per thread, whose counts are right."""
+    """The caller's log, and a run with pairs per thread, whose counts are checked."""
     load = test.workload("caller", *roles)
     run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta", "500us",
                     "--window-banks", banks, *UNLIMITED, *NO_LIMIT, urgent=True)
@@ -54,9 +54,9 @@ def pairs_of(test, banks, *roles):
 
 
 def each_once(test, log, run):
-    """Each report and each that is nested-long is a call of its own, and each long call one of
-    them, but for those that were missed. A call's stamps may surround another one's, too, where
-    its thread had to wait between them."""
+    """Each report and each nested-long entry is a call of its own, and each long call is one of
+    them unless it was missed. A call's stamps may also enclose another call if its thread had to
+    wait between them."""
     calls = log.calls()
     pairs = [(report.start, report.stop) for report in run.reports] + \
         [(each.start, each.start + each.duration) for each in run.triggers.nested]
@@ -70,7 +70,7 @@ def each_once(test, log, run):
 
 
 def case_same_thread(test):
-    """Threads that are slow at the same time have a report each."""
+    """Threads that are slow at the same time get a report each."""
     log, run = pairs_of(test, 7, *["sleeps:30000:15000:1000:1000"] * 2,
                         *["sleeps:30000:15000:-1000:1000"] * 2)
     reports = sorted(run.reports, key=lambda report: report.start)
@@ -81,7 +81,7 @@ def case_same_thread(test):
 
 
 def case_two_banks(test):
-    """With fewer banks than threads what finds none is listed."""
+    """With fewer banks than threads, calls that find no free bank are listed."""
     log, run = pairs_of(test, 2, *["sleeps:10000:15000:1000:1000"] * CALLERS)
     test.ok(run.reports and run.triggers.n_nested, "there are both")
     each_once(test, log, run)
@@ -93,7 +93,7 @@ def case_two_banks(test):
 
 
 def case_any_thread(test):
-    """Without it the next stop of any thread ends the window; nothing is lost."""
+    """Without pairs per thread, the next stop of any thread ends the window; nothing is lost."""
     load = test.workload("caller", *["sleeps:10000:10000:500:1000"] * CALLERS)
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "500us", *UNLIMITED, *NO_LIMIT)
     log = Log(load, load.go())
@@ -109,8 +109,8 @@ def case_any_thread(test):
 
 
 def case_one_of_two(test):
-    """Calls inside of another thread's: each is reported for itself. The books of the outer one
-    do not suffer from it."""
+    """Calls inside another thread's call: each is reported separately. They do not upset the books
+    of the outer one."""
     load = test.workload("caller", "sleeps:1:1:1:400000", "sleeps:3:10:1:20000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta", "10ms",
                     *UNLIMITED)
@@ -134,8 +134,8 @@ def case_one_of_two(test):
 
 
 def case_longest(test):
-    """Who ends first does not end the sample of who takes longer: the longer pair, begun second,
-    is among the longest."""
+    """A call that ends first does not end the sample of a longer one: the longer pair, begun
+    second, is among the longest."""
     load = test.workload("caller", "sleeps:1:0:1:400000", "sleeps:2:20:2:500000")
     run = Triggered(test, load.pid, *BOTH, "--trigger-same-thread", "--trigger-delta=worst=1",
                     "--duration", "60s", *NO_LIMIT)
@@ -159,8 +159,8 @@ def exec_run(test, start, stop, *args):
 
 
 def case_exec(test):
-    """A function that executes another program does not return: what the new program hits does
-    not end its window. A trigger of the kernel does."""
+    """A function that executes another program does not return: hits of the new program do not end
+    its window. A kernel trigger does."""
     for args in ((), ("--trigger-same-thread",)):
         run, start, stop = exec_run(test, "up:libc.so.6:execv", "up:libc.so.6:clock_nanosleep", *args)
         test.eq((len(run.reports), start.ended, stop.unmatched, stop.hits), (0, 1, 1, 1),
@@ -171,8 +171,8 @@ def case_exec(test):
 
 
 def case_any_process(test):
-    """System calls of other processes with --trigger-any only; a thread of theirs that ends between
-    start and stop leaves nothing but a count."""
+    """System calls of other processes count only with --trigger-any; a thread of theirs that ends
+    between start and stop leaves only a count."""
     load = test.workload("caller", "sleeper")
     given = ("--start-trigger", "t:syscalls:sys_enter_getsid", "--stop-trigger",
              "t:syscalls:sys_enter_getpgid", "--trigger-same-thread", *UNLIMITED)

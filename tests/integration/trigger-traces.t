@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel tracepoints as triggers: those of system calls for the target only,
-others for every process unless told otherwise."""
+"""Kernel tracepoints as triggers: those of system calls apply to the target only, others to every
+process unless told otherwise."""
 
 import subprocess
 import time
@@ -60,13 +60,13 @@ def has_preemptible_calls():
 
 
 def case_pair(test):
-    """At the call's own tracepoints, unless this kernel has such as the next case has."""
+    """At the call's own tracepoints, unless this kernel is like that of the next case."""
     pair(test, CLASSIC if has_preemptible_calls() else OWN)
 
 
 def case_pair_classic(test):
-    """Where programs at a call's own tracepoint may be preempted, those at the
-    tracepoints of all calls do their work."""
+    """Where programs at a call's own tracepoint may be preempted, those at the tracepoints of all
+    calls take over."""
     if has_preemptible_calls():
         raise kdtest.Skip("this kernel's are such, so it was the case before")
     pair(test, CLASSIC, "--btf", with_preemptible_calls(test))
@@ -82,7 +82,7 @@ def hits_of(test, load, event, *args, during):
 
 
 def spawn(count):
-    """Processes that begin and end, of a shell: Python takes longer for each."""
+    """Short-lived processes started from a shell: Python would take longer for each."""
     subprocess.run(["sh", "-c", f"for i in $(seq {count}); do /bin/true; done"], check=True)
 
 
@@ -105,7 +105,7 @@ def case_target_only(test):
 
 
 def case_from_another_process(test):
-    """What another process does opens and closes windows of the target."""
+    """Another process's actions open and close windows of the target."""
     need("sched/sched_process_fork", "sched/sched_process_exit")
     load = test.workload("caller", "sleeper", "spinner")
     run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_exec",
@@ -120,7 +120,7 @@ def case_from_another_process(test):
 
 
 def case_pairs_of_other_processes(test):
-    """On one thread each, of processes that come and go."""
+    """Pairs on the same thread, in processes that come and go."""
     need("sched/sched_process_exec", "sched/sched_process_exit")
     load = test.workload("caller", "sleeper")
     run = Triggered(test, load.pid, "--start-trigger", "t:sched:sched_process_exec",
@@ -140,7 +140,7 @@ def case_pairs_of_other_processes(test):
 
 
 def case_kprobes(test):
-    """A function of the kernel and its return."""
+    """A kernel function and its return."""
     if not (kdneeds.tracefs() / "kprobe_events").exists():
         raise kdtest.Skip("this kernel has no kprobes")
     for args in ((), ("--trigger-target-only",)):
@@ -169,7 +169,7 @@ def case_kprobes(test):
 
 
 def case_says_what_applies(test):
-    """Whose hits count is printed."""
+    """The output says whose hits count."""
     kdtest.only_on_host("what is printed of the options")
     need("sched/sched_process_fork")
     load = test.workload("roles", "poll")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""The target is as it was, after a good end and after SIGKILL; two instances on
-one probe do not disturb each other."""
+"""The target is left as it was, after a normal end and after SIGKILL; two instances on one probe do
+not disturb each other."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ from kdtrigger import BOTH, NO_LIMIT, UNLIMITED, Log, Text, Triggered, check_rep
 
 
 def restored(test, text, what):
-    """The bytes are put back when the last user of the probe is gone, a moment after."""
+    """The original bytes are back moments after the last user of the probe is gone."""
     try:
         kdtest.wait_until(text.unchanged)
         test.ok(True, f"{what}: the code is as in the file")
@@ -21,7 +21,7 @@ def restored(test, text, what):
 
 
 def case_code(test):
-    """A probe is a changed instruction, as long as it is there."""
+    """A probe changes an instruction for as long as it is attached."""
     load = test.workload("caller", "spins:100:10000:10:100")
     text = Text(load.pid, kdtest.WORKLOADS / "caller", "probed_call")
     test.ok(text.unchanged(), "before: the code is as in the file", text.memory(), text.file)
@@ -43,7 +43,7 @@ def case_code(test):
 
 
 def case_killed_while_it_is_hit(test):
-    """The kernel takes the probe out of a function that runs all the time."""
+    """The kernel removes the probe from a function that runs all the time."""
     load = test.workload("caller", "spins:150000:50000:100:200", "spinner")
     text = Text(load.pid, kdtest.WORKLOADS / "caller", "probed_call")
     run = Triggered(test, load.pid, *BOTH, "--trigger-delta", "150us", *UNLIMITED, *NO_LIMIT)
@@ -81,7 +81,7 @@ def case_semaphores(test):
 
 
 def case_two_instances(test):
-    """Both see every call; the end of one leaves the other at work."""
+    """Both instances see every call; when one ends, the other goes on."""
     load = test.workload("caller", "sleeps:80:100:20:20000")
     text = Text(load.pid, kdtest.WORKLOADS / "caller", "probed_call")
     runs = [Triggered(test, load.pid, *BOTH, "--trigger-delta", "10ms", *UNLIMITED)
@@ -101,7 +101,7 @@ def case_two_instances(test):
 
 
 def case_target_ends(test):
-    """A target that ends, also while a window is open, ends the run."""
+    """The end of the target, also while a window is open, ends the run."""
     for role, during in (("sleeps:3:100:1:5000", False), ("sleeps:1:1:1:60000000", True)):
         load = test.workload("caller", role)
         run = Triggered(test, load.pid, *BOTH, *UNLIMITED)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Triggers whose hits count by values: arguments, results, registers, memory, USDT arguments,
-arguments of system calls; against what the process that is probed has logged of its calls."""
+"""Triggers whose hits are filtered by values: arguments, results, registers, memory, USDT
+arguments, arguments of system calls; against the probed process's own log of its calls."""
 
 import os
 import pathlib
@@ -28,12 +28,12 @@ def of(call, where, key):
 
 
 def both(*parts):
-    """As && does: what is false decides."""
+    """As && does: if either is false, the result is false."""
     return False if False in parts else UNREAD if UNREAD in parts else True
 
 
 def either(*parts):
-    """As || does: what cannot be read might have been true."""
+    """As || does: an unreadable value might have been true."""
     return True if True in parts else UNREAD if UNREAD in parts else False
 
 
@@ -73,7 +73,7 @@ USDT_CONDITIONS = [
 
 
 def tally(calls, condition):
-    """How often it is true, false, and not to be told."""
+    """How often the condition is true, false, and undecidable."""
     found = [condition(call) for call in calls]
     return found.count(True), found.count(False), found.count(UNREAD)
 
@@ -85,7 +85,7 @@ class Calls:
         self.test, self.load, self.seen = test, test.workload("values"), 0
 
     def made(self, us=0):
-        """Those that it makes now."""
+        """The calls that the workload makes now."""
         self.load.send(f"calls {CALLS} {us}")
         self.load.line("done")
         made = self.load.ask("log")["calls"][self.seen:]
@@ -94,7 +94,7 @@ class Calls:
         return made
 
     def compare(self, start, stop):
-        """Two conditions at a time."""
+        """Compares two conditions at a time."""
         metrics = self.test.directory() / "metrics"
         run = Triggered(self.test, self.load.pid, "--start-trigger", f"{start[0]} if {start[1]}",
                         "--stop-trigger", f"{stop[0]} if {stop[1]}", *HITS, "-o", "text",
@@ -122,7 +122,7 @@ def case_functions(test):
 
 
 def case_usdt(test):
-    """What the notes of USDT probes say of arguments: constants, registers and memory."""
+    """Arguments as described by the notes of USDT probes: constants, registers and memory."""
     calls = Calls(test)
     if "sdt" not in calls.load.ready:
         raise kdtest.Skip("there is no sys/sdt.h")
@@ -131,7 +131,8 @@ def case_usdt(test):
 
 
 def refused(test, load, *triggers):
-    """Whether this kernel does not tell which site is hit; then conditions that differ are refused."""
+    """Whether this kernel cannot tell which site is hit; then conditions that differ between sites
+    are refused."""
     if b"BPF_FUNC_get_attach_cookie" in kdbtf.BTF.read_bytes():
         return False
     run = test.program("--pid", load.pid, *triggers)
@@ -141,7 +142,7 @@ def refused(test, load, *triggers):
 
 
 def case_sites(test):
-    """One probe's sites have their argument in different places: each hit has that of its site."""
+    """The sites of a probe have their argument in different places: each hit uses that of its site."""
     load = test.workload("sdt")
     if load.ready:
         raise kdtest.Skip("there is no sys/sdt.h")
@@ -178,7 +179,7 @@ def case_calls(test):
 
 
 def case_fields(test):
-    """Fields of a tracepoint of the kernel: signals, which this program sends, and which do nothing."""
+    """Fields of a kernel tracepoint: signals, which this program sends and which have no effect."""
     load = test.workload("values")
     for group, sent in (("result >= 0", 5), ("pid < 0", 0), ("code:s8 == 0 && result & 1", 5)):
         run = Triggered(test, load.pid, "--start-trigger",
@@ -196,7 +197,7 @@ def case_fields(test):
 
 
 def case_events(test):
-    """Two tracepoints of a pattern have a field in different places: each hit has its own."""
+    """Two tracepoints matching a pattern have a field in different places: each hit uses its own."""
     load = test.workload("values")
     shell = subprocess.Popen(["sh", "-c", "read line; exec true"], stdin=subprocess.PIPE)
     triggers = ("--start-trigger", f"t:sched:sched_process_ex* if pid == {shell.pid}")
@@ -212,7 +213,8 @@ def case_events(test):
 
 
 def case_32_bit(test):
-    """A program whose arguments are elsewhere: refused, but not what the kernel knows of it."""
+    """A 32-bit program has its arguments elsewhere: they are refused, but values that the kernel
+    supplies are not."""
     child = test.child([kdneeds.program_of_32_bits(), "wait"])
     for trigger, status in (("up:run if arg0 == 1", EX_CONFIG), ("ur:run if ret", EX_CONFIG),
                             ("up:run", 0), ("t:syscalls:sys_enter_read if arg2", 0)):
@@ -223,7 +225,7 @@ def case_32_bit(test):
 
 
 def case_check(test):
-    """--check names what a condition can test: as readelf and tracefs have it."""
+    """--check lists what a condition can test, consistent with readelf and tracefs."""
     load = test.workload("values")
     event = pathlib.Path("/sys/kernel/tracing/events/signal/signal_generate/format")
     if not event.exists():
@@ -251,7 +253,7 @@ def case_check(test):
 
 
 def case_windows(test):
-    """Windows are those calls for which the condition of the start is true."""
+    """Windows are exactly the calls for which the condition of the start is true."""
     calls = Calls(test)
     run = Triggered(test, calls.load.pid, "--start-trigger", f"{TAKE} if arg0:u8 == 127",
                     "--stop-trigger", RET, "--window-banks", "7", *UNLIMITED, *NO_LIMIT, urgent=True)
@@ -272,7 +274,7 @@ def case_windows(test):
 
 
 def case_same(test):
-    """With the same condition both are one trigger; with another one they are two."""
+    """With the same condition, start and stop are one trigger; with different ones they are two."""
     calls = Calls(test)
     for text, same in (("arg0==-1", True), ("arg0 != -1", False)):
         run = Triggered(test, calls.load.pid, "--start-trigger", f"{TAKE} if arg0 == -1",
@@ -284,7 +286,7 @@ def case_same(test):
 
 
 def case_names(test):
-    """How long a window must be depends on its thread's name, which may have colons."""
+    """The minimum length of a window depends on its thread's name, which may contain colons."""
     load = test.workload("values")
     for option in (), ("--trigger-same-thread",):
         run = Triggered(test, load.pid, "--start-trigger", "up:value_spin", "--stop-trigger",
@@ -312,7 +314,7 @@ def case_names(test):
 
 
 def case_errors(test):
-    """Checked before anything is loaded, with the place."""
+    """Errors are found before anything is loaded, and their place is shown."""
     load = test.workload("values")
     for trigger, said in (
             (f"{TAKE} if arg0 = 3", "at character 23, '= 3': equal is =="),

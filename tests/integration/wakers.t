@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who ended waits, from what context, and who had woken that one: against tokens that know by
-whom they were passed on."""
+"""Who ended waits, in what context, and who had woken that thread: against tokens that record who
+passed them on."""
 
 import json
 import os
@@ -21,7 +21,7 @@ TRIES = 4
 
 
 class Run:
-    """The workload's rounds, their waits as JSON, and its log."""
+    """The workload's rounds, their waits in JSON, and its log."""
 
     def __init__(self, test, *options, args=(ROUNDS, PERIOD_US)):
         path = test.directory() / "json"
@@ -37,7 +37,7 @@ class Run:
         return self.truths[role]["tid"]
 
     def rows(self, role, state="blocked"):
-        """(a wait as the report has it, as it was logged), for each that was logged."""
+        """(a wait in the report, the same wait in the log), for each wait that was logged."""
         rows = [row for row in self.waits
                 if row["tid"] == self.tid(role) and row["state"] == state]
         return [(row, logged) for logged in self.truths[role]["waits"] for row in rows
@@ -45,7 +45,7 @@ class Run:
 
 
 def chain(row):
-    """[(TID or None, name, context, time)] of those who ended a wait."""
+    """[(TID or None, name, context, time)] of the chain of threads that ended a wait."""
     found, by = [], row.get("ended_by")
     while by:
         found.append((by.get("tid"), by["name"], by.get("context"), by.get("time_ns")))
@@ -68,7 +68,7 @@ def wanted(run, role, logged, wakers):
 
 
 def fault(run, row, want):
-    """What is wrong with the chain of a wait that should be this one; None: nothing."""
+    """What differs between a wait's chain and this one; None: nothing."""
     found = chain(row)
     got = [(tid, context) for tid, _, context, _ in found]
     # A thread that was late had been woken before this wait began. A packet may be received by
@@ -86,15 +86,16 @@ def fault(run, row, want):
 
 
 def waits_of(run, roles):
-    """How many waits were logged, without the first of each, and how many of them the report has."""
+    """The number of logged waits, without the first of each thread, and how many of them the report
+    has."""
     logged = [truth for role in roles for truth in run.truths[role]["waits"][1:]]
     seen = sum(logged != run.truths[role]["waits"][0] for role in roles for _, logged in run.rows(role))
     return len(logged), seen
 
 
 def run_seen(test, roles, *options):
-    """A run that has most waits. Again where it has not: on a busy machine some threads are late for
-    their token, and sleep for less than what is asked for."""
+    """A run that has most waits. Repeated if it has not: on a busy machine some threads are late
+    for their token, and sleep for less than the minimum asked for."""
     for _ in range(TRIES):
         run = Run(test, *options)
         made, seen = waits_of(run, roles)
@@ -119,14 +120,14 @@ def check(test, run, roles, wakers=False):
 
 
 def case_own(test):
-    """A token goes through four threads, another process and back, and UDP on loopback; what
-    other processes are woken by is not followed."""
+    """A token goes through four threads, another process and back, and UDP on loopback; wakeups of
+    other processes are not followed."""
     roles = ("ring0", "ring1", "ring2", "ring3", "after", "near", "back", "far", "sleeper", "timeout")
     check(test, run_seen(test, roles, "--off-cpu=5ms"), roles)
 
 
 def case_others(test):
-    """With wakers they are."""
+    """With wakers, they are followed, too."""
     roles = ("ring3", "back", "far")
     check(test, run_seen(test, roles, "--off-cpu=5ms,wakers"), roles, wakers=True)
 
@@ -139,7 +140,7 @@ def disk_of(path):
 
 
 def case_disk(test):
-    """A read from a disk is ended by what the disk's interrupt does."""
+    """A read from a disk ends when the disk's interrupt completes it."""
     path = test.directory() / "file"
     with path.open("wb") as file:  # whose pages are on the disk, and need not be written first
         file.write(os.urandom(ROUNDS << 20))
@@ -179,7 +180,7 @@ def inside(row, start, end):
 
 
 def adds_up(test, sample):
-    """The rows have no holes and are the window."""
+    """The rows have no holes, and cover the whole window."""
     path, window = sample["critical_path"], sample["window"]
     edges = [path["start_ns"], *(row["end_ns"] for row in path["rows"])]
     test.eq([row["start_ns"] for row in path["rows"]] + [path["end_ns"]], edges,
@@ -192,7 +193,7 @@ def adds_up(test, sample):
 
 
 def states(rows, start, end, tid):
-    """{state: ns} of a thread in some time: of rows of several states, in proportion."""
+    """{state: ns} of a thread in an interval; rows with several states count in proportion."""
     sums = {}
     for row in rows:
         length = row["end_ns"] - row["start_ns"]
@@ -202,7 +203,8 @@ def states(rows, start, end, tid):
 
 
 def leg_check(test, path, leg, last):
-    """A leg of the log: the time in it that the path is not on its thread, and what that does."""
+    """Checks a leg of the log: the time in it that the path is not on its thread, and what the
+    thread does."""
     start, end, tid = leg["from"], leg["to"], leg["tid"]
     bound = TOLERANCE * (path["end_ns"] - path["start_ns"])
     kernel = leg["what"] == "fsync"  # threads of the kernel wait for the disk, too
@@ -255,7 +257,7 @@ def case_relay(test):
 
 
 def text_check(test, text, path):
-    """The table: few lines, with the longest rows, which add up to the window."""
+    """The text has a table of few lines, with the longest rows, which add up to the window."""
     lines = text[text.index("CRITICAL PATH"):].split("\n\n")[0].split("\n")
     test.ok(len(lines) <= 12, "the table has 12 lines at most", *lines)
     shares = [float(share) for share in re.findall(r" <?([0-9.]+) %  ", "\n".join(lines[2:]))]
@@ -267,10 +269,10 @@ def text_check(test, text, path):
 
 
 def case_time(test):
-    """Without triggers it is of the thread that was kept from running."""
+    """Without triggers the path follows the thread that was kept from running."""
     path = test.directory()
     load = test.workload("relay", LEG_MS, path)
-    run = test.capture(load.pid, "--record", "-o", f"json:{path}/json", "-o", "-", full=False)
+    run = test.capture(load.pid, "--record=10ms", "-o", f"json:{path}/json", "-o", "-", full=False)
     load.go()
     run.interrupt(test, "status")
     sample = kdtest.samples_of(path / "json")[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No circles: neither of files nor of folders, neither by what they include nor by what they call.
-A .c file and its header are one."""
+"""There are no circles of files or folders, neither by includes nor by calls. A .c file and its
+header count as one."""
 
 import collections
 import os
@@ -21,7 +21,7 @@ KNOWN = {
 
 
 def circles(graph):
-    """The sets of nodes that lead to each other, by Tarjan; graph: {node: nodes that it needs}."""
+    """Strongly connected sets of nodes, by Tarjan; graph: {node: nodes that it needs}."""
     number, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -46,7 +46,7 @@ def circles(graph):
 
 
 def way(graph, circle):
-    """A shortest way around through a circle's first node."""
+    """A shortest cycle through a circle's first node."""
     start, queue = circle[0], collections.deque([[circle[0]]])
     passed = set()
     while queue:
@@ -84,7 +84,7 @@ def includes():
 
 
 def calls(test):
-    """Who uses what who defines, as the compiler left it."""
+    """Which file uses which other file's definitions, according to the compiled objects."""
     sources = [path for folder in ("cli", "probes") for path in lint.files(".c", under=folder)]
     objects = [f"build/{unit(path)}.o" for path in sources]
     missing = [path for path in objects if not (lint.ROOT / path).exists()]
@@ -132,7 +132,7 @@ def case_calls(test):
 
 
 def case_found(test):
-    """A circle is seen."""
+    """A circle is detected."""
     graph = {"a/1": {"a/2", "b/1"}, "a/2": {"a/3"}, "a/3": {"a/1"}, "b/1": {"b/2"}, "b/2": {"c/1"}}
     test.eq(circles(graph), [["a/1", "a/2", "a/3"]], "of three files")
     test.eq(way(graph, ["a/1", "a/2", "a/3"]), ["a/1", "a/2", "a/3", "a/1"], "the way around")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The documents are well-formed and name the options that there are."""
+"""The documents are well-formed and name exactly the existing options."""
 
 import difflib
 import json
@@ -36,7 +36,7 @@ def case_manual_pages(test):
 
 
 def case_groff(test):
-    """The other formatter, whose warnings are others."""
+    """The other formatter, which gives different warnings."""
     groff = lint.tool("groff")
     for page in PAGES:
         status, said = lint.output([groff, "-man", "-Tutf8", "-ww", "-z", page])
@@ -44,7 +44,7 @@ def case_groff(test):
 
 
 def case_references(test):
-    """From one page to another."""
+    """References from one manual page to another."""
     names = {f"{page.stem}({page.suffix[1:]})" for page in PAGES}
     named = {}
     for page in PAGES:
@@ -58,8 +58,8 @@ def case_references(test):
 
 
 def spellings():
-    """Options that have become attributes, as the program's table has them, and what it says of
-    each when it is given."""
+    """Old spellings of options that have become attributes, as the program's table has them, and
+    the messages when they are given."""
     sources = "".join(lint.text(path) for path in lint.files(".c", under="cli/options"))
     rows = re.findall(r'^\t\{ "([a-z-]+)", 0, TAKES_(\w+),(.*?)(?=^\t\{ |^\};)', sources,
                       re.MULTILINE | re.DOTALL)
@@ -97,7 +97,7 @@ def case_options(test):
 
 
 def case_formats(test):
-    """Of -o: those of the help, in its order."""
+    """The formats of -o are those of the help, in the same order."""
     if not lint.pathlib.Path(PROGRAM).exists():
         raise lint.Skip(f"there is no {PROGRAM}")
     listed = lint.output([PROGRAM, "--help=output"])[1].partition("\nFORMAT is one of\n")[2]
@@ -108,7 +108,8 @@ def case_formats(test):
 
 
 def conditions_of(text):
-    """name (.field, .field), name: their fields by their names; without .NAME."""
+    """The conditions in a text such as "name (.field, .field), name": the set of fields of each
+    name; without .NAME."""
     found, names = {}, []
     for name, fields in re.findall(r"([a-z_]+(?:\.NAME)?)|\(([^)]*)\)", text):
         if name:
@@ -121,7 +122,7 @@ def conditions_of(text):
 
 
 def case_conditions(test):
-    """What --fail-if is about: the program's list, and the manual's."""
+    """The subjects of --fail-if: the program's list matches the manual's."""
     if not lint.pathlib.Path(PROGRAM).exists():
         raise lint.Skip(f"there is no {PROGRAM}")
     said = lint.output([PROGRAM, "--fail-if", "?>0"])[1]
@@ -137,6 +138,27 @@ def case_conditions(test):
     test.eq(described, known, f"{MAIN}: describes them with their fields")
 
 
+RECIPES = ("cli/README.rst", "bpf/README.rst", "probes/README.rst")
+
+
+def case_recipes(test):
+    """The examples and files that "where to add what" refers to exist."""
+    sources = [(path, lint.text(path)) for top in ("bpf", "cli", "probes")
+               for path in lint.files(".c", ".h", under=top)]
+    for page in RECIPES:
+        _, _, recipes = lint.text(lint.pathlib.Path(page)).partition("\n- *")
+        examples = set(re.findall(r"\bas\s+``(\w+)``", recipes))
+        test.ok(examples or page.startswith("probes"), f"{page}: has examples")
+        for name in sorted(examples):
+            test.ok(any(re.search(rf"\b{name}\b", text) for _, text in sources),
+                    f"{page}: there is {name}")
+        named = set(re.findall(r"``((?:\w+/)*\w+(?:\.bpf)?\.[ch])``", recipes))
+        for name in sorted(named):
+            test.ok(any(path.as_posix().endswith("/" + name) for path, _ in sources) or
+                    (lint.ROOT / name).exists(), f"{page}: there is {name}")
+        test.ok(not re.search(r"\bcommits? [0-9a-f]{7}", recipes), f"{page}: names no commits")
+
+
 def undescribed(node, where=""):
     """Members that the schema does not describe."""
     found = []
@@ -148,7 +170,8 @@ def undescribed(node, where=""):
 
 
 def case_made(test):
-    """What follows from the program's tables, and the sentences that it leaves to write."""
+    """Parts derived from the program's tables are up to date, and the sentences to be written by
+    hand are there."""
     for program in (PROGRAM, documents.TABLES):
         if not lint.pathlib.Path(program).exists():
             raise lint.Skip(f"there is no {program}")
@@ -159,6 +182,15 @@ def case_made(test):
         test.eq(list(differs), [], f"{path}: as the program's tables have it")
     test.eq(undescribed(json.loads(lint.text(documents.SCHEMA))), [],
             f"{documents.SCHEMA}: every member is described")
+
+
+def case_promised(test):
+    """Members of JSON, words and metrics stay as long as the schema keeps its number."""
+    if not lint.pathlib.Path(PROGRAM).exists():
+        raise lint.Skip(f"there is no {PROGRAM}")
+    held, now = set(lint.text(documents.PROMISED).splitlines()), documents.promises()
+    test.eq(sorted(held - now), [], "nothing that was promised is gone")
+    test.eq(sorted(now - held), [], "what is new is promised from now on: `make documents`")
 
 
 # Where the manual lists words that are in the program's tables: page, entry, table.
@@ -198,7 +230,7 @@ def case_words(test):
 
 
 def case_members(test):
-    """Members of JSON: those of the schema."""
+    """The manual page describes the members of JSON in the schema."""
     schema = json.loads(lint.text(documents.SCHEMA))["definitions"]
     words = set(re.findall(r"[a-z0-9_]+", rendered(lint.pathlib.Path(JSON_PAGE))))
     for name in ("sample", "thread", "recording", "recorded", "recorded_kind"):
@@ -208,7 +240,7 @@ def case_members(test):
 
 
 def case_pictures(test):
-    """Each is shown by an example beside it."""
+    """Each picture is shown by an example beside it."""
     folder = lint.pathlib.Path("examples")
     shown = {name for page in folder.glob("*.rst")
              for name in re.findall(r"^\.\. image:: (\S+)$", lint.text(page), re.MULTILINE)}
@@ -217,4 +249,5 @@ def case_pictures(test):
 
 
 lint.main(case_manual_pages, case_groff, case_references, case_options, case_formats,
-          case_conditions, case_made, case_words, case_members, case_pictures)
+          case_conditions, case_recipes, case_made, case_promised,
+          case_words, case_members, case_pictures)

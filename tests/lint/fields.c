@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Prints the tables of fields that JSON is made of, as JSON, for tests/lint/documents.py. */
+/* Prints the tables of fields that JSON is made of, as JSON, for tests/lint/documents.py, and the
+ * columns of their lists in the report, for tests/integration/kdreport.py. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -22,17 +23,30 @@ static json_t *words_of(const char *const words[], size_t n)
 	return all;
 }
 
+static json_t *columns_of(const struct row_list *list)
+{
+	json_t *all = json_array();
+
+	for (const struct column *column = list->columns; column->title; column++)
+		json_array_append_new(all, json_string(column->title));
+	return all;
+}
+
 /* always: written in every object. needed: the reader refuses objects without it. */
 static json_t *field_of(const struct field *field)
 {
 	static const char *const kinds[FIELD_KINDS] = {
-		[FIELD_U64] = "u64",           [FIELD_U32] = "u32",     [FIELD_I32] = "i32",
-		[FIELD_I64] = "i64",           [FIELD_BOOL] = "bool",   [FIELD_ADDRESS] = "address",
-		[FIELD_NAME] = "text",         [FIELD_TEXT] = "text?",  [FIELD_PHRASE] = "plain?",
-		[FIELD_OBJECT] = "object",     [FIELD_ROWS] = "rows",   [FIELD_CALL] = "call",
-		[FIELD_COMPLETE] = "complete", [FIELD_TIMES] = "times", [FIELD_CPUS] = "cpus",
-		[FIELD_OPEN] = "open",         [FIELD_LOCK] = "word",   [FIELD_SLEPT_IN] = "call?",
-		[FIELD_WORD] = "word",         [FIELD_OWN] = "text?",   [FIELD_FORM] = "form",
+		[FIELD_U64] = "u64",        [FIELD_U32] = "u32",
+		[FIELD_I32] = "i32",        [FIELD_I64] = "i64",
+		[FIELD_BOOL] = "bool",      [FIELD_ADDRESS] = "address",
+		[FIELD_MOMENT] = "time",    [FIELD_NAME] = "text",
+		[FIELD_TEXT] = "text?",     [FIELD_PHRASE] = "plain?",
+		[FIELD_OBJECT] = "object",  [FIELD_ROWS] = "rows",
+		[FIELD_CALL] = "call",      [FIELD_COMPLETE] = "complete",
+		[FIELD_TIMES] = "times",    [FIELD_CPUS] = "cpus",
+		[FIELD_OPEN] = "open",      [FIELD_LOCK] = "word",
+		[FIELD_SLEPT_IN] = "call?", [FIELD_WORD] = "word",
+		[FIELD_OWN] = "text?",      [FIELD_FORM] = "form",
 	};
 	const struct field *inner = field->list ? field->list->fields : field->fields;
 	bool always = !(field->flags & FIELD_IF_ANY) && !field->valid;
@@ -42,8 +56,10 @@ static json_t *field_of(const struct field *field)
 
 	if (inner)
 		json_object_set_new(row, "fields", fields_of(inner));
-	if (field->list && field->list->title)
+	if (field->list && field->list->title) {
 		json_object_set_new(row, "title", json_string(field->list->title));
+		json_object_set_new(row, "columns", columns_of(field->list));
+	}
 	if (field->kind == FIELD_COMPLETE || field->kind == FIELD_TIMES)
 		json_object_set_new(row, "times", json_boolean(field->size));
 	if (field->kind == FIELD_WORD)

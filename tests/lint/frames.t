@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The stack that BPF programs need with all functions below them, counted as kernels before
-6.9 do: each frame takes a multiple of 32 bytes (check_max_stack_depth_subprog() rounds less
-where there is a compiler, since), and no more than 512 bytes and 8 frames are allowed. The
-kernel that the tests run on may allow what an older one refuses."""
+"""The stack that BPF programs need together with all functions below them, counted as kernels
+before 6.9 do: each frame is rounded up to a multiple of 32 bytes (check_max_stack_depth_subprog()
+rounds less since then, where there is a compiler), and no more than 512 bytes and 8 frames are
+allowed. The kernel that the tests run on may allow what an older one refuses."""
 
 import collections
 import struct
@@ -22,7 +22,7 @@ Instruction = collections.namedtuple("Instruction", "code to source offset value
 
 
 class Object:
-    """Functions of a BPF object: how much stack each uses itself, and what it calls."""
+    """The functions of a BPF object: the stack that each uses itself, and what it calls."""
 
     def __init__(self, path):
         self.data = path.read_bytes()
@@ -55,7 +55,7 @@ class Object:
                 for offset, info in struct.iter_unpack("<QQ", self.data[start:start + size])}
 
     def callee(self, at, instruction, section, relocations):
-        """Where a call leads to: to a function, or into a section, or from where it is."""
+        """The target of a call: a function, an offset in a section, or one relative to the call."""
         symbol = relocations.get(at)
         if symbol and symbol[1] & 15 == FUNCTION:
             return self.name(symbol)
@@ -85,7 +85,7 @@ class Object:
         self.own[name] = deepest
 
     def chain(self, name, known):
-        """(bytes, [(function, its own)...]) of the deepest chain, (frames, [...]) of the longest."""
+        """(bytes, [(function, own bytes)...]) of the deepest chain, (frames, [...]) of the longest."""
         if name not in known:
             below = [self.chain(callee, known) for callee in self.calls[name]]
             deep = max((each[0] for each in below), default=(0, []))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Includes go one way: down the list of folders in cli/README.rst. cli/DETAILS.rst names each
-file. Few files know libbpf."""
+"""Includes go one way: down the list of folders in cli/README.rst. cli/DETAILS.rst names each file.
+Few files include libbpf."""
 
 import fnmatch
 import os
@@ -13,8 +13,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 # A row of the table: the folder in its first column.
 ROW = re.compile(r"^``((?:bpf|cli|probes)/[a-z/]*)`` ", re.MULTILINE)
 GENERATED = re.compile(r"[a-z_]+(\.skel\.h|_table\.inc|_page\.inc)")
-LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/session[^/]*\.c|cli/process/kernelfs\.c|"
-                          r"probes/attach[^/]*\.c")
+LIBBPF_USERS = re.compile(r"bpf/.*|cli/capture/(?:session|parts/[^/]*|session/[^/]*)\.c|"
+                          r"cli/process/kernelfs\.c|probes/attach[^/]*\.c")
 MANY = 4  # files for which a pattern stands at most
 # What of bpf/ is for user space, too.
 SHARED = "bpf/kernel_delay.h"
@@ -61,7 +61,7 @@ def case_direction(test):
 
 
 def case_lists(test):
-    """Of bpf/ and probes/ the files are in tables of their own."""
+    """The files of bpf/ and probes/ are in tables of their own."""
     table = lint.text(lint.ROOT / "cli/DETAILS.rst").partition("\nFiles\n")[2]
     rows = {match[1]: table[match.start():] for match in ROW.finditer(table)}
     for folder in (folder for folder in rows if folder.startswith("cli/")):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No interval of the BPF programs is less than nothing, which would be 584 years, though the clock
-may seem to step back: where times are subtracted, it is by elapsed(), or the function compares the
-two, or it is known here why the second one is no later."""
+"""No interval of the BPF programs is negative, which would read as 584 years, though the clock may
+seem to step back: times are subtracted by elapsed(), or the function compares the two, or a reason
+is given here why the second one is no later."""
 
 import re
 
@@ -30,7 +30,6 @@ KNOWN = {  # and why
     ("steal_book", "overlap.to - overlap.from"): OVERLAP,
     ("stop_add", "overlap->to - overlap->from"): OVERLAP,
     ("switch_in", "t - thread->since"): OF_EVENT,
-    ("switch_lead", "event.t - thread->run_since"): OF_EVENT,
     ("thread_wake", "event.t - event.thread->since"): OF_EVENT,
     ("waiting_charge", "overlap.to - overlap.from"): OVERLAP,
     ("waiting_charge", "t - since"): "it compares with the mark",
@@ -43,13 +42,13 @@ def without_comments(text):
 
 
 def compared(left, right, body):
-    """Whether a function compares the two."""
+    """Whether a function compares the two times."""
     one, other = re.escape(left), re.escape(right)
     return re.search(rf"(?<![\w.>])(?:{one} [<>]=? {other}|{other} [<>]=? {one})(?![\w.>-])", body)
 
 
 def unsafe(text):
-    """(function, difference) of times that nothing compares."""
+    """(function, difference) of times that are not compared."""
     for name, body in FUNCTION.findall(without_comments(text)):
         for left, right in DIFFERENCE.findall(body):
             if TIME.search(left) and TIME.search(right) and not compared(left, right, body):
@@ -67,7 +66,7 @@ def case_intervals(test):
 
 
 def case_finds(test):
-    """It finds what it is to find."""
+    """The check finds the faults that it is meant to find."""
     for line, want in (("u64 ns = t - thread->since;", 1), ("x = t - call_began(thread);", 1),
                        ("x += hit->t - thread->call_since;", 1), ("x = top - sp;", 0),
                        ("x = elapsed(since, t);", 0), ("if (t < since) return; x = t - since;", 0),

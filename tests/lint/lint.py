@@ -16,7 +16,7 @@ LEFT_OUT = {".git", "build", "LICENSES", "__pycache__"}
 
 
 def files(*endings, under=""):
-    """The tree's files whose name ends so, as paths relative to its top."""
+    """The tree's files with these suffixes, as paths relative to its top."""
     found = []
     for place, folders, names in os.walk(ROOT / under):
         folders[:] = sorted(set(folders) - LEFT_OUT)
@@ -36,7 +36,7 @@ def shebang(path):
 
 
 def output(argv, **options):
-    """Runs a program to its end; returns (status, all that it printed)."""
+    """Runs a program to its end; returns (status, everything that it printed)."""
     done = subprocess.run([str(arg) for arg in argv], cwd=ROOT, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False, **options)

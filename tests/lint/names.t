@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A name is one thing: what is external, a static function and a type do not share one, so that a
-search by name finds what was meant, and tools that count calls are not misled."""
+"""A name means one thing: external names, static functions and types do not share one, so that a
+search by name finds the right thing, and tools that count calls are not misled."""
 
 import collections
 import re
@@ -17,7 +17,7 @@ IGNORED = re.compile(r"""'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*"|/\*.*?\*/|"""
 
 
 def names_of(paths):
-    """{kind: {name: where it is defined}}, a place being a file without its ending."""
+    """{kind: {name: where it is defined}}; a place is a file without its suffix."""
     found = collections.defaultdict(lambda: collections.defaultdict(set))
     for path in paths:
         text, place = IGNORED.sub("", lint.text(path)), path.with_suffix("").as_posix()
@@ -31,7 +31,7 @@ def names_of(paths):
 
 
 def faults_of(found):
-    """What has the name of another thing in another place."""
+    """Names of one kind that also name another thing elsewhere."""
     for kind, others in (("external function", ("static function", "type", "type of a header")),
                          ("static function", ("type", "type of a header")),
                          ("type of a header", ("type", "type of a header"))):
@@ -53,7 +53,7 @@ def case_unique(test):
 
 
 def case_found(test):
-    """A fault is seen."""
+    """A shared name is detected."""
     folder = test.directory()
     (folder / "a.h").write_text("struct one {\n\tint a;\n};\nint two(void);\n")
     (folder / "b.c").write_text("struct one {\n\tint a;\n};\nstatic int two(void)\n{\n}\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The test runner counts what programs say, and believes no program that ends
-badly or says too little."""
+"""The test runner counts what programs report, and does not trust a program that ends badly or
+reports too little."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ for name in ("TESTS_TOTALS", "TESTS_VERBOSE"):  # are the outer runner's
 
 
 def written(folder, scripts):
-    """Paths of programs made of shell scripts."""
+    """Paths of programs written as shell scripts."""
     paths = []
     for number, script in enumerate(scripts):
         paths.append(folder / f"{number}.t")
@@ -36,6 +36,13 @@ def verdict(test, *scripts, options=()):
     """Runs shell scripts as tests; returns (last line, status, all that was printed)."""
     status, said = lint.output([RUN, *options, *written(test.directory(), scripts)])
     return said.rstrip().split("\n")[-1], status, said
+
+
+def by_hand(program, *options):
+    """Runs a program of the tree as people do, outside of make; (status, output)."""
+    return lint.output([RUN, *options, program],
+                       env={name: value for name, value in os.environ.items()
+                            if name not in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS")})
 
 
 def expect(test, what, last, failed, *scripts, shows="", options=()):
@@ -82,7 +89,7 @@ def case_nothing_stays_behind(test):
 
 
 def case_machine_programs(test):
-    """What fails in a virtual machine is run once more, and both are told."""
+    """A program that fails in a virtual machine is run once more, and both results are reported."""
     path = test.directory() / "once.t"
     path.write_text("import pathlib, sys\n"
                     "ran = pathlib.Path(sys.argv[0] + '.ran')\n"
@@ -105,7 +112,7 @@ def case_machine_programs(test):
 
 
 def last_machine(test, kernels, name, said):
-    """A program that failed in one machine is named, so that it is run in another, where it
+    """A program that failed in one machine is named, so that it is run in another, where its result
     counts."""
     ended = types.SimpleNamespace(failure="", messages=[], splats=[])
     failing = {name: set()}
@@ -123,7 +130,7 @@ def last_machine(test, kernels, name, said):
 
 
 def case_at_once(test):
-    """Two meet, where two may run; those that say that they take long begin, or are left out."""
+    """Two programs meet where two may run; programs marked as long start first, or are left out."""
     meet = "{}\ncd \"${{0%/*}}\"; touch here$$; until [ $(ls | grep -c here) -ge {} ]; do sleep 0.01; done\n" \
         "echo ok; echo 1..1"
     expect(test, "two at once", "2 passed, 0 failed, 0 skipped", 0, *[meet.format("", 2)] * 2,
@@ -138,7 +145,7 @@ def case_at_once(test):
 
 
 def case_messages(test):
-    """Of a failure as much is shown as people read; all of it is kept."""
+    """Of a failure's output an amount that people will read is shown; all of it is kept."""
     last, _, said = verdict(test, "echo 'not ok - it'; for i in $(seq 9000); do echo \"# line $i\"; done\n"
                             "echo 1..1; exit 1")
     test.eq(last, "0 passed, 1 failed, 0 skipped", "it fails")
@@ -148,17 +155,27 @@ def case_messages(test):
 
 
 def case_verbose(test):
-    """One program, or cases of it, with what it compared; of one in C, too."""
+    """One program, or some of its cases, with the values compared; also for one in C."""
     path, = written(test.directory(), ["echo \"$TESTS_VERBOSE $*\"; exit 3"])
     test.eq(lint.output([RUN, "-v", path, "case_a"]), (3, "1 case_a\n"), "it is given cases")
-    program = lint.ROOT / "build" / "asan" / "unit" / "test_numbers"
-    if not program.exists():
-        raise lint.Skip("unit tests are not built")
-    test.ok("#  got: " in lint.output([RUN, "-v", program])[1], "a unit test says what it compared")
+    program = lint.ROOT / "build" / "unit" / "test_ledger"
+    test.ok("#  got: " in by_hand(program, "-v")[1], "a unit test says what it compared")
+
+
+def case_builds(test):
+    """Missing programs are built first, except under make, which has already built everything."""
+    program = lint.ROOT / "build" / "fuzz" / "seeds"  # no test, and nobody else's
+    program.unlink(missing_ok=True)
+    lint.output([RUN, program], env={**os.environ, "MAKELEVEL": "1"})
+    test.ok(not program.exists(), "by make: it is not built")
+    by_hand(program)
+    test.ok(program.exists(), "by hand: it is built")
+    status, said = by_hand(lint.ROOT / "build" / "unit" / "test_none")
+    test.ok(status and "test_none" in said, "what cannot be built is an error", said)
 
 
 def case_sum(test):
-    """Parts of several leave their totals in a file, and say nothing that looks like the sum."""
+    """Several parts leave their totals in a file, and print nothing that looks like the sum."""
     totals = test.directory() / "totals"
     for script, status in (("echo ok; echo 1..1", 0), ("echo not ok; echo 1..1; exit 1", 1)):
         path, = written(test.directory(), [script])
@@ -168,7 +185,7 @@ def case_sum(test):
 
 
 def case_slowest(test):
-    """Many programs: the slowest are listed, before the last line."""
+    """With many programs, the slowest are listed before the last line."""
     quick, slow = "echo ok; echo 1..1", "sleep 3; echo ok; echo 1..1"
     last, _, said = verdict(test, *[quick] * 20, slow)
     test.eq(last, "21 passed, 0 failed, 0 skipped", "the last line is the sum")
@@ -177,7 +194,7 @@ def case_slowest(test):
 
 
 def case_interrupted(test):
-    """What runs is told to end, and nothing more is begun."""
+    """When interrupted, running programs are told to end, and no others are started."""
     folder = test.directory()
     script = ("trap 'touch \"$0.cleaned\"; exit 1' TERM\n"
               "touch \"$0.begun\"; sleep 60 & wait\n")
@@ -192,4 +209,4 @@ def case_interrupted(test):
 
 
 lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_at_once, case_messages,
-          case_verbose, case_sum, case_machine_programs, case_slowest, case_interrupted)
+          case_verbose, case_builds, case_sum, case_machine_programs, case_slowest, case_interrupted)

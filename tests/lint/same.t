@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/same finds no difference where there is none, and a byte that differs."""
+"""tests/same finds no difference where there is none, and finds a single differing byte."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ EXIT, ZERO = b"\x95" + bytes(7), b"\xb7" + bytes(7)  # instructions of BPF: exit
 
 
 def same(*words):
-    """(whether it finds no difference, what it says)"""
+    """(whether it finds no difference, its output)"""
     status, said = lint.output([lint.ROOT / "tests" / "same", *words])
     return status == 0, said
 
@@ -22,7 +22,7 @@ def case_itself(test):
 
 
 def case_output(test):
-    """A letter of a format, and one of a message."""
+    """One letter in a format, and one in a message."""
     data, copy = pathlib.Path(PROGRAM).read_bytes(), test.directory() / "kernel_delay"
     for before, after in CHANGES:
         test.ok(before in data, f"the program says {before}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts: what can be said of them without running them."""
+"""Scripts: checks that need not run them."""
 
 import ast
 import os
@@ -37,7 +37,8 @@ def case_executable(test):
 
 # Where tests say what they need: functions and attributes of classes.
 FINDERS = {"tool", "need", "module", "which", "optional"}
-GIVEN = {"systemd-analyze": "who has another init system is not given this one",
+GIVEN = {"vpp": "whose build takes a quarter of an hour",
+         "systemd-analyze": "who has another init system is not given this one",
          "python3.11": "one of many programs with probes"}
 
 
@@ -56,7 +57,7 @@ def needs(tree):
 
 
 def case_dependencies(test):
-    """What a test is skipped without is something that tests/deps looks for."""
+    """Everything whose absence makes a test skip is known to tests/deps."""
     looked_for = set(re.findall(r"[\w+.-]+", lint.text("tests/deps")))
     needed = {}
     for path in lint.files(".t", ".py", under="tests"):

@@ -12,7 +12,7 @@ MEMBERS = re.compile(r"\tstruct \{\n(.*?)\n\t\} (maps|progs);", re.DOTALL)
 
 
 def skeleton(name):
-    """Its variables by section, in their order, and the names of maps and programs."""
+    """The skeleton's variables by section, in order, and the names of maps and programs."""
     path = lint.ROOT / "build" / "gen" / f"{name}.skel.h"
     if not path.exists():
         raise lint.Skip("nothing is built")

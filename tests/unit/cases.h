@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many short cases in one string, "INPUT = OUTPUT|INPUT|INPUT = OUTPUT", each compared with what a
- * function makes of its input. What has no output has that of the next one. */
+ * function makes of its input. An INPUT without an OUTPUT has that of the next one. */
 #ifndef TESTS_UNIT_CASES_H
 #define TESTS_UNIT_CASES_H
 

@@ -36,10 +36,11 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 	static struct irq_row hardirqs[3], softirqs[2];
 	struct thread_row row = thread(9719, "ovs-vswitchd");
 
-	calls[0] = (struct call_row){ number("poll"), 6435, 315828939, 12292444, { 0 } };
-	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213, { 0 } };
-	calls[2] = (struct call_row){ 401, 1, 47270, 47270, { 0 } };
-	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332, { 0 } };
+	calls[0] = (struct call_row){ number("poll"), 6435,  315828939,
+				      12292444,       { 0 }, 100 * SECOND + 5 };
+	calls[1] = (struct call_row){ number("sendmmsg"), 8439, 235955112, 3788213, { 0 }, 0 };
+	calls[2] = (struct call_row){ 401, 1, 47270, 47270, { 0 }, 0 };
+	calls[3] = (struct call_row){ number("landlock_restrict_self"), 2, 2985, 1332, { 0 }, 0 };
 	hardirqs[0] = (struct irq_row){
 		.name = "virtio0-input.0", .count = 12, .total = 34567, .max = 5678
 	};
@@ -62,36 +63,40 @@ static struct thread_row upstreams_thread(struct call_row calls[static 4])
 		(struct kd_span){ .count = 6435, .total = 684663661, .min = 43855, .max = 3979067 };
 	row.run =
 		(struct kd_span){ .count = 3140, .total = 789736000, .min = 4326, .max = 6849055 };
-	row.ready = (struct kd_count){ .count = 1024, .total = 25358646, .max = 5533769 };
+	row.ready = (struct kd_count){
+		.count = 1024, .total = 25358646, .max = 5533769, .began = 99 * SECOND
+	};
 	row.stopped = (struct kd_count){ .count = 1, .total = 200123456, .max = 200123456 };
-	row.ledger = (struct ledger){ .life = SECOND,
-				      .ns = { [LEDGER_USER] = 200000000,
-					      [LEDGER_KERNEL] = 387654320,
-					      [LEDGER_FAULT] = 46800000,
-					      [LEDGER_RECLAIM] = 10121,
-					      [LEDGER_HARDIRQ] = 38566,
-					      [LEDGER_SOFTIRQ] = 153353732,
-					      [LEDGER_READY_WOKEN] = 25000000,
-					      [LEDGER_READY_PREEMPTED] = 358646,
-					      [LEDGER_BLOCKED] = 60000000,
-					      [LEDGER_BLOCKED_UNINT] = 26784615,
-					      [LEDGER_STOPPED] = 100000000 },
-				      .awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000 },
-						   [KD_AWAITED_WORK] = { 1, 31000000, 31000000 },
-						   [KD_AWAITED_OTHER] = { 7, 25784615, 12345678 } },
-				      .asleep = { [KD_AWAITED_LOCK] = { 1, 29000000 } },
-				      .exec = 787856000,
-				      .ticks_user = 200000000,
-				      .ticks_system = 580000000,
-				      .has_exec = true };
+	row.ledger = (struct ledger){
+		.life = SECOND,
+		.ns = { [LEDGER_USER] = 200000000,
+			[LEDGER_KERNEL] = 387654320,
+			[LEDGER_FAULT] = 46800000,
+			[LEDGER_RECLAIM] = 10121,
+			[LEDGER_HARDIRQ] = 38566,
+			[LEDGER_SOFTIRQ] = 153353732,
+			[LEDGER_READY_WOKEN] = 25000000,
+			[LEDGER_READY_PREEMPTED] = 358646,
+			[LEDGER_BLOCKED] = 60000000,
+			[LEDGER_BLOCKED_UNINT] = 26784615,
+			[LEDGER_STOPPED] = 100000000 },
+		.awaited = { [KD_AWAITED_LOCK] = { 12, 30000000, 29000000, 100 * SECOND + 1000 },
+			     [KD_AWAITED_WORK] = { 1, 31000000, 31000000, 0 },
+			     [KD_AWAITED_OTHER] = { 7, 25784615, 12345678, 0 } },
+		.asleep = { [KD_AWAITED_LOCK] = { 1, 29000000 } },
+		.exec = 787856000,
+		.ticks_user = 200000000,
+		.ticks_system = 580000000,
+		.has_exec = true
+	};
 	row.voluntary = 2116, row.involuntary = 1024, row.migrations = 7;
 	row.wakeup_migrations = 1, row.balance_migrations = 2;
 	row.affinity_migrations = 3, row.other_migrations = 1;
 	row.minor_faults = 23456, row.major_faults = 12;
 	row.forks = 3, row.execs = 1;
-	row.stolen = (struct kd_count){ 2, 12345, 9876 };
+	row.stolen = (struct kd_count){ 2, 12345, 9876, 0 };
 	memcpy(row.kernel_function, "clear_page", sizeof("clear_page"));
-	row.majors = (struct kd_majors){ { 12, 33800000, 11500000 }, 26784615 };
+	row.majors = (struct kd_majors){ { 12, 33800000, 11500000, 0 }, 26784615 };
 	row.cpus[0] = 0xb;
 	return row;
 }
@@ -137,13 +142,13 @@ static void everything_culprits(struct thread_row *row, struct thread_row *other
 static void everything_doers(struct thread_row *row)
 {
 	static struct stop_row stops[] = {
-		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9 } },
-		{ KD_STOP_SIGNAL, 19, 4711, 4711, "\033[2J", { 2, 30, 20 } },
-		{ KD_STOP_SIGNAL, 21, 0, 0, "terminal", { 1, 20, 20 } },
-		{ KD_STOP_SIGNAL, 19, 0, 0, "", { 1, 15, 15 } },
-		{ KD_STOP_SIGNAL, 7, 12, 12, "", { 1, 15, 15 } },
-		{ KD_STOP_SIGNAL, 2147483647, 0, 0, "", { 1, 15, 15 } },
-		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 10, 10 } }
+		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9, 0 } },
+		{ KD_STOP_SIGNAL, 19, 4711, 4711, "\033[2J", { 2, 30, 20, 0 } },
+		{ KD_STOP_SIGNAL, 21, 0, 0, "terminal", { 1, 20, 20, 0 } },
+		{ KD_STOP_SIGNAL, 19, 0, 0, "", { 1, 15, 15, 0 } },
+		{ KD_STOP_SIGNAL, 7, 12, 12, "", { 1, 15, 15, 0 } },
+		{ KD_STOP_SIGNAL, 2147483647, 0, 0, "", { 1, 15, 15, 0 } },
+		{ KD_STOP_UNKNOWN, 0, 0, 0, "", { 1, 10, 10, 0 } }
 	};
 	static struct mover_row movers[] = { { 2147483647, 4711, "sixteen letters!", UINT64_MAX },
 					     { 4711, 4711, "\033[2J", 2 },
@@ -151,9 +156,10 @@ static void everything_doers(struct thread_row *row)
 
 	row->stops = stops, row->n_stops = COUNT(stops);
 	row->movers = movers, row->n_movers = COUNT(movers);
-	row->overslept = (struct kd_overslept){
-		{ 12345, 300000000, 123456789 }, { 1, 100000000, 100000000 }, 1600000000, 10000000
-	};
+	row->overslept = (struct kd_overslept){ { 12345, 300000000, 123456789, 0 },
+						{ 1, 100000000, 100000000, 0 },
+						1600000000,
+						10000000 };
 }
 
 #define LOCK(address_, kind_, holder_, name, ...)                                                  \
@@ -166,25 +172,25 @@ static void everything_locks(struct thread_row *row)
 {
 	static struct lock_row locks[] = {
 		LOCK(0x7f0123456780, KD_LOCK_ROBUST, 2147483647, "sixteen letters!",
-		     .waits = { 1234, 600000000, 123456789 },
+		     .waits = { 1234, 600000000, 123456789, 0 },
 		     .meanwhile = { 60000000, 540000000, 0 }, .released_by = 2147483647,
 		     .released_name = "sixteen letters!", .symbol = "queues", .offset = 0x1f8,
 		     .object = "libqueue.so.1",
 		     .called_from = "queue_push+0x1c [libqueue.so.1] < serve+0x48 [server]"),
-		LOCK(1, KD_LOCK_MUTEX, 4711, "", .waits = { 2, 300000000, 200000000 },
+		LOCK(1, KD_LOCK_MUTEX, 4711, "", .waits = { 2, 300000000, 200000000, 0 },
 		     .meanwhile = { 0, 100000000, 200000000 }, .others = 1, .released_by = 4712,
 		     .released_name = "\033[2J", .symbol = "\033[2Jqueue\xff", .object = "a\nb",
 		     .called_from = "f\033[2J\xff+0x1 [a\nb]"),
-		LOCK(UINT64_MAX, 0, 0, "", .waits = { 1, 100000000, 100000000 }, .offset = 0x40,
+		LOCK(UINT64_MAX, 0, 0, "", .waits = { 1, 100000000, 100000000, 0 }, .offset = 0x40,
 		     .object = "PostgreSQL.1234"),
-		LOCK(0x55d0c0ffee00, 0, 0, "", .waits = { 1, 4, 4 }, .object = "[heap]"),
-		LOCK(0, KD_LOCK_OTHER, 0, "", .waits = { 3, 3, 1 }),
+		LOCK(0x55d0c0ffee00, 0, 0, "", .waits = { 1, 4, 4, 0 }, .object = "[heap]"),
+		LOCK(0, KD_LOCK_OTHER, 0, "", .waits = { 3, 3, 1, 0 }),
 		LOCK(0xffff88811c6e4b40, KD_LOCK_KERNEL_RWSEM_WRITE, 4711, "holder",
-		     .waits = { 2, 3, 2 }, .meanwhile = { 1, 0, 2 }, .released_by = 4711,
+		     .waits = { 2, 3, 2, 0 }, .meanwhile = { 1, 0, 2 }, .released_by = 4711,
 		     .released_name = "holder",
 		     .called_from = "log_write+0x2f < main+0x77 [server]"),
 		LOCK(0xffff88811c6e43c0, KD_LOCK_KERNEL_MUTEX, 815, "outsider", .holder_pid = 800,
-		     .waits = { 1, 2, 2 }, .released_by = 815, .released_name = "outsider")
+		     .waits = { 1, 2, 2, 0 }, .released_by = 815, .released_name = "outsider")
 	};
 
 	locks[1].slept_in = syscall_number("fsync");
@@ -194,7 +200,7 @@ static void everything_locks(struct thread_row *row)
 
 static void everything_block(struct thread_row *row, const char *device, uint32_t kind, uint64_t ns)
 {
-	struct block_row block = { .requests = { 1, ns, ns }, .bytes = 4096, .kind = kind };
+	struct block_row block = { .requests = { 1, ns, ns, 0 }, .bytes = 4096, .kind = kind };
 
 	strncpy(block.device, device, sizeof(block.device) - 1);
 	need(!distribution_add(&block.times, KD_HISTOGRAM_BITS, KD_HISTOGRAM_BUCKETS, ns) &&
@@ -207,7 +213,7 @@ static void everything_used(struct thread_row *row)
 	static struct descriptor_row descriptors[] = {
 		{ .awaited = KD_AWAITED_PIPE,
 		  .is = { .fd = 5, .inode = 9, .path = "/tmp/\033[2J\n\xff name" },
-		  .waits = { 1234, 600000000, 123456789 },
+		  .waits = { 1234, 600000000, 123456789, 0 },
 		  .ended_by = 2147483647,
 		  .ended_pid = 4711,
 		  .ended_name = "sixteen letters!" },
@@ -217,14 +223,14 @@ static void everything_used(struct thread_row *row)
 			  .protocol = "tcp",
 			  .local = "10.0.0.1:45678",
 			  .peer = "10.0.0.2:5432" },
-		  .waits = { 2, 300000000, 200000000 } },
+		  .waits = { 2, 300000000, 200000000, 0 } },
 		{ .awaited = KD_AWAITED_DISK,
 		  .is = { .fd = 7, .path = ".../file", .device = "vda1" },
-		  .waits = { 1, 100000000, 100000000 },
-		  .requests = { 1, 90000000, 90000000 },
+		  .waits = { 1, 100000000, 100000000, 0 },
+		  .requests = { 1, 90000000, 90000000, 0 },
 		  .ended_by = 1,
 		  .ended_name = "\033[2J" },
-		{ .is = { .fd = -1 }, .waits = { 3, 3, 1 } }
+		{ .is = { .fd = -1 }, .waits = { 3, 3, 1, 0 } }
 	};
 	static struct io_row io[KD_IO_KINDS];
 	static struct counter_row counters[] = {
@@ -376,6 +382,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.has_upcalls = true;
 	sample.absent = &absent, sample.n_absent = 1;
 	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
+	sample.quota = (struct cpu_quota){ "/pods/web", 20000000, 100000000 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
 	sample.own = (struct own_cost){ 3254321, 27, 512000000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output compared with golden files, byte by byte. UPDATE_GOLDEN=1 in the environment writes them
- * anew. Most have only the parts that a test is about; KEEP_REPORTS=DIRECTORY leaves the whole
+/* Output compared with golden files, byte by byte. UPDATE_GOLDEN=1 in the environment rewrites
+ * them. Most have only the parts that a test is about; KEEP_REPORTS=DIRECTORY leaves the whole
  * reports there, for the tests that show them to other programs. */
 #ifndef TESTS_UNIT_GOLDEN_H
 #define TESTS_UNIT_GOLDEN_H

@@ -10,6 +10,9 @@
 #include "golden.h"
 #include "judged.h"
 #include "tap.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metric_values.h"
 
 static struct metrics *metrics_of(struct report_options options)
 {

@@ -7,6 +7,9 @@
 #include <stdint.h>
 
 #include "cli/metrics/metrics.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metric_values.h"
 
 static int metrics_report(const struct sample *sample, const struct report_options *options,
 			  int (*write)(const struct metrics *metrics, FILE *out), FILE *out)

@@ -89,16 +89,16 @@ static void metrics_histograms(struct thread_row *row)
 /* What everything() of everything.h has not: time in each state, and periods that cross an edge. */
 static void metrics_figures(struct thread_row *row)
 {
-	row->run = (struct kd_span){ 3140, 789736000, 6849055, 4326 };
-	row->long_poll = (struct kd_span){ 2, 684663661, 397906700, 286756961 };
-	row->ready = (struct kd_count){ 1024, 25358646, 5533769 };
-	row->stopped = (struct kd_count){ 1, 200123456, 200123456 };
+	row->run = (struct kd_span){ 3140, 789736000, 6849055, 4326, 0 };
+	row->long_poll = (struct kd_span){ 2, 684663661, 397906700, 286756961, 0 };
+	row->ready = (struct kd_count){ 1024, 25358646, 5533769, 0 };
+	row->stopped = (struct kd_count){ 1, 200123456, 200123456, 0 };
 	row->ledger.ns[LEDGER_USER] = SECOND;
 	for (unsigned int i = 1; i < LEDGER_STATES; i++) {
 		row->ledger.ns[i] = i * 10000000;
 		row->ledger.ns[LEDGER_USER] -= row->ledger.ns[i];
 	}
-	row->late_ticks = (struct kd_count){ 2, 7000000, 5000000 };
+	row->late_ticks = (struct kd_count){ 2, 7000000, 5000000, 0 };
 	thread_add_open(row, &(struct open_item){ .number = KD_CALL_UNKNOWN,
 						  .count = 1,
 						  .inside = 5,
@@ -159,6 +159,7 @@ static void metrics_traces(struct sample *sample)
 	sample->traces.left_out = 107, sample->traces.left_out_ns = 108000000;
 	sample->traces.profile_hz = 99;
 	sample->traces.lost = 100, sample->traces.beyond = 101, sample->traces.failed = 102;
+	sample->traces.unread = 103;
 	sample->traces.limited = 103, sample->traces.incomplete = 104;
 }
 

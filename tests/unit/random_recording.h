@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings such as no machine makes them: rows in their order, with any times, threads and names.
- */
+/* Recordings that no machine would make: rows in their order, with any times, threads and names. */
 #ifndef TESTS_UNIT_RANDOM_RECORDING_H
 #define TESTS_UNIT_RANDOM_RECORDING_H
 

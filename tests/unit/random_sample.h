@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples such as no machine has them: any number, any name. The same every
- * time, with the same compiler. */
+/* Samples that no machine would have: any number, any name. The same every time, with the same
+ * compiler. */
 #ifndef TESTS_UNIT_RANDOM_SAMPLE_H
 #define TESTS_UNIT_RANDOM_SAMPLE_H
 
@@ -231,6 +231,9 @@ __attribute__((unused)) static struct sample random_sample(void)
 		.end = random_number(),
 		.start_triggered = chance(2),
 		.stop_triggered = chance(2),
+		.wall_start = { .tv_sec = (time_t)chance(1ULL
+							 << 33), /* +- 584 years are RFC 3339's */
+				.tv_nsec = (long)chance(1000000000) },
 		.wall_dump = { .tv_sec = (time_t)chance(253402300800),
 			       .tv_nsec = (long)chance(1000000000) },
 		.interrupted = chance(2),
@@ -247,6 +250,7 @@ __attribute__((unused)) static struct sample random_sample(void)
 			   .irq_ns = random_number(),
 			   .fault_ns = random_number() },
 		.own = { random_number(), random_number(), random_number() },
+		.quota = { "/some/group", random_number(), random_number() },
 		.torn = random_number(),
 		.absent = absent,
 		.n_absent = chance(3),

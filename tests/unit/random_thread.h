@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads such as no machine has them, by the description of their members. */
+/* Threads that no machine would have, by the description of their members. */
 #ifndef TESTS_UNIT_RANDOM_THREAD_H
 #define TESTS_UNIT_RANDOM_THREAD_H
 

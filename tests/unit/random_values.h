@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers, names and texts such as no machine has them. */
+/* Numbers, names and texts that no machine would have. */
 #ifndef TESTS_UNIT_RANDOM_VALUES_H
 #define TESTS_UNIT_RANDOM_VALUES_H
 

@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "bpf/kernel_delay.h"
-#include "cli/capture/cpus.h"
-#include "cli/capture/file_names.h"
-#include "cli/capture/session_parts.h"
+#include "cli/capture/session/cpus.h"
+#include "cli/capture/session/file_names.h"
+#include "cli/capture/session/parts.h"
 #include "cli/model/counter.h"
 #include "tap.h"
+#include "cli/capture/session/types.h"
 
 /* --- Names of this process's own descriptors, also of more than are kept --- */
 
@@ -74,21 +75,29 @@ TEST(files)
 {
 	struct file_names *names = file_names_new();
 	struct kd_file null = file_at(open("/dev/null", O_RDONLY | O_CLOEXEC));
-	const char *text;
+	char *text, wanted[32];
+	size_t named = 0;
 
 	need(names);
 	one_file(names, "the first one");
 	text = file_names_text(names, getpid(), &null);
-	ok(text && strstr(text, "/dev/null"), "words");
+	snprintf(wanted, sizeof(wanted), "fd %d, /dev/null", (int)null.fd);
+	ok(text && !strcmp(text, wanted), "words");
+	free(text);
 	for (uint64_t i = 1; i < MANY; i++) {
 		struct kd_file more;
 
 		memset(&more, 0, sizeof(more));
 		more.fd = -1;
 		more.inode = i;
-		file_names_find(names, getpid(), &more);
+		text = file_names_text(names, getpid(), &more);
+		named += text && !strcmp(text, "fd -1");
+		free(text);
 	}
-	ok(file_names_text(names, getpid(), &null) == text, "what is kept stays where it is");
+	ok(named == MANY - 1, "each of many has words");
+	text = file_names_text(names, getpid(), &null);
+	ok(text && !strcmp(text, wanted), "an early one among them");
+	free(text);
 	one_file(names, "when there are too many");
 	file_names_free(names);
 }

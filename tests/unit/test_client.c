@@ -13,6 +13,7 @@
 #include "cli/base/clock.h"
 #include "cli/stack/protocol.h"
 #include "tap.h"
+#include "cli/stack/client.h"
 
 #define PATIENCE_NS (100 * NSEC_PER_MSEC) /* from when there is something to be answered */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that has given up its power: what it tries is refused, and what was left to it, or is
- * what any process does, is not. And how others are seen that have done so. */
+/* A process that has given up its power: its attempts are refused, except for what was left to it
+ * and what any process does. And how others that have done so are seen. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

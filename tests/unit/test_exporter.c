@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exporter, asked over real connections: each answer is one of those that were published,
- * whole, while others are being made. And what it makes of headers, and who has to go. Clients that
- * are many, slow or wrong, and addresses: tests/integration/exporter.t. */
+ * whole, while others are being made. And how it reads headers, and which connections have to go.
+ * Clients that are many, slow or wrong, and addresses: tests/integration/exporter.t. */
 #define TAP_OWN_MAIN
 #define _GNU_SOURCE
 #include "cli/output/exporter.h"
@@ -18,13 +18,16 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "cli/metrics/metrics.h"
 #include "cases.h"
 #include "golden.h"
 #include "judged.h"
 #include "metrics_sample.h"
 #include "sanitized.h"
 #include "tap.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
+#include "cli/metrics/metric_values.h"
+#include "cli/output/exporter_server.h"
 
 #define OPENMETRICS "Accept: application/openmetrics-text\r\n"
 #define ROUNDS 100

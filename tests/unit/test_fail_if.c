@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/model/rows.h"
 #include "captured.h"
 #include "cases.h"
 #include "everything.h"
@@ -28,8 +29,8 @@ static struct bucket futex_buckets[] = { { MS, 9 }, { 13 * MS, 1 } };
 static struct bucket read_buckets[] = { { 2 * MS, 5 } };
 
 static struct call_row calls[] = {
-	{ SYS_futex, 10, 40 * MS, 12 * MS, { futex_buckets, 2 } },
-	{ SYS_read, 5, 2 * MS, MS, { read_buckets, 1 } },
+	{ SYS_futex, 10, 40 * MS, 12 * MS, { futex_buckets, 2 }, 0 },
+	{ SYS_read, 5, 2 * MS, MS, { read_buckets, 1 }, 0 },
 };
 static struct irq_row hardirqs[] = {
 	{ .name = "virtio0-input.0", .count = 7, .total = 700, .max = 200 },
@@ -201,7 +202,7 @@ static const char *excess_of_culprits(const char *text)
 				     .members = 1,
 				     .ledger = { .life = 10 * SECOND,
 						 .ns = { [LEDGER_READY_WOKEN] = 5 * SECOND } },
-				     .late_ticks = { 3, 9 * MS, 5 * MS },
+				     .late_ticks = { 3, 9 * MS, 5 * MS, 0 },
 				     .culprits = culprits,
 				     .n_culprits = COUNT(culprits) };
 	struct sample one = { .threads = &thread, .n_threads = 1, .has_interruptions = true };
@@ -239,6 +240,22 @@ static const char *excess_of_everything(const char *text)
 }
 
 /* The most extreme of several samples is told, and the number of all. */
+/* A list that names a condition has it. */
+TEST(lists)
+{
+	for (const struct field *field = thread_fields; field->key; field++) {
+		const struct fail_metric *metric;
+		size_t i = 0;
+
+		if (!field->list || !field->list->condition)
+			continue;
+		while ((metric = fail_metric_at(i)) && metric->figures.list != field->list)
+			i++;
+		is_str(metric ? fail_metric_title(metric) : NULL, field->list->condition,
+		       "%s: its condition", field->key);
+	}
+}
+
 TEST(telling)
 {
 	const char *const texts[] = { "ready.max>1ms", "lost>100",
@@ -491,7 +508,7 @@ TEST(whole)
 				     .n_open = COUNT(open) };
 	struct sample one = { .threads = &thread, .n_threads = 1 };
 
-	thread.ledger.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 401 * MS, 400 * MS };
+	thread.ledger.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 401 * MS, 400 * MS, 0 };
 	thread.ledger.asleep[KD_AWAITED_LOCK] = (struct sleeping){ .count = 1, .max = 400 * MS };
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct fail_if *fail_if;

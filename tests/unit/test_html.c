@@ -14,6 +14,7 @@
 #include "tap.h"
 #include "tidy_recording.h"
 #include "verdict_sample.h"
+#include "cli/html/html_part.h"
 
 /* What a stream makes of text that comes in pieces. */
 static char *escaped(const char *text, size_t most, size_t piece)

@@ -83,6 +83,33 @@ TEST(frames)
 	kernel_symbols_close(symbols);
 }
 
+/* Where nothing tells a function's end, its page does; of own code its size. */
+TEST(ends)
+{
+	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T long\n"
+						    "ffffffff81008000 T last\n"
+						    "ffffffffc0000f00 t last_of_a\t[module_a]\n"
+						    "ffffffffc0010000 t prog_1\t[bpf]\n"
+						    "ffffffffc0010200 t prog_2\t[bpf]\n"
+						    "ffffffffc0018000 t own\t[bpf]\n"
+						    "ffffffffc0020000 t f\t[__builtin__kprobes]\n"
+						    "ffffffffc0030000 t g\t[__builtin__kprobes]\n",
+						    10);
+	const uint64_t ips[] = { 0xffffffffc0018000, 0xffffffff81007ff1, 0xffffffff81008ff1,
+				 0xffffffff81009001, 0xffffffffc0000fff, 0xffffffffc0001001,
+				 0xffffffffc0010101, 0xffffffffc0010fff, 0xffffffffc0011001,
+				 0xffffffffc0019f00, 0xffffffffc0019f02, 0xffffffffc0020101,
+				 0xffffffffc0021001 };
+
+	is_i64(kernel_symbols_add_own(symbols, 0xffffffffc0018000, 0x1f00), 0, "own code");
+	frames_are(kernel_symbols_stack(symbols, ips, COUNT(ips)),
+		   "own+0[bpf] long+7ff1 last+ff1 +ffffffff81009001 last_of_a+ff[module_a] "
+		   "+ffffffffc0001001 prog_1+101[bpf] prog_2+dff[bpf] +ffffffffc0011001 "
+		   "own+1f00[bpf] +ffffffffc0019f02 f+101[__builtin__kprobes] +ffffffffc0021001",
+		   "where they end");
+	kernel_symbols_close(symbols);
+}
+
 TEST(stacks)
 {
 	struct kernel_symbols *symbols = symbols_of("ffffffff81000000 T f\n", 3);

@@ -137,7 +137,7 @@ TEST(silent)
 
 	record.ns[KD_USER] = 12345;
 	record.hardirq_ns = (struct kd_overlay){ GEN - 1, { 50, 50 } };
-	record.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 1, 2, 3 };
+	record.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 1, 2, 3, 0 };
 	IS("blocked 1000000; other 1 1000000 1000500+", "blocked throughout");
 	thread.awaited = KD_AWAITED_LOCK;
 	IS("blocked 1000000; lock 1 1000000 1000500+", "and for what");
@@ -170,7 +170,7 @@ TEST(awaited)
 
 	record.ns[KD_USER] -= 120;
 	record.ns[KD_BLOCKED] = 120;
-	record.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 120, 100 };
+	record.awaited[KD_AWAITED_LOCK] = (struct kd_count){ 2, 120, 100, 0 };
 	thread.awaited = KD_AWAITED_LOCK;
 	IS("user 180, blocked 999820; lock 3 999820 999700+", "booked, and the one that goes on");
 	record.first = START + 50;
@@ -185,14 +185,14 @@ TEST(awaited)
 	record.ns[KD_BLOCKED] = END + 130 - START;
 	record.last_awaited = KD_AWAITED_SOCKET;
 	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 1, END + 130 - START,
-							       END + 130 - START };
+							       END + 130 - START, 0 };
 	IS("blocked 1000000; socket 1 1000000 1000130", "booked beyond the end");
 	thread.state = KD_USER;
 	record = (struct kd_record){ .gen = GEN, .upto = END, .last = KD_BLOCKED };
 	record.ns[KD_BLOCKED] = END - START;
 	record.asleep_since = END - 70;
 	record.last_awaited = KD_AWAITED_SOCKET;
-	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 2, END - START, 5000000 };
+	record.awaited[KD_AWAITED_SOCKET] = (struct kd_count){ 2, END - START, 5000000, 0 };
 	IS("blocked 1000000; socket 2 1000000 5000000+70",
 	   "the longest began before the window; the last one ended behind it");
 	thread.state = KD_DEAD;
@@ -411,9 +411,9 @@ TEST(open_periods)
 	thread.state = KD_KERNEL;
 	thread.since = END - 10;
 	thread.run_since = START + 10;
-	thread.poll_since = START - 7;
+	thread.polls.since = START - 7;
 	IS_OPEN("run> 999990/999990, <round> 1000000/1000007", "a run and a round go on");
-	thread.run_since = thread.poll_since = END;
+	thread.run_since = thread.polls.since = END;
 	IS_OPEN("", "later ones do not count");
 	thread.state = KD_STOPPED;
 	IS_OPEN("stopped> 10/10", "a stop is one");
@@ -514,46 +514,103 @@ TEST(irq_entries)
 	is_u64(ledger_sum(&row.ledger), 2100, "the sum stays");
 }
 
+#define SECOND 1000000000ULL
+
+/* A second of running user, and the ticks that hit it. */
+static struct thread_row ticked(uint64_t in_user, uint64_t in_kernel)
+{
+	struct thread_row row = { .tid = 1, .members = 1, .ledger.life = SECOND };
+
+	row.ledger.ns[LEDGER_USER] = SECOND;
+	row.ledger.ticks.user[0] = in_user, row.ledger.ticks.user[1] = in_kernel;
+	row.ledger.ticks.all = in_user + in_kernel;
+	return row;
+}
+
+static uint64_t moved(struct thread_row row, const struct entry_cost *cost)
+{
+	uint64_t life = ledger_sum(&row.ledger), kernel = row.ledger.ns[LEDGER_KERNEL];
+
+	thread_move_entries(&row, cost);
+	is_u64(ledger_sum(&row.ledger), life, "the sum stays");
+	ok(row.ledger.ns[LEDGER_KERNEL] >= kernel + row.outside_calls, "is part of the kernel's");
+	return row.outside_calls;
+}
+
+/* What ticks found in the kernel is the kernel's, as far as nothing else explains it. */
+TEST(outside_calls)
+{
+	const struct entry_cost cost = { .call_ns = 100, .fault_mean_ns = 100 };
+	struct call_row call = { .number = 1, .count = 1000000 };
+	struct thread_row row = ticked(20, 80);
+
+	is_u64(moved(row, &cost), SECOND / 100 * 80, "its share of the ticks");
+	row.calls = &call, row.n_calls = 1;
+	is_u64(moved(row, &cost), SECOND / 100 * 60, "but for twice what is estimated");
+	row = ticked(70, 30), row.calls = &call, row.n_calls = 1;
+	is_u64(moved(row, &cost), SECOND / 100 * 10, "a price that is too low is made up for");
+	row = ticked(80, 20), row.ledger.untimed_faults = 10000000;
+	row.ledger.ticks_user = row.ledger.ticks_system = SECOND / 2;
+	thread_move_entries(&row, &cost);
+	is_u64(row.ledger.ns[LEDGER_USER], SECOND / 2, "faults take what the sums of ticks leave");
+	row = ticked(28, 12), row.calls = &call, row.n_calls = 1;
+	is_u64(moved(row, &cost), 0, "but not by few ticks");
+	is_u64(moved(ticked(98, 2), &cost), 0, "too few of them");
+	is_u64(moved(ticked(0, 3), &cost), SECOND, "few, but all");
+	is_u64(moved(ticked(100, 0), &cost), 0, "user mode stays");
+	row = ticked(5, 0);
+	row.ledger.ns[LEDGER_FAULT] = SECOND / 9, row.ledger.life += SECOND / 9;
+	row.ledger.ticks.fault[1] = 90, row.ledger.ticks.all += 90;
+	is_u64(moved(row, &cost), 0, "page faults are in the kernel");
+	row.ledger.ticks.fault[0] = 5;
+	is_u64(moved(row, &cost), SECOND / 9 * 10 * 9 / 10 - SECOND / 9,
+	       "but not if there were some in user mode");
+}
+
+/* Where single ticks are not seen. */
+TEST(ticks_summed)
+{
+	const struct entry_cost cost = { 0 };
+	struct thread_row row = ticked(0, 0);
+	struct ledger *ledger = &row.ledger;
+
+	ledger->ticks_user = SECOND / 20, ledger->ticks_system = SECOND - SECOND / 20;
+	is_u64(moved(row, &cost), SECOND / 20 * 19, "as utime and stime have it");
+	ledger->ns[LEDGER_KERNEL] = 19 * SECOND, ledger->life = 20 * SECOND;
+	is_u64(moved(row, &cost), 0, "not of a thread that runs in step with ticks");
+	ledger->ns[LEDGER_KERNEL] = SECOND, ledger->life = 2 * SECOND;
+	ledger->ticks_user = SECOND, ledger->ticks_system = SECOND / 10 * 11;
+	is_u64(moved(row, &cost), 0, "nor what may be chance");
+	row = ticked(60, 0);
+	row.ledger.ticks_user = SECOND / 20, row.ledger.ticks_system = SECOND - SECOND / 20;
+	is_u64(moved(row, &cost), 0, "single ticks say more than sums");
+}
+
 /* What is estimated leaves as much in user mode as the kernel's ticks have there. */
 TEST(ticks)
 {
-	struct thread_row row = in_user();
-	struct ledger *ledger = &row.ledger;
 	struct call_row call = { .number = 1, .count = 1000000 };
-	uint64_t second = 1000000000;
-	unsigned int percent = 0;
+	struct thread_row row = ticked(5, 95);
+	struct ledger *ledger = &row.ledger;
 
-	ledger->life = ledger->ns[LEDGER_USER] = second;
-	ledger->ticks_user = second / 20, ledger->ticks_system = second - second / 20;
-	ok(ledger_ticks_differ(ledger, &percent) == 95 && percent == 5, "all of it, or a part");
 	ledger->signals = 1000;
 	thread_move_entries(&row, &(struct entry_cost){ .signal_ns = 900000 });
-	is_u64(ledger->ns[LEDGER_KERNEL], second / 10 * 9, "a signal's price is the kernel's");
-	ok(!ledger_ticks_differ(ledger, &percent), "5 points are none");
+	is_u64(ledger->ns[LEDGER_KERNEL], SECOND / 10 * 9, "a signal's price is the kernel's");
+	row = ticked(5, 95);
 	ledger->untimed_faults = 1000;
-	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 900000 });
-	is_u64(ledger->ns[LEDGER_USER], second / 20, "no more than the ticks leave");
-	is_u64(ledger->ns[LEDGER_FAULT], second / 20, "to page faults");
-	ledger->ns[LEDGER_USER] = second, ledger->ns[LEDGER_KERNEL] = ledger->ns[LEDGER_FAULT] = 0;
-	ledger->ticks_user = second * 6 / 20, ledger->ticks_system = second * 3 / 20;
-	ok(!ledger_ticks_differ(ledger, &percent), "so few ticks say nothing of a difference");
-	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 900000 });
-	is_u64(ledger->ns[LEDGER_USER], second / 10, "nor of what is to be left");
-	ledger->ns[LEDGER_FAULT] = 0;
-	ledger->ns[LEDGER_USER] = second * 67 / 100, ledger->ns[LEDGER_KERNEL] = second * 33 / 100;
-	ledger->ticks_system = second * 6 / 20;
-	ok(!ledger_ticks_differ(ledger, &percent), "nor what may be chance");
-	row = in_user(), row.calls = &call, row.n_calls = 1;
-	ledger->life = ledger->ns[LEDGER_USER] = second;
-	ledger->ticks_user = second / 20, ledger->ticks_system = second - second / 20;
+	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 990000 });
+	is_u64(ledger->ns[LEDGER_FAULT], SECOND / 20 * 19, "no more than the ticks leave");
+	row = ticked(2, 38);
+	ledger->untimed_faults = 1000;
+	thread_move_entries(&row, &(struct entry_cost){ .fault_mean_ns = 990000 });
+	is_u64(ledger->ns[LEDGER_FAULT], SECOND / 100 * 99, "too few say nothing of it");
+	row = ticked(5, 95), row.calls = &call, row.n_calls = 1;
 	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 990 });
-	is_u64(ledger->ns[LEDGER_USER], second / 100,
+	is_u64(ledger->ns[LEDGER_USER], SECOND / 100,
 	       "a call's price may leave less than the ticks");
-	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 990 });
-	is_u64(ledger->ns[LEDGER_USER], second / 100, "but not nothing");
-	ledger->ns[LEDGER_USER] = second, ledger->ns[LEDGER_KERNEL] = 0;
+	row = ticked(5, 95), row.calls = &call, row.n_calls = 1;
 	thread_move_entries(&row, &(struct entry_cost){ .call_ns = 1000 });
-	is_u64(ledger->ns[LEDGER_USER], second / 20, "a price that would is too high");
+	is_u64(ledger->ns[LEDGER_USER], SECOND / 20, "a price that would is too high");
 }
 
 TEST(fault_entries)
@@ -586,16 +643,16 @@ TEST(unlisted)
 {
 	const struct descriptor_row pipe = { .awaited = KD_AWAITED_PIPE,
 					     .is.fd = 3,
-					     .waits = { 2, 23411912, 15161481 } };
+					     .waits = { 2, 23411912, 15161481, 0 } };
 	const struct descriptor_row shorter = { .awaited = KD_AWAITED_OTHER,
 						.is.fd = -1,
 						.shorter = 20000,
-						.waits = { 6, 51264, 13119 } };
+						.waits = { 6, 51264, 13119, 0 } };
 	struct thread_row row = { .members = 1 };
 	const struct descriptor_row *added;
 
-	row.ledger.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 2, 21746948, 15161481 };
-	row.ledger.awaited[KD_AWAITED_TTY] = (struct kd_count){ 10, 311268, 119006 };
+	row.ledger.awaited[KD_AWAITED_PIPE] = (struct kd_count){ 2, 21746948, 15161481, 0 };
+	row.ledger.awaited[KD_AWAITED_TTY] = (struct kd_count){ 10, 311268, 119006, 0 };
 	need(!row_list_add(&descriptor_list, &row.descriptors, &row.n_descriptors, &pipe));
 	need(!row_list_add(&descriptor_list, &row.descriptors, &row.n_descriptors, &shorter));
 	is_i64(thread_add_unlisted(&row), 0, "added");

@@ -13,6 +13,7 @@
 #include "say.h"
 #include "tap.h"
 #include "verdict_sample.h"
+#include "cli/live/layout.h"
 
 /* --- Bars --- */
 

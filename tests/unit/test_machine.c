@@ -12,6 +12,8 @@
 
 static char *said;
 
+static struct cpu_rules rules; /* of the target's control groups */
+
 /* What is said of the tree, in text; JSON has to be well-formed. */
 static void look(pid_t pid, const struct cpu_quota *quota)
 {
@@ -23,6 +25,7 @@ static void look(pid_t pid, const struct cpu_quota *quota)
 
 	if (quota)
 		machine.quota = *quota;
+	machine.rules = rules;
 	free(said);
 	is_i64(machine_look(&machine), 0, "it looks");
 	out = open_memstream(&said, &length);
@@ -51,6 +54,19 @@ static void says(const char *const *lines, size_t n)
 #define SAYS(...)                                                                                  \
 	says((const char *const[]){ __VA_ARGS__ },                                                 \
 	     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+/* What is cut ends with a whole character. */
+TEST(cut)
+{
+	static const char euro[] = "\xe2\x82\xac";
+
+	for (size_t size = 2; size < 12; size++) {
+		char text[16] = "";
+
+		text_append(text, size, "%s%s%s", euro, euro, euro);
+		is_u64(strlen(text), (size - 1) / 3 * 3, "cut to %zu bytes", size - 1);
+	}
+}
 
 TEST(empty)
 {
@@ -139,6 +155,19 @@ TEST(bad)
 	     "WARNING  steal              5.00 %",
 	     "note     capabilities       this program lacks CAP_SYS_PTRACE CAP_SYS_ADMIN "
 	     "CAP_SYSLOG\n");
+	rules = (struct cpu_rules){ .version_1 = true,
+				    .cpuset = "/pods",
+				    .cpus = "2-3",
+				    .rt_group = "/rt",
+				    .rt_runtime_ns = 50000000,
+				    .rt_period_ns = 100000000 };
+	look(7, &quota);
+	SAYS("note     cpuset             CPUs 2-3, of /pods\n",
+	     "taskset cannot give the target other CPUs: cpuset.cpus",
+	     "note     real-time limit    50000 of 100000 us, of /rt\n", "rest: cpu.rt_runtime_us",
+	     "next period: cpu.cfs_quota_us");
+	ok(!strstr(said, "kernel.sched_rt"), "the machine's limit is not what decides");
+	rules = (struct cpu_rules){ .version_1 = false };
 	tree_put(CPU "cpu2/cpuidle/state1/disable", "1\n");
 	look(7, NULL);
 	SAYS("OK       idle states        none takes longer than 20 us");

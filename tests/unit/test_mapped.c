@@ -12,10 +12,11 @@
 
 #include "cli/base/clock.h"
 #include "cli/stack/opener.h"
-#include "cli/stack/stack_processes.h"
+#include "cli/stack/protocol.h"
 #include "sanitized.h"
 #include "stopped_target.h"
 #include "tap.h"
+#include "cli/stack/mapped.h"
 
 static struct opener *opener;
 static struct mapped_files *files;
@@ -175,6 +176,82 @@ TEST(mapped)
 	is_i64(mapped_read(mapped), -ESRCH, "the process has gone");
 	mapped_mappings(mapped, &n);
 	ok(n, "what is known stays");
+	mapped_free(mapped);
+}
+
+#define MORE 10 /* than are read */
+
+static char *reserve(size_t pages)
+{
+	char *at = mmap(NULL, pages * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	need(at != MAP_FAILED);
+	return at;
+}
+
+static void map_many_files(void)
+{
+	char *at = reserve(PROTOCOL_OBJECTS + MORE);
+
+	for (size_t i = 0; i < PROTOCOL_OBJECTS + MORE; i++) {
+		int fd = memfd_create("one of many", 0);
+
+		need(!ftruncate(fd, 4096) && mmap(at + i * 4096, 4096, PROT_READ | PROT_EXEC,
+						  MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED);
+		close(fd);
+	}
+}
+
+static void map_many_places(void)
+{
+	char *at = reserve(2 * (PROTOCOL_MAPPINGS + MORE));
+
+	for (size_t i = 0; i < PROTOCOL_MAPPINGS + MORE; i++)
+		need(!mprotect(at + 2 * i * 4096, 4096, PROT_READ | PROT_EXEC));
+}
+
+static int object_by_address(void *context, uint32_t number, int fd, const char *path)
+{
+	(void)fd, (void)path;
+	*(uint32_t *)context = number;
+	return 0;
+}
+
+/* What is not read is known to be there: it is not taken for code in no file. */
+TEST(too_many)
+{
+	uint32_t last = 0;
+	const struct mapping *mappings;
+	struct mapped *mapped;
+	size_t n, all, read = 0;
+	pid_t pid;
+
+	mapped_files_free(files);
+	files = mapped_files_new(opener, object_by_address, &last);
+	pid = target_start(map_many_files);
+	mapped = mapped_new(files, pid);
+	is_i64(mapped_read(mapped), 1, "many files");
+	is_u64(last, PROTOCOL_OBJECTS - 1, "as many as are read");
+	mappings = mapped_mappings(mapped, &n);
+	while (read < n && mappings[read].object < SPACE_BEYOND)
+		read++;
+	ok(read < n && mappings[read].object == SPACE_BEYOND, "the next is not");
+	all = count_maps(pid);
+	ok(read < n && mappings[read].end - mappings[read].start >= MORE * 4096UL &&
+		   read + MORE <= all,
+	   "nor are those after it");
+	target_end(pid);
+	mapped_free(mapped);
+
+	pid = target_start(map_many_places);
+	mapped = mapped_new(files, pid);
+	is_i64(mapped_read(mapped), 1, "many places");
+	ok(count_maps(pid) > PROTOCOL_MAPPINGS, "more than fit");
+	mappings = mapped_mappings(mapped, &n);
+	is_u64(n, PROTOCOL_MAPPINGS, "as many as fit");
+	ok(mappings[n - 1].object == SPACE_BEYOND && mappings[n - 1].end == UINT64_MAX,
+	   "the last stands for all that follow");
+	target_end(pid);
 	mapped_free(mapped);
 }
 

@@ -11,6 +11,8 @@
 #include "metrics_sample.h"
 #include "sanitized.h"
 #include "tap.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_values.h"
 
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 /* Not every compiler comes with the header. */
@@ -38,7 +40,7 @@ TEST(buckets)
 		struct sample sample = metrics_begin(1);
 
 		sample.threads[0] = metrics_thread(1, "t");
-		sample.threads[0].ready = (struct kd_count){ 31, 12345, 10000 };
+		sample.threads[0].ready = (struct kd_count){ 31, 12345, 10000, 0 };
 		times_of(&sample.threads[0].ready_times, ready);
 		/* One of them began before the window: it is not in the table. */
 		thread_add_open(&sample.threads[0], &(struct open_item){ .kind = OPEN_READY,
@@ -214,7 +216,7 @@ TEST(unknown)
 
 	for (size_t i = 0; i < 2; i++) {
 		sample.threads[i] = metrics_thread((pid_t)i + 1, "t");
-		sample.threads[i].run = (struct kd_span){ 10, 1000 + i, 500, 1 };
+		sample.threads[i].run = (struct kd_span){ 10, 1000 + i, 500, 1, 0 };
 		metrics_calls(&sample.threads[i], 0x80000000U, 1);
 	}
 	metrics_histograms(&sample.threads[1]);
@@ -245,8 +247,8 @@ static struct sample later(uint64_t seconds, size_t threads)
 static void thread_make(struct thread_row *row, pid_t tid, const char *name, size_t calls)
 {
 	*row = metrics_thread(tid, name);
-	row->run = (struct kd_span){ 10, 12345, 5000, 1 };
-	row->ready = (struct kd_count){ 12, 54321, 9000 };
+	row->run = (struct kd_span){ 10, 12345, 5000, 1, 0 };
+	row->ready = (struct kd_count){ 12, 54321, 9000, 0 };
 	metrics_calls(row, 0x80000000U, calls);
 	metrics_histograms(row);
 }
@@ -272,12 +274,14 @@ TEST(limit)
 	metrics_free(metrics);
 }
 
-/* GROWS: by how many percent what is allocated in the same way again and again may grow. glibc
- * counts a piece that it gives whole, as too little would be left of it: in the end 4 % here. */
+/* GROWS: by how many percent what is allocated in the same way again and again may grow. The
+ * sanitizer counts what was asked for. glibc counts a piece that it gives whole, too, which depends
+ * on what was allocated before: 2 to 25 % were seen. A series that stayed for each thread that came
+ * would be several hundred percent. */
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define GROWS 2
 #else
-#define GROWS 5
+#define GROWS 100
 #endif
 
 /* Bytes that are allocated now. */

@@ -16,6 +16,8 @@
 #include "metrics_report.h"
 #include "metrics_sample.h"
 #include "tap.h"
+#include "cli/metrics/metric_sample.h"
+#include "cli/metrics/metric_text.h"
 
 static const struct report_options one_shot = { .per_thread = true };
 static const struct report_options by_name = { .fold_names = true, .max_syscalls = 2 };
@@ -465,24 +467,43 @@ TEST(families)
 
 	for (size_t i = 0; i < metric_n_families; i++) {
 		const struct metric_family *family = &metric_families[i];
-		size_t name = strlen(family->name), unit = strlen(family->unit);
-		bool good = !strncmp(family->name, "kernel_delay_", 13) &&
-			    name == strspn(family->name, "abcdefghijklmnopqrstuvwxyz_") &&
-			    (!unit || (!strcmp(family->name + name - unit, family->unit) &&
-				       family->name[name - unit - 1] == '_')) &&
-			    (family->type != METRIC_INFO || !unit) &&
-			    !strpbrk(family->help, "\\\"\n") && *family->help && family->n_points;
+		const char *text = metric_family_name(family), *help = metric_family_help(family);
+		size_t name = strlen(text), unit = strlen(family->unit);
+		bool good = !strncmp(text, "kernel_delay_", 13) &&
+			    name == strspn(text, "abcdefghijklmnopqrstuvwxyz_") &&
+			    (!unit || (!strcmp(text + name - unit, family->unit) &&
+				       text[name - unit - 1] == '_')) &&
+			    (family->type != METRIC_INFO || !unit) && !strpbrk(help, "\\\"\n") &&
+			    *help && family->n_points;
 
 		for (size_t j = 0; j < i; j++)
-			good = good && strcmp(metric_families[j].name, family->name);
+			good = good && strcmp(metric_family_name(&metric_families[j]), text);
 		for (size_t j = 0; j < family->n_points; j++)
 			good = good && family->points[j].column < metric_columns[family->kind].n;
 		for (size_t j = 1; j < family->n_points; j++)
 			good = good &&
 			       strcmp(family->points[j].labels, family->points[j - 1].labels);
 		if (!good)
-			tap_print_string("wrong", family->name);
+			tap_print_string("wrong", text);
 		wrong += !good;
 	}
 	is_u64(wrong, 0, "families follow the rules");
+}
+
+/* Those of each list are there, in their order, and no others. */
+TEST(families_of_lists)
+{
+	for (const struct field *field = thread_fields; field->key; field++) {
+		const struct row_list *list = field->list;
+		unsigned int named = 0, found = 0;
+
+		if (!list)
+			continue;
+		for (size_t i = 0; i < LIST_FIGURES; i++)
+			named |= list->metrics[i].name ? 1U << i : 0;
+		for (size_t i = 0; i < metric_n_families; i++)
+			if (metric_families[i].list == list)
+				found |= 1U << metric_families[i].figure;
+		is_u64(found, named, "%s: families", field->key);
+	}
 }

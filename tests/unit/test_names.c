@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts and names: how they are escaped; patterns of names, and which names are close to one that
- * is not there. */
+/* Texts and names: how they are escaped; patterns of names, and which names are similar to one that
+ * does not exist. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <fnmatch.h>

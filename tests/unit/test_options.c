@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What command lines mean that are accepted; and those that print and end the process. */
+/* The meaning of accepted command lines; and those that print something and end the process. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -52,8 +52,11 @@ static const char accepted[] =
 	"|-o json:/x/y:z = -o json:/x/y:z|-o text:json = -o text:json"
 	"|-o text:a -o json:b -o text = -o text:a -o json:b -o text:"
 	"|-s -ofolded:a -o folded:b = call_events -o folded:a -o folded:b"
-	"|-o out.txt = -o text:out.txt|-o jsonx = -o text:jsonx|-o JSON = -o text:JSON"
-	"|-o /x/y:z = -o text:/x/y:z|-o ./jsn:z = -o text:./jsn:z|-o a.b:c = -o text:a.b:c"
+	"|-o out.txt = -o text:out.txt|-o ./svg = -o text:./svg|-o r.1 = -o text:r.1"
+	"|-o r-%n = -o text:r-%n|-o a.log = -o text:a.log|-o r.html = -o html:r.html"
+	"|-o x/R.JSON = -o json:x/R.JSON|-o m.prom = -o prometheus:m.prom"
+	"|-o t-%n.pftrace -o t.htm = -o perfetto:t-%n.pftrace -o html:t.htm"
+	"|-o /x/y:z = -o text:/x/y:z|-o ./jsn:z = -o text:./jsn:z|-o text:a.b:c = -o text:a.b:c"
 	"|-o json:%n-%t-%p%% = -o json:%n-%t-%p%%|-o json:/50%/%x%/a = -o json:/50%/%x%/a"
 	"|--quiet = quiet"
 	"|--fail-if ready.max>1ms --fail-if=x = fail_if[0]=ready.max>1ms fail_if[1]=x"

@@ -2,11 +2,29 @@
 /* Processes by files, from trees that are like /proc and /sys, or hostile: PIDs in other namespaces
  * and in files, containers, and on which CPUs this program runs. */
 #define _GNU_SOURCE
+#include <sys/prctl.h>
+
+#include "cli/base/proc_file.h"
 #include "cli/process/container.h"
 #include "cli/process/pids.h"
 #include "cli/process/preflight.h"
 #include "tap.h"
 #include "tree.h"
+
+/* --- Names --- */
+
+TEST(names)
+{
+	static const char *const all[] = { "a", "exactly15bytes_", "a line feed\n", "" };
+	char name[16];
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		prctl(PR_SET_NAME, all[i]);
+		is_i64(proc_comm_read(getpid(), name, sizeof(name)), (int64_t)strlen(all[i]),
+		       "its length");
+		is_str(name, all[i], "and all of it");
+	}
+}
 
 /* --- PIDs --- */
 

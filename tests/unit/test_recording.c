@@ -93,7 +93,6 @@ TEST(rows)
 		      8 | KD_FROM_TASK << KD_RECORDED_FROM),
 		event(FROM + 600, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
 		event(FROM + 650, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, (uint32_t)-11),
-		event(FROM + 800, 7, KD_RECORDED_LEAD, 0, KD_KERNEL, 30),
 		event(FROM + 800, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
 		event(TO + 100, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_USER, 0),
 	};
@@ -110,7 +109,7 @@ TEST(rows)
 
 	events[4].cpu = 2; /* that of its switch-in; the waker has another one */
 	recording = made(events, COUNT(events), now, 2);
-	is_u64(recording.spans[SPAN_STATES].n, 9, "states");
+	is_u64(recording.spans[SPAN_STATES].n, 8, "states");
 	is_state(&recording, 0, FROM, FROM + 100, KD_USER, "what it was before its first event");
 	is_state(&recording, 1, FROM + 100, FROM + 200, KD_KERNEL, "the call");
 	is_i64(recording.spans[SPAN_STATES].all[1].call, 45, "which it is");
@@ -119,16 +118,15 @@ TEST(rows)
 	is_i64(recording.spans[SPAN_STATES].all[2].waker, 8, "who ended that");
 	is_u64(recording.spans[SPAN_STATES].all[2].from, KD_FROM_TASK, "from what context");
 	is_u64(recording.spans[SPAN_STATES].all[2].awaited, KD_AWAITED_LOCK, "what it waited for");
-	is_state(&recording, 3, FROM + 500, FROM + 570, KD_READY_WOKEN, "ready, but for the lead");
+	is_state(&recording, 3, FROM + 500, FROM + 600, KD_READY_WOKEN, "ready");
 	is_u64(recording.spans[SPAN_STATES].all[3].cpu, 2, "for the CPU on which it runs then");
-	is_state(&recording, 4, FROM + 570, FROM + 600, KD_KERNEL, "the lead of the run");
-	is_state(&recording, 5, FROM + 600, FROM + 650, KD_KERNEL, "the call goes on");
-	is_state(&recording, 6, FROM + 650, FROM + 800, KD_USER, "and has returned");
-	ok(recording.spans[SPAN_STATES].all[6].call == KD_CALL_NONE, "in no call");
+	is_state(&recording, 4, FROM + 600, FROM + 650, KD_KERNEL, "the call goes on");
+	is_state(&recording, 5, FROM + 650, FROM + 800, KD_USER, "and has returned");
+	ok(recording.spans[SPAN_STATES].all[5].call == KD_CALL_NONE, "in no call");
 	spans_of_thread(&recording.spans[SPAN_STATES], 7, &n);
-	is_u64(n, 7 + 1, "of one thread");
-	is_state(&recording, 7, FROM + 800, TO, KD_READY_PREEMPTED, "cut at the end");
-	ok(recording.spans[SPAN_STATES].all[7].goes_on, "and said so");
+	is_u64(n, 6 + 1, "of one thread");
+	is_state(&recording, 6, FROM + 800, TO, KD_READY_PREEMPTED, "cut at the end");
+	ok(recording.spans[SPAN_STATES].all[6].goes_on, "and said so");
 	is_u64(recording.spans[SPAN_CALLS].n, 1, "calls");
 	is_i64(recording.spans[SPAN_CALLS].all[0].value, -11, "its result");
 	is_u64(recording.spans[SPAN_CALLS].all[0].end, FROM + 650, "its end");
@@ -196,51 +194,6 @@ TEST(cpu_runs)
 	ok(run[2].tid == 7 && run[2].start == 100 && run[2].end == 240 && run[2].of_target,
 	   "whose states are one run");
 	free(runs.all);
-	recording_clear(&recording);
-}
-
-/* The scheduler counts more of a wait as running than there was of it: the books take the rest from
- * the thread's other waits. */
-TEST(leads)
-{
-	struct recorded_event events[] = {
-		event(FROM + 100, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 0),
-		event(FROM + 110, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
-		event(FROM + 200, 7, KD_RECORDED_LEAD, 0, KD_KERNEL, 25),
-		event(FROM + 200, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_WORK),
-		event(FROM + 300, 7, KD_RECORDED_WOKEN, KD_BLOCKED, KD_READY_WOKEN, 0),
-		event(FROM + 400, 7, KD_RECORDED_RUN, KD_READY_WOKEN, KD_KERNEL, 0),
-		event(FROM + 500, 7, KD_RECORDED_SLEEP, KD_KERNEL, KD_BLOCKED, KD_AWAITED_WORK),
-	};
-	struct recording recording = made(events, COUNT(events), NULL, 0);
-	uint64_t ready = 0;
-
-	for (size_t i = 0; i < recording.spans[SPAN_STATES].n; i++)
-		if (recording.spans[SPAN_STATES].all[i].state == KD_READY_WOKEN)
-			ready += recording.spans[SPAN_STATES].all[i].end -
-				 recording.spans[SPAN_STATES].all[i].start;
-	is_u64(ready, 110 - 25, "waits are as long as in the books");
-	recording_clear(&recording);
-}
-
-/* Who is preempted in a call goes on in it. */
-TEST(lead_in_a_call)
-{
-	struct recorded_event events[] = {
-		event(FROM + 100, 7, KD_RECORDED_CALL, KD_USER, KD_KERNEL, 45),
-		event(FROM + 200, 7, KD_RECORDED_PREEMPTED, KD_KERNEL, KD_READY_PREEMPTED, 0),
-		event(FROM + 300, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_KERNEL, 0),
-		event(FROM + 400, 7, KD_RECORDED_RETURN, KD_KERNEL, KD_USER, 0),
-		event(FROM + 500, 7, KD_RECORDED_LEAD, 0, KD_KERNEL, 20),
-		event(FROM + 500, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
-		event(FROM + 600, 7, KD_RECORDED_RUN, KD_READY_PREEMPTED, KD_USER, 0),
-		event(FROM + 700, 7, KD_RECORDED_LEAD, 0, KD_USER, 10),
-		event(FROM + 700, 7, KD_RECORDED_PREEMPTED, KD_USER, KD_READY_PREEMPTED, 0),
-	};
-	struct recording recording = made(events, COUNT(events), NULL, 0);
-
-	is_state(&recording, 3, FROM + 280, FROM + 300, KD_KERNEL, "a lead in the call");
-	is_state(&recording, 7, FROM + 590, FROM + 600, KD_USER, "and one in user mode");
 	recording_clear(&recording);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whatever there is in a sample is there again after it was saved and read; what is said about
- * files that are not what they should be; and values at the edges, as a parser that is not ours has
+/* Everything in a sample is still there after it has been saved and read; what is said about files
+ * that are not what they should be; and values at the edges, as a parser that is not ours has
  * them. */
 #include "report.h"
 
@@ -30,7 +30,7 @@ static int texts_report(const struct sample *sample, const struct report_options
 {
 	int error = report_text(judged(sample), options, out);
 
-	return error ? error : report_folded(sample, options, out);
+	return error ? error : report_folded(sample, options, out) < 0;
 }
 
 /* With metrics, which have threads that only traces tell of in the order of these. */
@@ -395,6 +395,33 @@ TEST(greedy_rows)
 	free(text);
 }
 
+/* A file that was made to take memory is no reason to take much more than its text. */
+TEST(dense)
+{
+	enum { MEMORY = 80 << 20, PIECES = 1400000 };
+	static const char *const pieces[] = { "{},", "{\"tid\":1}," };
+	const struct replay_handlers handlers = { 0 };
+	char *text = malloc(PIECES + 64);
+
+	need(text);
+	for (size_t i = 0; i < COUNT(pieces); i++) {
+		char *at = stpcpy(text, HEAD ",\"threads\":[");
+		struct replay_error error;
+		uint64_t before;
+
+		while (at < text + PIECES)
+			at = stpcpy(at, pieces[i]);
+		stpcpy(at - 1, "]}");
+		memory_peak();
+		before = memory_peak();
+		is_i64(text_read(text, &handlers, &error), EX_DATAERR, "many of %s", pieces[i]);
+		ok(strstr(error.text, "too large"), "and why: %s", error.text);
+		if (!SANITIZED)
+			ok(memory_peak() <= before + MEMORY, "no more memory than that");
+	}
+	free(text);
+}
+
 /* Distributions, which samples own beside what was parsed; as large as may be. */
 TEST(greedy_buckets)
 {
@@ -428,14 +455,16 @@ TEST(files)
 	char path[] = "/tmp/test_replay.XXXXXX";
 	int fd = mkstemp(path);
 	const char *said;
+	FILE *in;
 
 	need(fd >= 0 && write(fd, "{\n[}\n", 5) == 5);
 	close(fd);
 	capture_begin();
-	is_i64(replay_read(path, &handlers), EX_DATAERR, "a damaged file");
+	is_i64(replay_open(&in, path) ?: replay_read(in, path, &handlers), EX_DATAERR,
+	       "a damaged file");
 	unlink(path);
-	is_i64(replay_read(path, &handlers), EX_NOINPUT, "none");
-	is_i64(replay_read("/", &handlers), EX_IOERR, "a directory");
+	is_i64(replay_open(&in, path), EX_NOINPUT, "none");
+	is_i64(replay_open(&in, "/") ?: replay_read(in, "/", &handlers), EX_IOERR, "a directory");
 	said = capture_end();
 	ok(strstr(said, ":2: string or '}' expected near '['\n") &&
 		   strstr(said, "cannot open /tmp/test_replay.") &&
@@ -456,6 +485,23 @@ static char *written(FILE *out, struct json_writer *writer)
 	fclose(out);
 	text[length - 1] = '\0';
 	return text;
+}
+
+/* In a list nothing says which bytes they were. */
+TEST(text_in_list)
+{
+	struct json_writer writer;
+	FILE *out = tmpfile();
+	char *text;
+
+	need(out);
+	writer_begin(&writer, out);
+	writer_array(&writer, "k");
+	writer_text(&writer, NULL, "a\xe2\x82", SIZE_MAX);
+	writer_array_end(&writer);
+	text = written(out, &writer);
+	ok(strstr(text, "[\"a\\uFFFD\\uFFFD\"]"), "%s", text);
+	free(text);
 }
 
 TEST(text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Recordings are the same after they were saved and read: as JSON, and as a timeline. And what is
- * said about lines that are not what they should be. */
+/* Recordings are the same after they have been saved and read: as JSON, and as a timeline. And what
+ * is said about lines that are not what they should be. */
 #include "report.h"
 
 #include <errno.h>

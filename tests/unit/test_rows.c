@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rows of what threads waited for and what they used: how they are added up, put in order and
- * named. The sections of the report that have them: test_text.c. */
+ * named. The sections of the report that show them: test_text.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/array.h"
 #include "cli/base/syscall_set.h"
 #include "cli/model/awaited.h"
 #include "cli/model/field.h"
@@ -117,6 +118,34 @@ TEST(merge)
 		thread_clear(&both);
 	}
 	is_str(wrong ?: "", "", "all members of two threads");
+}
+
+/* So many rows that they are found by order, some of which are there already, and one twice. */
+TEST(many)
+{
+	enum { MANY = 3000 };
+	struct thread_row a = { 0 }, b = { 0 };
+	uint64_t counts[MANY + MANY / 2] = { 0 }, wrong = 0;
+
+	for (unsigned int i = 0; i < 2 * MANY + 1; i++) {
+		struct thread_row *into = i < MANY ? &a : &b;
+		unsigned int number = i * 7919U % MANY + (i < MANY ? 0 : MANY / 2);
+		struct irq_row row = { .count = i + 1, .total = 1, .max = 1 };
+
+		snprintf(row.name, sizeof(row.name), "irq-%u", number);
+		counts[number] += row.count;
+		need(array_append(&into->hardirqs, &into->n_hardirqs, &row, sizeof(row)));
+	}
+	need(!thread_merge(&a, &b));
+	is_u64(a.n_hardirqs, COUNT(counts), "a row for each name");
+	for (size_t i = 0; i < a.n_hardirqs; i++) {
+		unsigned long number = strtoul(a.hardirqs[i].name + 4, NULL, 10);
+
+		wrong += number >= COUNT(counts) || counts[number] != a.hardirqs[i].count;
+	}
+	is_u64(wrong, 0, "which has all that is of this name");
+	thread_clear(&a);
+	thread_clear(&b);
 }
 
 /* --- All lists: what holds of each by its description --- */
@@ -321,7 +350,7 @@ static struct lock_row lock(uint64_t address, pid_t holder, uint64_t ns)
 	return (struct lock_row){ .address = address,
 				  .kind = KD_LOCK_MUTEX,
 				  .holder = holder,
-				  .waits = { 1, ns, ns },
+				  .waits = { 1, ns, ns, 0 },
 				  .meanwhile = { ns, 0, 0 },
 				  .slept_in = KD_CALL_NONE };
 }
@@ -434,7 +463,7 @@ static struct descriptor_row at(int32_t fd, pid_t ended_by, uint64_t ns)
 {
 	return (struct descriptor_row){ .awaited = KD_AWAITED_PIPE,
 					.is = { .fd = fd, .inode = 7 },
-					.waits = { 1, ns, ns },
+					.waits = { 1, ns, ns, 0 },
 					.ended_by = ended_by };
 }
 

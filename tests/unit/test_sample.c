@@ -113,6 +113,21 @@ TEST(lost)
 	is_u64(sample_lost(&sample), UINT64_MAX, "losses do not wrap");
 }
 
+TEST(lost_words)
+{
+	for (size_t i = 0; i < LOSSES; i++) {
+		const struct loss *loss = &losses[i];
+		const char *key = loss->key ? loss->key : "";
+
+		ok(*key && loss->one && *loss->one && loss->many && *loss->many &&
+			   (loss->what || i == LOSS_UNRESOLVED_STACKS),
+		   "reason %zu, %s: has words", i, key);
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(losses[j].key, key) || losses[j].at == loss->at)
+				ok(false, "%s: another one than %s", key, losses[j].key);
+	}
+}
+
 static void not_silent(struct thread_row row, const char *why)
 {
 	enum ledger_state state;
@@ -163,11 +178,11 @@ TEST(silent)
 
 TEST(merge_times)
 {
-	const struct call_row some[] = { { 7, 1, 100, 100, times(103, 1, 0, 0) },
-					 { 1, 2, 30, 20, times(10, 1, 20, 1) } };
-	const struct call_row others[] = { { 1, 3, 50, 20, times(15, 1, 20, 2) },
-					   { 0, 1, 9, 9, times(9, 1, 0, 0) },
-					   { 202, 1, 5, 5, { 0 } } };
+	const struct call_row some[] = { { 7, 1, 100, 100, times(103, 1, 0, 0), 0 },
+					 { 1, 2, 30, 20, times(10, 1, 20, 1), 0 } };
+	const struct call_row others[] = { { 1, 3, 50, 20, times(15, 1, 20, 2), 0 },
+					   { 0, 1, 9, 9, times(9, 1, 0, 0), 0 },
+					   { 202, 1, 5, 5, { 0 }, 0 } };
 	struct thread_row a = thread(1, "a"), b = thread(2, "a"), sum = { 0 };
 
 	set_calls(&a, some, 2);
@@ -287,9 +302,9 @@ TEST(fold_open)
 
 TEST(order)
 {
-	const struct call_row calls[] = { { 3, 1, 5, 5, { 0 } },
-					  { 2, 1, 9, 9, { 0 } },
-					  { 1, 1, 5, 5, { 0 } } };
+	const struct call_row calls[] = { { 3, 1, 5, 5, { 0 }, 0 },
+					  { 2, 1, 9, 9, { 0 }, 0 },
+					  { 1, 1, 5, 5, { 0 }, 0 } };
 	const struct irq_row irqs[] = {
 		{ .name = "b", .total = 1 },
 		{ .name = "c", .total = 7 },
@@ -325,7 +340,7 @@ TEST(order)
 
 TEST(fold_ended)
 {
-	const struct call_row call = { 1, 2, 3, 3, { 0 } };
+	const struct call_row call = { 1, 2, 3, 3, { 0 }, 0 };
 	struct thread_row rows[] = {
 		silent(11, "a", LEDGER_USER),
 		thread(12, "a"),

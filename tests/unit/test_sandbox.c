@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -158,7 +159,8 @@ static void test_privileges(void)
 		is_str(status_field(child, "Groups"), " ", "no further groups");
 		check_files(child);
 	}
-	is_str(status_field(child, "SigBlk"), "fffffffe7ffbfeff", "signals are blocked");
+	is_str(status_field(child, "SigBlk"), "fffffffe7f7bfeff",
+	       "signals are blocked, but for that of the limit of CPU time");
 	check_limit(child, "Max file size", 0);
 	check_limit(child, "Max processes", 0);
 	check_limit(child, "Max core file size", 0);
@@ -174,6 +176,29 @@ static void test_privileges(void)
 	packet_send(connection[0], &packet, -1, 0);
 	is_i64(status_of(child), REACHED << 8, "it can receive");
 	close(null);
+}
+
+static void act_compute(void)
+{
+	for (;;)
+		__asm__ volatile("");
+}
+
+/* It comes 10 s before the limit, which is 11 s here, as this process may not raise it. */
+static void test_cpu_time(void)
+{
+	const struct rlimit few = { .rlim_cur = 11, .rlim_max = 11 };
+	pid_t middle;
+	int status;
+
+	fflush(stdout);
+	middle = fork();
+	if (!middle) {
+		need(!setrlimit(RLIMIT_CPU, &few));
+		status = status_of(sandboxed(SANITIZED, act_compute));
+		_exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	}
+	is_i64(WEXITSTATUS(status_of(middle)), SIGXCPU, "the limit of CPU time has its own signal");
 }
 
 /* System calls that end a process in the sandbox. */
@@ -468,6 +493,7 @@ int main(void)
 	}
 	test_last_words();
 	test_privileges();
+	test_cpu_time();
 	test_no_parent();
 	test_orphan();
 	test_opens();

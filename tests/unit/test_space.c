@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/stack/jit_map.h"
+#include "cli/stack/protocol.h"
 #include "cli/stack/resolver.h"
 #include "random.h"
 #include "tap.h"
@@ -103,6 +104,27 @@ TEST(unsound)
 	is_i64(object_at(space, 0, 0x8800), -1, "one that ends before it begins");
 	is_i64(object_at(space, 0, UINT64_MAX - 1), 5, "the last address but one");
 	is_i64(object_at(space, 0, UINT64_MAX), -1, "the last address");
+	resolver_free(space);
+}
+
+TEST(not_read)
+{
+	const struct mapping mappings[] = { { 0x1000, 0x2000, 0, SPACE_BEYOND },
+					    { 0x2000, 0x3000, 0, SPACE_NO_FILE } };
+	const struct stack_copy copy = { .regs = { [KD_REG_IP] = 0x1800 } };
+	struct resolver *space = resolver_with(1);
+	struct unwound unwound;
+	struct frame frame;
+
+	is_i64(resolver_set_mappings(space, 0, mappings, 2), 0, "one of too many files");
+	resolver_name(space, 0, 0x1800, true, &frame);
+	is_str(frame.object, FRAME_BEYOND, "is said where its name would be");
+	ok(stack_is_beyond(&(struct stack){ .frames = &frame, .n = 1 }), "such a stack is counted");
+	resolver_unwind(space, 0, &copy, &unwound);
+	is_str(unwind_stop_text(unwound.stop), unwind_stop_text(UNWIND_BEYOND), "and why it ends");
+	resolver_name(space, 0, 0x2800, true, &frame);
+	is_str(frame.object, NULL, "code in no file is another thing");
+	ok(!stack_is_beyond(&(struct stack){ .frames = &frame, .n = 1 }), "and is not counted");
 	resolver_free(space);
 }
 

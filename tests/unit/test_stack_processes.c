@@ -13,6 +13,9 @@
 #include "cli/stack/stack_processes.h"
 #include "sanitized.h"
 #include "tap.h"
+#include "cli/stack/client.h"
+#include "cli/stack/server.h"
+#include "cli/stack/mapped.h"
 
 static struct opener *opener;
 static struct mapped_files *files;

@@ -201,6 +201,49 @@ static void test_failures(void)
 	stacks_close(NULL);
 }
 
+/* A stack is lost to the end of the child; the next one is as before. */
+static void check_succeeded(struct stacks *stacks, const struct stack_copy *copy, pid_t before,
+			    const struct stack *whole, const char *how)
+{
+	const struct stack *lost = (void *)1, *stack = (void *)1;
+
+	stacks_submit(stacks, clock_monotonic(), copy, &lost);
+	stacks_flush(stacks);
+	ok(!lost && stacks_failure(stacks), "%s: a stack is lost", how);
+	stacks_submit(stacks, clock_monotonic(), copy, &stack);
+	stacks_flush(stacks);
+	ok(stack == whole, "%s: the next one is the same as before", how);
+	ok(child_of(stacks) && child_of(stacks) != before, "%s: by another child", how);
+	ok(!stacks_failure(stacks), "%s: which works", how);
+}
+
+static void test_successors(void)
+{
+	const struct stacks_setup some = {
+		.without = SANITIZED, .patience = 2 * NSEC_PER_SEC, .pause = 1, .quiet = true
+	};
+	pid_t pid = target_start(NULL), child;
+	const struct stack *whole = NULL;
+	struct stack_copy copy;
+	struct stacks *stacks;
+
+	stacks_open(&stacks, pid, 100, &some);
+	need(stacks);
+	copy = target_copy(pid);
+	stacks_submit(stacks, clock_monotonic(), &copy, &whole);
+	stacks_flush(stacks);
+	ok(has_chain(whole), "a whole stack");
+	child = child_of(stacks);
+	kill(child, SIGXCPU);
+	check_succeeded(stacks, &copy, child, whole, "out of CPU time");
+	child = child_of(stacks);
+	kill(child, SIGSTOP);
+	check_succeeded(stacks, &copy, child, whole, "hanging");
+	stacks_close(stacks);
+	free((void *)copy.data);
+	target_end(pid);
+}
+
 /* Another program, which waits for more to be read than a byte of what it writes. */
 static pid_t other_start(int *output)
 {
@@ -404,6 +447,7 @@ int main(int argc, char **argv)
 	test_chain();
 	test_capacity();
 	test_failures();
+	test_successors();
 	test_told();
 	test_several();
 	test_unstarted();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics over samples, against the same figures from all values at once; and what two captures
- * differ in, with the rank test, against every way to divide values. */
+/* Statistics over samples, against the same figures from all values at once; and how two captures
+ * differ, with the rank test, against every way to divide the values. */
 #include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
@@ -508,6 +508,35 @@ TEST(unlike)
 	ok(series_is_held(one, two, "ready.max_ns"), "all have waits");
 	series_free(one);
 	series_free(two);
+}
+
+/* Groups that differ in the end of long paths only. */
+TEST(groups)
+{
+	static const char *const paths[] = {
+		"/kubepods.slice/kubepods-burstable.slice/pod-one/web",
+		"/kubepods.slice/kubepods-burstable.slice/pod-two/web"
+	};
+	struct thread_row rows[] = { runner(1, "worker"), runner(2, "worker") };
+	struct culprit quotas[2] = { { .kind = CULPRIT_THROTTLED }, { .kind = CULPRIT_THROTTLED } };
+	struct sample sample = verdict_sample(rows, COUNT(rows));
+	struct series *series = series_new();
+	size_t found = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		strcpy(quotas[i].group, paths[i]);
+		quotas[i].preempted_ns = 300 * MILLI;
+		spend(&rows[i], LEDGER_THROTTLED, 300 * MILLI);
+		rows[i].culprits = &quotas[i];
+		rows[i].n_culprits = 1;
+	}
+	need(!series_add(series, judged(&sample)));
+	for (size_t i = 0; i < series->n; i++)
+		for (size_t j = 0; j < COUNT(paths); j++)
+			found += series->subjects[i].is_cause &&
+				 !strcmp(series->subjects[i].name, paths[j]);
+	is_u64(found, 2, "each has a series of its own");
+	series_free(series);
 }
 
 TEST(comparison)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text report and the JSON against golden files, byte by byte: everything there can be, once;
- * and the parts of it that other cases are about. UPDATE_GOLDEN=1 in the environment rewrites
- * them. */
+/* The text report and the JSON against golden files, byte by byte: everything that a report can
+ * have, once; and the parts of it that other cases are about. UPDATE_GOLDEN=1 in the environment
+ * rewrites them. */
 #include "report.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "cli/base/array.h"
 #include "cli/base/parse.h"
 #include "cli/model/resource.h"
+#include "cli/model/rows.h"
 #include "everything.h"
 
 TEST(empty)
@@ -25,6 +26,21 @@ static void test_everything(void)
 	struct sample sample = everything(rows);
 
 	is_golden(&sample, &report_plain, "everything", NULL);
+	everything_clear(&sample);
+}
+
+/* Each list of a thread has its section. */
+TEST(lists)
+{
+	struct thread_row rows[2];
+	struct sample sample = everything(rows);
+	char *text = report_checked(report_text, &sample, &report_plain, "everything");
+
+	for (const struct field *field = thread_fields; field->key; field++)
+		if (field->list && field->list->columns)
+			ok(strstr(text, field->list->title) != NULL, "%s: %s", field->key,
+			   field->list->title);
+	free(text);
 	everything_clear(&sample);
 }
 
@@ -95,7 +111,7 @@ TEST(hostile_names)
 static void test_folded_ended(void)
 {
 	struct thread_row rows[] = { thread(7, ""), thread(8, "worker"), thread(9, "worker") };
-	struct call_row call = { number("futex"), 20000, 1234567890123, 4567, { 0 } };
+	struct call_row call = { number("futex"), 20000, 1234567890123, 4567, { 0 }, 0 };
 	struct sample sample = sample_begin();
 
 	for (size_t i = 0; i < 3; i++) {
@@ -119,14 +135,14 @@ static void test_folded_ended(void)
 /* Calls of other modes than the machine's own. */
 static void test_modes(void)
 {
-	struct call_row calls[] = { { number("poll"), 5, 700, 200, { 0 } },
-				    { KD_CALL_COMPAT | 64, 20, 600, 90, { 0 } },
-				    { KD_CALL_COMPAT | 168, 7, 500, 80, { 0 } },
-				    { KD_CALL_COMPAT | 414, 7, 400, 80, { 0 } },
-				    { KD_CALL_COMPAT | 450, 7, 300, 80, { 0 } },
-				    { KD_CALL_COMPAT | 511, 7, 200, 80, { 0 } },
-				    { KD_CALL_X32 | 520, 1, 100, 100, { 0 } },
-				    { KD_CALL_COMPAT | KD_CALL_X32, 1, 100, 100, { 0 } } };
+	struct call_row calls[] = { { number("poll"), 5, 700, 200, { 0 }, 0 },
+				    { KD_CALL_COMPAT | 64, 20, 600, 90, { 0 }, 0 },
+				    { KD_CALL_COMPAT | 168, 7, 500, 80, { 0 }, 0 },
+				    { KD_CALL_COMPAT | 414, 7, 400, 80, { 0 }, 0 },
+				    { KD_CALL_COMPAT | 450, 7, 300, 80, { 0 }, 0 },
+				    { KD_CALL_COMPAT | 511, 7, 200, 80, { 0 }, 0 },
+				    { KD_CALL_X32 | 520, 1, 100, 100, { 0 }, 0 },
+				    { KD_CALL_COMPAT | KD_CALL_X32, 1, 100, 100, { 0 }, 0 } };
 	struct thread_row row = thread(7, "modes");
 	struct sample sample = sample_begin();
 
@@ -228,7 +244,7 @@ TEST(extremes)
 {
 	struct thread_row rows[] = { thread(1, "more"), thread(2, "less"), thread(3, "unborn"),
 				     thread(2147483647, "large") };
-	struct call_row call = { 3000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 } };
+	struct call_row call = { 3000000000, UINT64_MAX, UINT64_MAX, UINT64_MAX, { 0 }, 0 };
 	struct sample sample = sample_begin();
 
 	rows[0].ledger.ns[LEDGER_USER] = SECOND;
@@ -271,14 +287,19 @@ static void test_distributions(void)
 {
 	struct call_row calls[] = { { number("poll"), 3101, 20000000000000, 108123,
 				      TIMES({ 1023, 1 }, { 1087, 10 }, { 2047, 990 }, { 2175, 49 },
-					    { 4351, 50 }, { 17407, 2000 }, { UINT64_MAX, 1 }) },
-				    { number("read"), 7, 700, 100, TIMES({ 103, 7 }) },
-				    { number("futex"), 1, 600, 600, { 0 } },
+					    { 4351, 50 }, { 17407, 2000 }, { UINT64_MAX, 1 }),
+				      0 },
+				    { number("read"), 7, 700, 100, TIMES({ 103, 7 }), 0 },
+				    { number("futex"), 1, 600, 600, { 0 }, 0 },
 				    { number("landlock_restrict_self"), 2, 1, 1,
-				      TIMES({ 0, 1 }, { 1, 1 }) } };
-	struct call_row large = { number("write"), UINT64_MAX, UINT64_MAX, UINT64_MAX,
+				      TIMES({ 0, 1 }, { 1, 1 }), 0 } };
+	struct call_row large = { number("write"),
+				  UINT64_MAX,
+				  UINT64_MAX,
+				  UINT64_MAX,
 				  TIMES({ 0, UINT64_MAX }, { 1, UINT64_MAX / 2 }, { 1ULL << 62, 1 },
-					{ UINT64_MAX, UINT64_MAX }) };
+					{ UINT64_MAX, UINT64_MAX }),
+				  0 };
 	struct thread_row rows[] = { thread(7, "busy"), thread(8, "gone"), thread(9, "large"),
 				     thread(10, "without") };
 	struct sample sample = sample_begin();
@@ -293,7 +314,7 @@ static void test_distributions(void)
 	rows[1].run = (struct kd_span){ .count = 3, .total = 150, .min = 30, .max = 70 };
 	rows[1].run_times = (struct distribution)TIMES({ 30, 1 }, { 51, 1 }, { 71, 1 });
 	rows[2].calls = &large, rows[2].n_calls = 1;
-	rows[2].ready = (struct kd_count){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	rows[2].ready = (struct kd_count){ UINT64_MAX, UINT64_MAX, UINT64_MAX, 0 };
 	rows[2].ready_times = (struct distribution)TIMES({ UINT64_MAX, UINT64_MAX });
 	rows[3].ready = (struct kd_count){ .count = 1, .total = 5, .max = 5 };
 	sample.threads = rows;

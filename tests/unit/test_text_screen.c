@@ -6,6 +6,7 @@
 #include "cli/base/escape.h"
 #include "cli/text/text_parts.h"
 #include "verdict_sample.h"
+#include "cli/text/text_advice.h"
 
 /* The title is one of the lines. */
 #define LINES_MOST (SCREEN_LINES + 1)
@@ -51,12 +52,13 @@ TEST(empty)
 TEST(healthy)
 {
 	struct call_row call = {
-		(uint32_t)syscall_number("epoll_wait"), 10, 600 * MILLI, 1, { 0 }
+		(uint32_t)syscall_number("epoll_wait"), 10, 600 * MILLI, 1, { 0 }, 0
 	};
+	struct call_row little_call = call;
 	struct lock_row condition = { .waits = times(50, 590 * MILLI, 20 * MILLI),
 				      .released_by = 4712,
 				      .released_name = "worker" };
-	struct thread_row row = runner(4711, "main");
+	struct thread_row row = runner(4711, "main"), little;
 	struct sample sample = verdict_sample(&row, 1);
 
 	is_screen(&sample, "screen_busy");
@@ -66,6 +68,15 @@ TEST(healthy)
 	row.calls = &call, row.n_calls = 1;
 	spend(&row, LEDGER_BLOCKED, 600 * MILLI);
 	is_screen(&sample, "screen_idle");
+	/* Nobody is blamed for 900 us of a second, but they are 45 % of what is not waiting. */
+	little = row;
+	spend(&little, LEDGER_READY_WOKEN, 900000);
+	little.ledger.ns[LEDGER_USER] = 1100000;
+	little.ledger.ns[LEDGER_BLOCKED] = little_call.total = 998 * MILLI;
+	little.calls = &little_call;
+	sample.threads = &little;
+	is_screen(&sample, "screen_little");
+	sample.threads = &row;
 	row.n_calls = 0;
 	is_screen(&sample, "screen_unexplained");
 	row.ledger.awaited[KD_AWAITED_LOCK] = times(50, 600 * MILLI, 20 * MILLI);
@@ -280,7 +291,7 @@ TEST(database)
 	unsigned int lines = 0;
 
 	for (uint32_t i = 0; i < CALLS; i++)
-		calls[i] = (struct call_row){ i, 100, (200 >> i) * MILLI, MILLI, { 0 } };
+		calls[i] = (struct call_row){ i, 100, (200 >> i) * MILLI, MILLI, { 0 }, 0 };
 	for (size_t i = 0; i < THREADS; i++) {
 		rows[i] = runner((pid_t)(5000 + i), "connection");
 		rows[i].calls = calls, rows[i].n_calls = CALLS;
@@ -324,6 +335,9 @@ TEST(causes)
 				.busy = SECOND,
 				.delay = 123456789,
 				.rows = &blamed,
+				.told = &blamed,
+				.n_told = 1,
+				.n_told_blamed = 1,
 				.n_rows = 1,
 				.n_blamed = 1,
 				.largest = VERDICT_BLAMED,
@@ -353,6 +367,31 @@ TEST(causes)
 	golden_compare(all, "screen_causes");
 }
 
+/* One culprit by two causes: one sentence, one line. */
+TEST(together)
+{
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct culprit culprits[] = { by(CULPRIT_TASK, "hog", 812, 150 * MILLI),
+				      by(CULPRIT_TASK, "other", 813, 200 * MILLI) };
+	struct lock_row lock = { .address = 1,
+				 .kind = KD_LOCK_KERNEL_MUTEX,
+				 .holder = 812,
+				 .holder_pid = 812,
+				 .holder_name = "hog",
+				 .slept_in = KD_CALL_NONE,
+				 .waits = times(9, 120 * MILLI, 80 * MILLI) };
+
+	spend(&row, LEDGER_READY_WOKEN, 350 * MILLI);
+	spend(&row, LEDGER_BLOCKED_UNINT, 120 * MILLI);
+	row.ready = times(100, 350 * MILLI, 9 * MILLI);
+	row.culprits = culprits, row.n_culprits = 2;
+	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = lock.waits;
+	row.locks = &lock, row.n_locks = 1;
+	thread_times_sum(&row);
+	is_screen(&sample, "screen_together");
+}
+
 /* What to do next, where the culprit is of a process. */
 static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 {
@@ -363,6 +402,9 @@ static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 				      .worst = &row };
 	struct verdict verdict = { .busy = SECOND,
 				   .rows = &blamed,
+				   .told = &blamed,
+				   .n_told = 1,
+				   .n_told_blamed = 1,
 				   .n_rows = 1,
 				   .n_blamed = 1,
 				   .largest = VERDICT_BLAMED };

@@ -429,6 +429,14 @@ TEST(hostile)
 	sample_clear(&sample);
 }
 
+static int folded_write(const struct sample *sample, const struct report_options *options,
+			FILE *out)
+{
+	const int lines = report_folded(sample, options, out);
+
+	return lines < 0 ? lines : 0;
+}
+
 /* --- Folded stacks --- */
 
 /* What flamegraph.pl takes for a line with two figures, and what it may be at all. */
@@ -437,7 +445,7 @@ TEST(hostile)
 
 static char *folded_with(const struct sample *sample, struct report_options options)
 {
-	return report_checked(report_folded, sample, &options, "folded stacks");
+	return report_checked(folded_write, sample, &options, "folded stacks");
 }
 
 static char *folded(const struct sample *sample)
@@ -514,7 +522,7 @@ TEST(frames)
 	text = folded(&sample);
 	is_str(text,
 	       "pmd-c01/id:8;_start;main;ovs-vswitchd+0x32b30;ovs_mutex_lock_at;__lll_lock_wait;"
-	       "[kernel]_[k];nf_tables+0xffffffffc0a01234_[k];genl_rcv_[k];ovs_dp_cmd_del_[k] "
+	       "[no_symbol]_[k];nf_tables+0xffffffffc0a01234_[k];genl_rcv_[k];ovs_dp_cmd_del_[k] "
 	       "20000\n",
 	       "the outermost first, user before kernel");
 	free(text);
@@ -627,8 +635,8 @@ TEST(append)
 	row.end = 0; /* unfinished: up to the end of the sample */
 	row.start = sample.end - 4000;
 	trace_add(&sample, row);
-	is_i64(report_folded(&sample, &report_plain, out), 0, "a sample");
-	is_i64(report_folded(&sample, &report_plain, out), 0, "another one");
+	ok(report_folded(&sample, &report_plain, out) > 0, "a sample");
+	ok(report_folded(&sample, &report_plain, out) > 0, "another one");
 	text = golden_text(out);
 	is_u64(check_lines(text, 2, "two samples"), 8000, "two samples: total");
 	free(text);

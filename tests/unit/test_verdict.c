@@ -80,20 +80,6 @@ static void judge(struct thread_row *row, const char *want, const char *what)
 	is_verdict(&sample, want, what);
 }
 
-static struct culprit by(enum culprit_kind kind, const char *name, pid_t tid, uint64_t ns)
-{
-	struct culprit culprit = { .kind = kind,
-				   .tid = tid,
-				   .pid = tid,
-				   .woken_ns = ns,
-				   .longest_ns = ns / 2,
-				   .policy = 1,
-				   .priority = 50 };
-
-	memcpy(culprit.name, name, strlen(name));
-	return culprit;
-}
-
 TEST(ready)
 {
 	struct thread_row row = spent(LEDGER_READY_WOKEN, 300 * MILLI);
@@ -218,10 +204,11 @@ TEST(small_ones)
 	row.ready = times(100, 500 * MILLI, 9 * MILLI);
 	row.culprits = culprits;
 	row.n_culprits = 100;
-	judge(&row, "task 500/2.5 x10000 shell, kept 500 of 1000", "one row");
+	judge(&row, "task 500/2.5 x10000 shell policy 1 50, kept 500 of 1000", "one row");
 	culprits[99] = by(CULPRIT_REST, "", 0, 200 * MILLI);
 	spend(&row, LEDGER_READY_WOKEN, 195 * MILLI);
-	judge(&row, "task 695/100 x10000, kept 695 of 1000", "one row for all");
+	judge(&row, "task 495/2.5 x9900 shell policy 1 50, task 200/100 x100, kept 695 of 1000",
+	      "one row for all of the same program, one for who has no name");
 
 	row = runner(1, "main");
 	culprits[0] = by(CULPRIT_TASK, "hog", 100, 60 * MILLI);
@@ -238,7 +225,8 @@ TEST(small_ones)
 	row.ready = times(9, 202 * MILLI, 60 * MILLI);
 	row.n_culprits = 3;
 	judge(&row,
-	      "task 200/100 x9 hog[100] policy 1 50, (task 2/0.5 x18 shell), kept 202 of 1000",
+	      "task 200/100 x9 hog[100] policy 1 50, (task 2/0.5 x18 shell policy 1 50), kept 202 "
+	      "of 1000",
 	      "a large one stays by itself, the small ones have not its name");
 }
 
@@ -276,7 +264,7 @@ TEST(memory)
 	row.ledger.awaited[KD_AWAITED_PAGE].max = 3000 * MILLI;
 	judge(&row, "page_fault 500/3000 x200, kept 500 of 1000", "one began before the window");
 	row.ledger.awaited[KD_AWAITED_PAGE].max = 150 * MILLI;
-	row.majors = (struct kd_majors){ { 10, 170 * MILLI, 151 * MILLI }, 160 * MILLI };
+	row.majors = (struct kd_majors){ { 10, 170 * MILLI, 151 * MILLI, 0 }, 160 * MILLI };
 	judge(&row, "page_fault 330/0 x190, major_fault 170/151 x10, kept 500 of 1000",
 	      "those that read a disk are told apart");
 	row = spent(LEDGER_RECLAIM, 30 * MILLI);
@@ -311,8 +299,8 @@ TEST(stopped)
 TEST(stopper)
 {
 	struct stop_row stops[] = {
-		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9 } },
-		{ KD_STOP_SIGNAL, 19, 4711, 4711, "sh", { 2, 30, 20 } },
+		{ KD_STOP_TRACER, 0, 2147483647, 4711, "sixteen letters!", { 1234, SECOND, 9, 0 } },
+		{ KD_STOP_SIGNAL, 19, 4711, 4711, "sh", { 2, 30, 20, 0 } },
 	};
 	struct thread_row row = runner(1, "main");
 
@@ -370,8 +358,8 @@ TEST(disk)
 TEST(healthy)
 {
 	struct call_row calls[] = {
-		{ (uint32_t)syscall_number("epoll_wait"), 100, 700 * MILLI, 90 * MILLI, { 0 } },
-		{ (uint32_t)syscall_number("write"), 100, 50 * MILLI, MILLI, { 0 } },
+		{ (uint32_t)syscall_number("epoll_wait"), 100, 700 * MILLI, 90 * MILLI, { 0 }, 0 },
+		{ (uint32_t)syscall_number("write"), 100, 50 * MILLI, MILLI, { 0 }, 0 },
 	};
 	struct thread_row row = runner(1, "main");
 
@@ -456,7 +444,7 @@ TEST(file_lock)
 				  .holder_name = "holder",
 				  .waits = times(9, 200 * MILLI, 40 * MILLI) };
 	struct call_row call = {
-		(uint32_t)syscall_number("flock"), 9, 400 * MILLI, 90 * MILLI, { 0 }
+		(uint32_t)syscall_number("flock"), 9, 400 * MILLI, 90 * MILLI, { 0 }, 0
 	};
 	struct open_item open = { .kind = OPEN_CALL,
 				  .number = syscall_number("flock"),
@@ -485,8 +473,8 @@ TEST(file_lock)
 TEST(memory_lock)
 {
 	struct call_row calls[] = {
-		{ (uint32_t)syscall_number("mmap"), 9, 400 * MILLI, 90 * MILLI, { 0 } },
-		{ (uint32_t)syscall_number("close"), 9, 300 * MILLI, 90 * MILLI, { 0 } },
+		{ (uint32_t)syscall_number("mmap"), 9, 400 * MILLI, 90 * MILLI, { 0 }, 0 },
+		{ (uint32_t)syscall_number("close"), 9, 300 * MILLI, 90 * MILLI, { 0 }, 0 },
 	};
 	struct thread_row row = runner(1, "main");
 
@@ -578,6 +566,32 @@ TEST(group_of_one)
 	verdict_clear(&verdict);
 }
 
+/* Each thread that small culprits kept waiting counts once, and their CPU is named if it is one. */
+TEST(victims)
+{
+	struct culprit culprits[4][2];
+	struct thread_row rows[4];
+	struct sample sample = verdict_sample(rows, 4);
+	struct verdict verdict = { 0 };
+
+	for (pid_t i = 0; i < 4; i++) {
+		rows[i] = runner(10 + i, "worker");
+		spend(&rows[i], LEDGER_READY_WOKEN, 60 * MILLI);
+		rows[i].ready = times(100, 60 * MILLI, 9 * MILLI);
+		for (pid_t j = 0; j < 2; j++) /* of neighbours, each thread shares one */
+			culprits[i][j] = by(CULPRIT_TASK, "shell", 100 + i + j, 30 * MILLI);
+		rows[i].culprits = culprits[i], rows[i].n_culprits = 2;
+	}
+	is_verdict(&sample,
+		   "task 240/15 x800 shell policy 1 50 of 4 worst 60 worker, kept 240 of 4000",
+		   "four threads, of which no culprit hit more than two");
+	ok(!verdict_find(&verdict, &sample) && verdict.rows[0].cpu == 0, "all on CPU 0");
+	verdict_clear(&verdict);
+	rows[3].cpus[0] = 2;
+	ok(!verdict_find(&verdict, &sample) && verdict.rows[0].cpu == -1, "on two CPUs");
+	verdict_clear(&verdict);
+}
+
 /* What is said first is what there is most of. */
 TEST(largest)
 {
@@ -598,7 +612,9 @@ TEST(largest)
 /* What nobody claims stays what it is, and nobody's share grows by it. */
 TEST(unexplained)
 {
-	struct call_row call = { (uint32_t)syscall_number("ioctl"), 9, 400 * MILLI, MILLI, { 0 } };
+	struct call_row call = {
+		(uint32_t)syscall_number("ioctl"), 9, 400 * MILLI, MILLI, { 0 }, 0
+	};
 	struct thread_row row = runner(1, "main");
 
 	row.calls = &call, row.n_calls = 1;

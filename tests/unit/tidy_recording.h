@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random recordings as a machine may make them: in the order that recording.h says, with states and
- * words that there are. */
+/* Random recordings as a machine may make them: in the order that recording.h requires, with
+ * existing states and words. */
 #ifndef TESTS_UNIT_TIDY_RECORDING_H
 #define TESTS_UNIT_TIDY_RECORDING_H
 

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_TRACES_SAMPLE_H
 #define TESTS_UNIT_TRACES_SAMPLE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

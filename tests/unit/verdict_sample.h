@@ -51,6 +51,22 @@ __attribute__((unused)) static struct kd_count times(uint64_t count, uint64_t to
 	return (struct kd_count){ .count = count, .total = total, .max = max };
 }
 
+/* A culprit that had the CPU for so long, half of it at once. */
+__attribute__((unused)) static struct culprit by(enum culprit_kind kind, const char *name,
+						 pid_t tid, uint64_t ns)
+{
+	struct culprit culprit = { .kind = kind,
+				   .tid = tid,
+				   .pid = tid,
+				   .woken_ns = ns,
+				   .longest_ns = ns / 2,
+				   .policy = 1,
+				   .priority = 50 };
+
+	memcpy(culprit.name, name, strlen(name));
+	return culprit;
+}
+
 #define HOSTILE 8
 
 /* Threads with names as wide as they can be and worse, and figures as large. */

@@ -23,7 +23,7 @@ PACKAGES = {"static": "busybox-static", "dynamic": "busybox"}
 
 
 class Unfit(Exception):
-    """This machine cannot run others; the text says what is missing."""
+    """This machine cannot run virtual machines; the text says what is missing."""
 
 
 def said_by(*argv):
@@ -36,8 +36,8 @@ def said_by(*argv):
 
 
 def libraries_of(program):
-    """{place in the initial file system: file here} of a program's loader and libraries.
-    These come together in the folder where each loader looks in the end."""
+    """{place in the initial file system: file here} of a program's loader and libraries, which are
+    put into the one folder that every loader searches last."""
     said, found = said_by("ldd", program), {}
     if "not a dynamic executable" in said or "statically linked" in said:
         return found
@@ -53,7 +53,7 @@ def libraries_of(program):
 
 
 class Busybox:
-    """A busybox that can do what is asked of it."""
+    """A busybox that can do what is needed of it."""
 
     def __init__(self, path):
         self.path, self.libraries = path, libraries_of(path)
@@ -63,7 +63,7 @@ class Busybox:
             raise Unfit(f"{path} lacks {', '.join(lacking)}: install {PACKAGES['static']}")
 
     def copy(self, root):
-        """Puts it with all that it needs into an initial file system, which has bin."""
+        """Puts it, with everything that it needs, into an initial file system that has bin."""
         shutil.copy(self.path, root / "bin" / "busybox")
         (root / "bin" / "sh").symlink_to("busybox")
         (root / "lib").mkdir()
@@ -81,8 +81,8 @@ def installed():
 
 
 def other(kind):
-    """That of the other package than one of a kind, fetched once as this machine's apt is
-    configured."""
+    """The busybox of the package other than this kind, fetched once with this machine's apt
+    configuration."""
     kind = "static" if kind == "dynamic" else "dynamic"
     path = kernels.CACHE / "busybox" / kernels.host().get("VERSION_CODENAME", "any") / kind / "busybox"
     with kernels.locked():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A CPU that comes online during a run, goes and comes again: what runs there is counted and
-sampled, or said to be missing. For a machine that has a CPU besides the one that is online."""
+"""A CPU that comes online during a run, goes and comes again: whatever runs there is counted and
+sampled, or reported as missing. For a machine that has one CPU besides the one online."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def online(on):
 
 
 def run_there(load):
-    """Lets the thread run there for a while; returns how long, ns."""
+    """Lets the thread run on that CPU for a while; returns for how long, in ns."""
     os.sched_setaffinity(load.pid, {1})
     before = kdtest.schedstat(load.pid, load.pid)[0]
     time.sleep(2)
@@ -33,8 +33,8 @@ def run_there(load):
 
 
 def hotplug(test, *options):
-    """A run in which the CPU comes, goes and comes: its status, what it said, and for how long the
-    thread ran there, was counted there (ns), and how often it was sampled there."""
+    """A run in which the CPU comes, goes and comes back: its status, its messages, how long the
+    thread ran there, how much of that was counted (ns), and how often it was sampled there."""
     # So it is in a virtual machine, and on no machine that people use.
     if not (CPU / "online").exists() or (CPU / "online").read_text() != "0\n":
         raise kdtest.Skip("there is no CPU 1 that is offline")
@@ -72,7 +72,7 @@ def case_with_privileges(test):
 
 
 def case_without(test):
-    """The run has given up the right to open events."""
+    """The run has given up the privilege to open events."""
     said, _, counted, sampled = hotplug(test)
     test.eq((counted, sampled), (0, 0), "what runs there is missing")
     test.ok("CPU 1 has come online" in said and "missing" in said and "keep-privileges" in said,

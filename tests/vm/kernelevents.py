@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Truths about functions of the kernel, by events of its own: how often each was
-entered or left, and when, without any BPF."""
+"""The truth about kernel functions, from the kernel's own events: how often each was entered or
+left, and when, without any BPF."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ TRACING = pathlib.Path("/sys/kernel/tracing")
 
 
 def need_module(name):
-    """Loads a module of the kernel, unless it is there."""
+    """Loads a kernel module unless it is already there."""
     if pathlib.Path("/sys/module", name).exists():
         return
     tool = shutil.which("modprobe", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
@@ -28,8 +28,8 @@ def need_kprobes():
 
 
 class FunctionEvent:
-    """An event at the entry ("p") or return ("r") of a function of the kernel,
-    recorded in a buffer of its own with times of CLOCK_MONOTONIC."""
+    """An event at the entry ("p") or return ("r") of a kernel function, recorded in a buffer of its
+    own with times of CLOCK_MONOTONIC."""
 
     def __init__(self, test, kind, function):
         need_kprobes()
@@ -61,7 +61,7 @@ class FunctionEvent:
         raise ValueError("no such event")
 
     def times(self):
-        """[(time in ns, to 1 us; TID)] of what is in the buffer."""
+        """[(time in ns, to 1 us; TID)] of the events in the buffer."""
         found = re.findall(r"^ *.*-(\d+) +\[\d+\] \S+ +(\d+)\.(\d{6}): ",
                            (self.buffer / "trace").read_text(errors="replace"), re.MULTILINE)
         return [(int(second) * kdtest.SECOND + int(micros) * 1000, int(tid))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's kernels for virtual machines: the newest package of a series, fetched
-from other suites of the mirror that this machine's apt is configured for, with
-lists and downloads of its own (apt's are not touched), and kept unpacked below
-$XDG_CACHE_HOME or /var/cache."""
+"""Debian's kernels for virtual machines: the newest package of a series, fetched from other suites
+of the mirror in this machine's apt configuration, with separate lists and downloads (apt's own are
+left alone), and kept unpacked below $XDG_CACHE_HOME or /var/cache."""
 
 import contextlib
 import fcntl
@@ -50,7 +49,7 @@ Acquire::https::Timeout "30";
 
 
 class Unavailable(Exception):
-    """A kernel cannot be had here; the text says why."""
+    """A kernel is not available here; the text says why."""
 
 
 class Kernel:
@@ -62,7 +61,7 @@ class Kernel:
 
     @property
     def version(self):
-        """What people call it: 6.1.0-56 of 6.1.0-56-cloud-amd64, 6.1.0-56-rt."""
+        """The version as people call it: 6.1.0-56 for 6.1.0-56-cloud-amd64, or 6.1.0-56-rt."""
         return self.release.removesuffix("-amd64").removesuffix("-cloud")
 
     @property
@@ -72,7 +71,7 @@ class Kernel:
 
 
 def flavour(series):
-    """How the names of its releases end."""
+    """How the names of the kernel's releases end."""
     return "rt-amd64" if series.endswith("-rt") else "cloud-amd64"
 
 
@@ -82,7 +81,7 @@ def order(release):
 
 
 def is_of(series, release):
-    """Whether a release belongs to a series; the newest is any that no other claims."""
+    """Whether a release belongs to a series; newest includes any that no other series claims."""
     if not release.endswith("-" + flavour(series)):
         return False
     if series == "newest":
@@ -91,7 +90,7 @@ def is_of(series, release):
 
 
 def run(argv, **options):
-    """Runs a command; a failure is Unavailable with its last line."""
+    """Runs a command; if it fails, raises Unavailable with its last line."""
     try:
         done = subprocess.run([str(arg) for arg in argv], stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
@@ -107,7 +106,7 @@ def run(argv, **options):
 
 
 def host():
-    """What os-release says of this machine's system."""
+    """The contents of this machine's os-release."""
     with contextlib.suppress(OSError):
         lines = pathlib.Path("/etc/os-release").read_text(encoding="utf-8").splitlines()
         return {key: value.strip('"') for key, _, value in (line.partition("=") for line in lines)}
@@ -115,7 +114,7 @@ def host():
 
 
 def mirrors():
-    """The configured archive of Debian, and that of its security updates."""
+    """Debian's archive as configured here, and its archive of security updates."""
     if host().get("ID") != "debian" or not shutil.which("apt-get"):
         raise Unavailable("this is no Debian system, whose mirror has the kernels")
     text = run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
@@ -151,7 +150,8 @@ class Suite:
         return run([f"apt-{tool}", "-c", self.place / "apt.conf", "-qq", *args], **options)
 
     def persist(self, *args, **options):
-        """A command that needs the network, which may be back in a moment, or is not there."""
+        """Retries a command that needs the network, which may be back in a moment, or does not
+        exist."""
         for pause in (5, 0):
             if Suite.silent >= PATIENCE:
                 raise Unavailable("the mirror does not answer")
@@ -192,7 +192,7 @@ class Suite:
 
 
 def unpack(suite, release):
-    """Downloads a kernel and puts it into the cache as a whole."""
+    """Downloads a kernel, and puts it into the cache in one step."""
     place = CACHE / "kernels" / release
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         packages, tree = pathlib.Path(folder, "packages"), pathlib.Path(folder, "tree")
@@ -210,7 +210,7 @@ def unpack(suite, release):
 
 
 def cached(series):
-    """The kernels of a series that are here, the newest first."""
+    """The cached kernels of a series, newest first."""
     places = (CACHE / "kernels").glob(f"*-{flavour(series)}")
     kernels = [Kernel(place) for place in places if is_of(series, place.name)]
     return sorted(kernels, key=lambda kernel: order(kernel.release), reverse=True)
@@ -240,7 +240,7 @@ def locked():
 
 
 def kernel(series):
-    """The newest kernel of a series; without the network, the newest of the cache."""
+    """The newest kernel of a series; without network, the newest one in the cache."""
     with locked():
         try:
             found = fetch(series)

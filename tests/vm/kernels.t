@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""The integration tests that hold on a slow machine with one processor, and those
-that need what other kernels have, in virtual machines with Debian's kernels, which
-both kinds of busybox start in turn. Names of kernels as arguments select some of them."""
+"""The integration tests that pass on a slow machine with one processor, and those that need
+features of other kernels, in virtual machines with Debian's kernels, which both kinds of busybox
+start in turn. Names of kernels as arguments select some of them."""
 
 import concurrent.futures
 import io
@@ -44,8 +44,8 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                   "integration/staged-waits.t", "integration/processes-triggers.t",
                   "integration/counters.t"),
         "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
-                   "integration/profile.t", "integration/culprit.t", "integration/staged.t",
-                   "vm/sched_ext.t")}
+                   "integration/profile.t", "integration/culprit.t", "integration/groups.t",
+                   "integration/staged.t", "vm/sched_ext.t")}
 CPUS = {"6.1": 2}  # not 6.12, which fails to take one offline (dl_server_apply_params)
 AT_ONCE = 2      # machines
 MOST = 1200      # seconds of a processor for a machine
@@ -71,7 +71,7 @@ def environment():
 
 
 def passed(lines):
-    """Names of points that a program passed each time."""
+    """Names of the points that a program passed in every run."""
     of = {bool(wrong): {match[2] for match in map(POINT.fullmatch, lines)
                         if match and bool(match[1]) == wrong and match[3] is None}
           for wrong in (False, True)}
@@ -79,8 +79,8 @@ def passed(lines):
 
 
 def report_program(test, lines, status, before=frozenset()):
-    """Prints the points of one program that ran in a machine. What passed before and fails now is
-    skipped."""
+    """Prints the points of one program that ran in a machine. A point that passed before and fails
+    now is skipped."""
     points, faults, plan = 0, 0, None
     for line in lines:
         match = POINT.fullmatch(line)
@@ -125,7 +125,7 @@ def runs_of(printed):
 
 
 def report_earlier(test, lines, status, why):
-    """What failed before the program was run again, which counts."""
+    """Reports failures that occurred before the program was run again, whose result counts."""
     for number, line in enumerate(lines):
         match = POINT.fullmatch(line)
         if match and match[1]:
@@ -137,15 +137,15 @@ def report_earlier(test, lines, status, why):
 
 
 def fails(lines, status, before):
-    """Whether points of a program fail that had not passed before, or how it ended is wrong."""
+    """Whether points of a program fail that had not passed before, or the program ended wrongly."""
     wrong = {match[2] for match in map(POINT.fullmatch, lines) if match and match[1]}
     return status and (not wrong or status == TIMED_OUT or bool(wrong - before))
 
 
 def report_machine(test, kernel, starter, wanted, outcome, printed, last=None):
-    """Prints what became of a machine that was to run some programs. Returns those that
-    failed whenever they were run, each with what passed at some time. That does not count unless
-    this is the last machine; last is what was returned for the one before."""
+    """Prints the results of a machine that was to run some programs. Returns those that failed in
+    every run, each with the points that it passed at some time. These do not count as failures
+    unless this is the last machine; last is the return value for the one before."""
     again = {}
     test.case = version = kernel.version
     test.ok(not outcome.failure, f"a {starter.kind} busybox starts the machine, which runs to its "
@@ -173,7 +173,7 @@ def report_machine(test, kernel, starter, wanted, outcome, printed, last=None):
 
 
 def starters(test):
-    """The busybox that is installed, and one of the other kind if it can be had."""
+    """The installed busybox, and one of the other kind if available."""
     test.case, found = "busybox", [busybox.installed()]
     try:
         found.append(busybox.other(found[0].kind))
@@ -204,14 +204,14 @@ def examine(test, series, starter, lock, stopped):
 
 
 def wait_for_others():
-    """Until all that tests/run runs besides has ended: it closes a pipe then."""
+    """Waits until everything that tests/run runs beside this has ended: then it closes a pipe."""
     if OTHERS in os.environ:
         os.read(int(os.environ[OTHERS]), 1)
 
 
 def examine_again(test, series, kernel, starter, programs):
-    """Runs programs for the last time, with nothing else on this machine. programs: with what they
-    passed before."""
+    """Runs programs for the last time, with nothing else on this machine. programs: with the points
+    that they passed before."""
     print(f"# {kernel.version}: once more, alone: {' '.join(programs)}", flush=True)
     output = io.BytesIO()
     outcome = machine.run(kernel, command(ONCE, *programs), environment(), output, LAST_TIMEOUT,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the kernel as triggers: one that only the workload calls, so often
-and so long as it says itself."""
+"""Kernel functions as triggers: one that only the workload calls, as often and for as long as it
+says itself."""
 
 import json
 import pathlib
@@ -28,8 +28,8 @@ PROBES = pathlib.Path("/sys/kernel/debug/kprobes")
 
 
 def start(test, calls, every=0, pause=0.1):
-    """A workload that makes calls, of which every so many wait for 20 ms. With a pause
-    (in seconds) between them the program need not be quick to get its banks back."""
+    """A workload that makes calls, one in so many of which waits for 20 ms. With a pause (in
+    seconds) between calls the program need not return its banks quickly."""
     need_kprobes()
     return test.workload("waiter", calls, every, int(pause * 1e6))
 
@@ -40,7 +40,7 @@ def go(load):
 
 
 def matches(test, reports, calls):
-    """Checks that each window lies inside of one call, and each call has one window."""
+    """Checks that each window lies inside one call, and each call has one window."""
     found = {}
     for report in reports:
         inside = [number for number, (before, after, _) in enumerate(calls)
@@ -72,7 +72,7 @@ def case_entry_to_return(test):
 
 
 def case_delta(test):
-    """Of many calls only the long ones are reported."""
+    """Of many calls, only the long ones are reported."""
     load = start(test, 300, 60, 0)
     run = Triggered(test, load.pid, *BOTH, *UNLIMITED, *NO_LIMIT, "--trigger-delta", "20ms")
     calls = go(load)
@@ -92,7 +92,7 @@ def case_delta(test):
 
 
 def case_return_opens(test):
-    """A window from a function's return, as long as the sample time."""
+    """A window from the return of a function, as long as the sample time."""
     load = start(test, 1, 1)
     run = Triggered(test, load.pid, "--start-trigger", RETURN, "--sample-time", "0.2",
                     "--sample-count", "1")
@@ -121,8 +121,8 @@ print("done", flush=True)
 
 
 def case_dropped(test):
-    """More threads are in a function at once than the kernel keeps returns in mind of: what it
-    drops is counted, or, where it does not say, the report tells that."""
+    """More threads are in a function at once than the kernel can remember returns for: dropped ones
+    are counted or, where the kernel does not count them, the report mentions the possibility."""
     need_kprobes()
     load = test.child([sys.executable, "-c", CROWD])
     load.line("ready")
@@ -145,7 +145,7 @@ def case_dropped(test):
 
 
 def case_whose_calls(test):
-    """Any process's calls are hits, unless the target's only are asked for."""
+    """Calls of any process are hits unless only those of the target are asked for."""
     for arguments, both in (((), True), (("--trigger-target-only",), False)):
         target, other = start(test, 5), start(test, 7)
         run = Triggered(test, target.pid, *BOTH, *UNLIMITED, *arguments)
@@ -172,7 +172,7 @@ def probed():
 
 
 def case_nothing_is_left(test):
-    """Two runs on one probe; killed or ended, they leave no probe behind."""
+    """Two runs on one probe; whether killed or ended normally, they leave no probe behind."""
     load = start(test, 5)
     killed = Triggered(test, load.pid, *BOTH, *UNLIMITED)
     other = Triggered(test, load.pid, *BOTH, *UNLIMITED)
@@ -197,7 +197,7 @@ def case_no_trigger_fires(test):
 
 
 def case_refused(test):
-    """A function that does not exist, and one where the kernel allows no probe."""
+    """A function that does not exist, and one that the kernel does not allow to be probed."""
     load = start(test, 1)
     forbidden = [line.split()[-1] for line in (PROBES / "blacklist").read_text().splitlines()]
     symbols = pathlib.Path("/proc/kallsyms").read_text()

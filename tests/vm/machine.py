@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine that runs one command with a kernel of Debian's: qemu without
-hardware's help, one processor, no network, the host's files read-only below a
-layer in memory. What the command prints comes through a serial port of virtio,
-so do its status and the kernel's messages in the end."""
+"""A virtual machine that runs one command with one of Debian's kernels: qemu without hardware
+support, one processor, no network, the host's files read-only below a layer in memory. The
+command's output comes through a virtio serial port, followed in the end by its status and the
+kernel's messages."""
 
 import contextlib
 import math
@@ -43,7 +43,7 @@ SPLAT = re.compile(r"BUG:|WARNING:|\bOops\b|[Gg]eneral protection|Kernel panic|[
 
 
 class Outcome:
-    """What became of a command."""
+    """The outcome of a command."""
 
     def __init__(self):
         self.status = None    # of the command; None if it did not end
@@ -68,8 +68,8 @@ def tools():
 
 
 def modules(kernel):
-    """Paths of the modules that a machine starts with, each after those it needs.
-    What the kernel has built in is no module."""
+    """Paths of the modules that a machine starts with, each after those that it needs. Features
+    built into the kernel have no module."""
     needs, paths, ordered = {}, {}, []
     for line in (kernel.modules / "modules.dep").read_text().splitlines():
         path, _, others = line.partition(":")
@@ -83,7 +83,7 @@ def modules(kernel):
 
 
 def initial_files(kernel, starter, folder, command):
-    """Makes the initial file system, which a busybox starts; returns its path."""
+    """Makes the initial file system, which is started by a busybox; returns its path."""
     root = folder / "initial"
     for name in ("bin", "dev", "proc", "sys", "modules"):
         (root / name).mkdir(parents=True)
@@ -128,7 +128,7 @@ exec "$@"
 
 
 def share_files(virtiofsd, listener, log):
-    """Starts the server of the host's files, which ends with its one client."""
+    """Starts the server of the host's files, which ends together with its only client."""
     argv = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "sh", "-c", SHARE, "sh",
             virtiofsd, f"--fd={listener.fileno()}", "-o", "source=/,cache=always,sandbox=chroot"]
     return subprocess.Popen(argv, pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL,
@@ -136,7 +136,8 @@ def share_files(virtiofsd, listener, log):
 
 
 def start(qemu, kernel, folder, log, cpus=1):
-    """Starts the machine whose files are in a folder. Of several CPUs all but one are offline."""
+    """Starts the machine whose files are in a folder. If it has several CPUs, all but one are
+    offline."""
     ports = [argument for name in ("output", "status", "messages") for argument in
              ("-chardev", f"file,id={name},path={folder / name}",
               "-device", f"virtserialport,chardev={name},name={name}")]
@@ -154,7 +155,7 @@ def start(qemu, kernel, folder, log, cpus=1):
 
 
 def finish(process):
-    """Ends a process if it does not end by itself at once."""
+    """Ends a process unless it ends by itself at once."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1)
     if process.poll() is None:
@@ -167,7 +168,7 @@ def text(path):
 
 
 def used(process):
-    """Seconds of a processor that a process has used, and was not waited for."""
+    """Seconds of CPU time used by a process that has not been reaped yet."""
     with contextlib.suppress(OSError):
         fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -176,11 +177,10 @@ def used(process):
 
 def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: False, starter=None,
         most=math.inf, cpus=1):
-    """Runs a command in a machine with a kernel, and copies to a binary stream what
-    it prints meanwhile. Environment is what it has besides the usual variables;
-    stopped says whether to give up; starter is another busybox than the installed one;
-    most is how many seconds of a processor it may use; cpus is how many it has, of which
-    all but one are offline. Returns its Outcome."""
+    """Runs a command in a machine with a kernel, and copies its output to a binary stream
+    meanwhile. environment: variables besides the usual ones; stopped: tells whether to give up;
+    starter: another busybox than the installed one; most: the limit of CPU seconds; cpus: their
+    number, of which all but one are offline. Returns its Outcome."""
     qemu, virtiofsd, usual = tools()
     outcome, deadline = Outcome(), time.monotonic() + timeout
     with contextlib.ExitStack() as stack:
@@ -211,7 +211,7 @@ def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: Fals
 
 
 def judge(outcome, folder, failure):
-    """Fills an outcome from what the machine left."""
+    """Fills in an outcome from what the machine left."""
     status = text(folder / "status").strip()
     if status:
         outcome.status = int(status)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Open vSwitch with a bridge in the kernel: its threads, upcalls and triggers.
-Packets of ever new flows go between two namespaces; how many the kernel hands to
-ovs-vswitchd is counted by an event of the kernel's own."""
+"""Open vSwitch with a bridge in the kernel: its threads, upcalls and triggers. Packets of ever new
+flows travel between two namespaces; an event of the kernel's own counts how many are handed to
+ovs-vswitchd."""
 
 import atexit
 import contextlib
@@ -37,7 +37,7 @@ UPCALL_LINE = re.compile(r"  (.{20}): ([\d,]+) \[(.*)\]")
 
 
 class Switch:
-    """ovs-vswitchd with one bridge and two hosts, of which one sends to the other."""
+    """ovs-vswitchd with one bridge and two hosts, one of which sends to the other."""
 
     def __init__(self):
         self.stack = contextlib.ExitStack()
@@ -117,7 +117,7 @@ SWITCH = []
 
 
 def switch():
-    """The one switch of all cases, started by the first."""
+    """The switch that all cases share, started by the first one."""
     if not SWITCH:
         os.environ["PATH"] += ":/usr/sbin:/sbin"
         for name in ("openvswitch", "veth"):
@@ -149,7 +149,7 @@ def sample(test, pid, during, *args):
 
 
 def case_threads(test):
-    """What upstream's first screen shows: handlers and revalidators."""
+    """The threads in upstream's first screen: handlers and revalidators."""
     target = switch()
     before = set(kdtest.threads_of(target.pid))
     report, _ = sample(test, target.pid, lambda: time.sleep(3))
@@ -203,7 +203,7 @@ def case_skip_upcall_stats(test):
 
 
 def count_hits(test, target, start, stop, truths, *args):
-    """Checks that a trigger pair's hits are those that the kernel's own events count."""
+    """Checks that the hits of a pair of triggers match the count of the kernel's own events."""
     before = [truth.count() for truth in truths]
     run = Triggered(test, target.pid, "--start-trigger", start, "--stop-trigger", stop, *UNLIMITED,
                     *NO_LIMIT, "--trigger-delta", "1min", *args)
@@ -220,7 +220,7 @@ def count_hits(test, target, start, stop, truths, *args):
 
 
 def windows(test, target, count, *args):
-    """Runs until so many windows are printed; returns them."""
+    """Runs until so many windows have been printed; returns them."""
     done = test.program("-p", target.pid, "--sample-count", count, *args)
     test.eq(done.status, 0, "status 0")
     reports = kdreport.Run(UPCALLS.sub("", done.stdout)).reports

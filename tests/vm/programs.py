@@ -27,7 +27,7 @@ ONCE = "--once"
 
 
 def ended(process, timeout):
-    """Whether a child ends in this time."""
+    """Whether a child ends within this time."""
     handle = os.pidfd_open(process)
     try:
         return bool(select.select([handle], [], [], timeout)[0])
@@ -36,7 +36,7 @@ def ended(process, timeout):
 
 
 def status_of(process):
-    """Waits for a child's end, and brings it about if it takes too long."""
+    """Waits for a child's end, and kills it if it takes too long."""
     late = not ended(process, PATIENCE)
     for number in (signal.SIGTERM, signal.SIGKILL) if late else ():
         with contextlib.suppress(ProcessLookupError):
@@ -56,7 +56,7 @@ def become(path):
 
 
 def run_all(names):
-    """Returns None when all have run; and in each child the path that it is to run."""
+    """Returns None in the parent when all have run; and in each child the path that it is to run."""
     queue = [name for name in names if name != ONCE]
     retried = 0 if ONCE in names else len(queue)
     for number, name in enumerate(queue):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel with PREEMPT_RT: the threads that do the work of interrupts have the CPU like
-others, and are named. When they ran is the kernel's own trace to say; their schedstat has
-what it took to switch to them, too."""
+"""A kernel with PREEMPT_RT: threads that do the work of interrupts use the CPU like others, and are
+named. Their run times come from the kernel's own trace, as their schedstat includes the cost of
+switching to them."""
 
 import json
 import pathlib
@@ -40,7 +40,7 @@ class Trace:
         """{TID: ns} that each thread ran between two times."""
         (INSTANCE / "tracing_on").write_text("0")
         since, found = {}, {}
-        for match in map(SWITCH.match, (INSTANCE / "trace").read_text().splitlines()):
+        for match in map(SWITCH.match, (INSTANCE / "trace").read_text(errors="replace").splitlines()):
             if not match:
                 continue
             at, prev, following = int(match[1] + match[2]) * 1000, int(match[3]), int(match[4])
@@ -52,7 +52,7 @@ class Trace:
 
 
 def read_files(seconds):
-    """Reads files anew for some time."""
+    """Reads uncached files for some time."""
     until = time.monotonic() + seconds
     for path in pathlib.Path("/").glob(FILES):
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("1")
@@ -84,8 +84,8 @@ def case_threads_of_interrupts(test):
 
 
 def case_interrupted_softirq(test):
-    """A thread that sends handles what it sent in soft interrupts of its own, in which it may lose
-    its CPU: they are not as long as it is then kept from it."""
+    """A thread that sends handles its packets in softirqs of its own, in which it may lose its CPU:
+    time off the CPU does not count as theirs."""
     load = test.workload("roles", f"fifo:0:{RUNS}:{2 * RUNS}", "udp:1000000000:0")
     udp, waited = load.tid("udp")[0], 0
     capture = test.capture(load.pid)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Before Linux 6.12 the limit of real time stops all such threads for 50 ms of each second; what
-others then do with their CPU is the limit's fault. That is as long as its settings say."""
+"""Before Linux 6.12 the real-time limit stops all real-time threads for 50 ms of each second; if
+others then have their CPU, the limit is to blame, for as long as its settings allow."""
 
 import json
 import os

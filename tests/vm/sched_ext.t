@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""With a scheduler of sched_ext a thread may wait for several CPUs: reports say whose time is in
-their list. The scheduler here has a name and an end, the kernel's defaults do the rest."""
+"""With a sched_ext scheduler a thread may wait for several CPUs: reports say whose time is in their
+list. The scheduler here has a name and an end; the kernel's defaults do the rest."""
 
 import ctypes
 import pathlib

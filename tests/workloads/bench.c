@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests/bench measures with. */
+/* The loads that tests/bench measures with. */
 #include "workload.h"
 
 #include <limits.h>

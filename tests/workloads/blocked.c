@@ -3,8 +3,8 @@
  *
  *   blocked ROLE... [DIRECTORY]     see parts[]; a DIRECTORY (with a /) is for files
  *
- * Each waits again and again until the end. Where it is another thread that ends a wait, that
- * one sleeps for WAIT_MS first.
+ * Each thread waits again and again until the end. If another thread ends its waits, that one
+ * sleeps for WAIT_MS first.
  *
  *   <- log      -> {"ROLE": {"tid": TID, "faults": N, "waits": [[before, woken, after], ...]},
  *               ...}: when it called, when that was about to end, when it returned;

@@ -338,6 +338,7 @@ FRAME void with_fork(void)
 	if (child < 0)
 		die("fork");
 	if (!child) {
+		sleep_await(getppid()); /* in waitpid() */
 		deep_1();
 		_exit(0);
 	}

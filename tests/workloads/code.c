@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of which each instruction is known. */
+/* Functions whose every instruction is known. */
 #include "workload.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel that lacks tracepoints.
  *
- * Runs the program, and where it asks to be attached to one of these raw tracepoints, asks
- * for one that no kernel has: what it hears is what the kernel says then. */
+ * Runs the program, and whenever it asks to attach to one of these raw tracepoints, asks for one
+ * that no kernel has instead: the program gets the kernel's own answer to that. */
 #include "workload.h"
 
 #include <linux/bpf.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A page whose content comes late: who touches it waits, in the kernel too, until another thread
- * of the process brings it. Children do not inherit it. */
+/* A page whose content arrives late: whoever touches it waits, in the kernel too, until another
+ * thread of the process provides it. Children do not inherit it. */
 #ifndef LATE_PAGE_H
 #define LATE_PAGE_H
 

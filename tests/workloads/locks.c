@@ -3,10 +3,10 @@
  *
  *   locks ROLE...        see parts[]
  *
- * Of those with "page" the kernel has the lock: the first holder writes what lies in a page whose
- * content the second one brings 8 ms later, by userfaultfd.
+ * In roles with "page" the lock is one of the kernel's: the first holder writes what lies in a page
+ * whose content the second one brings 8 ms later, by userfaultfd.
  *
- * Of each role there is a thread of that name that takes the lock and waits, and "holder"s.
+ * For each role there is a thread of that name, which takes the lock and waits, and "holder"s.
  *
  *   <- log      -> {"ROLE": {"tid": TID, "holders": [TID, ...], "address": the lock's futex,
  *               0: not told, "waits": [[before, after], ...], "others": [[the same of each
@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "late_page.h"
 
@@ -557,4 +558,99 @@ VERB(locks, 1, MAX_ROLES, "ROLE...")
 	for (int i = 1; i < argc; i++)
 		scene_add(&stage, &scenes[i - 1], argv[i]);
 	stage_serve(&stage);
+}
+
+/* --- futexes: waits in vain for as many futexes, one after the other ---
+ *
+ *   futexes COUNT US CALL    US: how long; CALL: futex, wait, waitv, or int: futex() by int $0x80
+ *
+ * On "go": -> {"tid": TID, "address": of the first one, "count": of waits that ended by their
+ * time-out, "slept": how often the thread slept, by the kernel's count, "ns": that all took};
+ * count is 0 if the kernel has no such call. */
+
+#define NR_FUTEX_WAITV 449
+#define NR_FUTEX_WAIT 455
+#define NR_FUTEX_BY_INT 240
+#define FUTEX_32_PRIVATE (2 | 128) /* FUTEX2_SIZE_U32 | FUTEX2_PRIVATE */
+
+struct futex_of_several {
+	unsigned long long value, address;
+	unsigned int flags, reserved;
+};
+
+/* Everything that a call by int $0x80 gets lies below 4 GB. */
+struct low {
+	int moment[2];
+	unsigned int futexes[];
+};
+
+static long wait_by_int(struct low *low, unsigned int *futex)
+{
+#ifdef __x86_64__
+	long result = NR_FUTEX_BY_INT;
+
+	__asm__ volatile("int $0x80"
+			 : "+a"(result)
+			 : "b"(futex), "c"(128L), "d"(0L), "S"(low->moment)
+			 : "memory", "r8", "r9", "r10", "r11");
+	errno = (int)-result;
+	return -1;
+#else
+	(void)low, (void)futex;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+static long wait_one(const char *how, struct low *low, unsigned int *futex)
+{
+	struct timespec length = { 0, low->moment[1] }, until;
+	struct futex_of_several several = { .address = (uintptr_t)futex,
+					    .flags = FUTEX_32_PRIVATE };
+	long long end = now_ns() + low->moment[1];
+
+	until = (struct timespec){ (time_t)(end / 1000000000), end % 1000000000 };
+	if (!strcmp(how, "int"))
+		return wait_by_int(low, futex);
+	if (!strcmp(how, "waitv"))
+		return syscall(NR_FUTEX_WAITV, &several, 1, 0, &until, CLOCK_MONOTONIC);
+	if (!strcmp(how, "wait"))
+		return syscall(NR_FUTEX_WAIT, futex, 0UL, ~0U, FUTEX_32_PRIVATE, &until,
+			       CLOCK_MONOTONIC);
+	return syscall(SYS_futex, futex, 128 /* FUTEX_WAIT_PRIVATE */, 0, &length, NULL, 0);
+}
+
+static long sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+VERB(futexes, 3, 3, "COUNT US CALL")
+{
+	int count = (int)number(argv[1]), ended = 0;
+	struct low *low = mmap(NULL, sizeof(*low) + (size_t)count * sizeof(*low->futexes),
+			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1,
+			       0);
+	long long began, ns;
+	long slept;
+
+	if (low == MAP_FAILED)
+		die("mmap");
+	low->moment[1] = (int)number(argv[2]) * 1000;
+	memset(low->futexes, 0, (size_t)count * sizeof(*low->futexes)); /* no page fault later */
+	say_ready();
+	wait_for("go");
+	began = now_ns();
+	slept = sleeps();
+	for (int i = 0; i < count; i++)
+		ended += wait_one(argv[3], low, &low->futexes[i]) && errno == ETIMEDOUT;
+	slept = sleeps() - slept;
+	ns = now_ns() - began;
+	say("{\"tid\": %d, \"address\": %llu, \"count\": %d, \"slept\": %ld, \"ns\": %lld}",
+	    gettid(), (unsigned long long)(uintptr_t)low->futexes, ended, slept, ns);
+	wait_for("end");
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload VERB ARGS...: what tests look at. The Makefile gives it the name of each verb, too, so
- * that a process is called after what it does; a copy under any other name takes the verb as its
- * first argument. Without a verb it lists them. */
+/* workload VERB ARGS...: the processes that tests look at. The Makefile gives it the name of each
+ * verb, too, so that a process is named after what it does; a copy under any other name takes the
+ * verb as its first argument. Without a verb it lists them. */
 #include "workload.h"
 
 /* What VERB() put there: the linker's names for both ends. */

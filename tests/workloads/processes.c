@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that come and go, are many, have stacks that are known, or one PID. */
+/* Processes that come and go, are many, have known stacks, or reuse one PID. */
 #include "workload.h"
 
 #include <errno.h>

@@ -11,6 +11,9 @@
  *   hasty:CPU:RUN_MS          two threads: every 10 ms the first is about to sleep when
  *                             a signal comes, and the second, SCHED_FIFO, runs for RUN_MS
  *   enters:CPU:TURNS          getppid calls and, after each, so many turns of a loop
+ *   outside:KIND              is in the kernel, but in no system call: 0: seccomp filters
+ *                             before calls, 1: calls that they refuse, 2: breakpoints, 3: files
+ *                             closed after calls, 4: the same time in calls
  * and from "go" on:
  *   stalls:N:MS:PAUSE_MS:CPU  SCHED_FIFO, N times: runs for MS, so that all others wait, then
  *                         sleeps for PAUSE_MS
@@ -31,8 +34,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -54,6 +61,79 @@ static void role_enters(struct worker *worker)
 		syscall(SYS_getppid);
 		for (volatile long i = 0; i < worker->args[1]; i++)
 			;
+	}
+}
+
+/* Compares the first argument with many numbers before each call, and refuses getppid, or not. */
+static void filter_install(bool refuse)
+{
+	static struct sock_filter filter[1000];
+	struct sock_fprog program = { COUNT(filter), filter };
+	size_t last = COUNT(filter) - 1;
+
+	filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, args[0]));
+	for (size_t i = 1; i < last - 3; i++)
+		filter[i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							 (unsigned int)(1000000 + i), 0, 0);
+	filter[last - 3] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+							offsetof(struct seccomp_data, nr));
+	filter[last - 2] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0,
+							1);
+	filter[last - 1] = (struct sock_filter)BPF_STMT(
+		BPF_RET | BPF_K, refuse ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_ALLOW);
+	filter[last] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		die("seccomp");
+}
+
+static void breakpoint_hit(int signal)
+{
+	(void)signal;
+}
+
+/* Of which the kernel tells nobody but the handler. */
+static void raise_breakpoint(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	asm volatile("int3");
+#else
+	raise(SIGTRAP);
+#endif
+}
+
+/* A file that is open until it is no longer mapped, when munmap() has ended; or truncated in a
+ * call. */
+static void file_free(bool in_call)
+{
+	int fd = memfd_create("outside", 0);
+	void *page;
+
+	if (fd < 0 || fallocate(fd, 0, 0, 4 << 20))
+		die("memfd");
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || (in_call && ftruncate(fd, 0)))
+		die("mmap");
+	close(fd);
+	munmap(page, PAGE);
+}
+
+static void role_outside(struct worker *worker)
+{
+	long kind = worker->args[0];
+
+	if (kind < 2)
+		filter_install(kind == 1);
+	if (kind == 2 && signal(SIGTRAP, breakpoint_hit) == SIG_ERR)
+		die("signal");
+	while (!stage_over(worker->stage)) {
+		if (kind < 2)
+			syscall(SYS_getppid, 0);
+		else if (kind == 2)
+			raise_breakpoint();
+		else
+			file_free(kind == 4);
 	}
 }
 
@@ -363,23 +443,15 @@ static void role_deadline(struct worker *worker)
 }
 
 static const struct role roles[] = {
-	{ "spin", role_spin, true, false },
-	{ "fifo", role_fifo, true, false },
-	{ "enters", role_enters, true, false },
-	{ "poll", role_poll, true, false },
-	{ "calls", role_calls, false, false },
-	{ "pollonce", role_pollonce, false, false },
-	{ "pingpong", role_pingpong, false, true },
-	{ "yield", role_yield, false, true },
-	{ "vfork", role_vfork, false, false },
-	{ "udp", role_udp, false, false },
-	{ "stalls", role_stalls, false, false },
-	{ "timers", role_timers, false, false },
-	{ "convoy", role_convoy, true, false },
-	{ "relay", role_relay, true, true },
-	{ "deadline", role_deadline, false, false },
-	{ "hasty", role_hasty, true, true },
-	{ .name = NULL },
+	{ "spin", role_spin, true, false },          { "fifo", role_fifo, true, false },
+	{ "enters", role_enters, true, false },      { "outside", role_outside, true, false },
+	{ "poll", role_poll, true, false },          { "calls", role_calls, false, false },
+	{ "pollonce", role_pollonce, false, false }, { "pingpong", role_pingpong, false, true },
+	{ "yield", role_yield, false, true },        { "vfork", role_vfork, false, false },
+	{ "udp", role_udp, false, false },           { "stalls", role_stalls, false, false },
+	{ "timers", role_timers, false, false },     { "convoy", role_convoy, true, false },
+	{ "relay", role_relay, true, true },         { "deadline", role_deadline, false, false },
+	{ "hasty", role_hasty, true, true },         { .name = NULL },
 };
 
 VERB(roles, 0, MANY, "NAME[:ARG...]...")

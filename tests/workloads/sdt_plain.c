@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same probes without semaphores. */
+/* The probes of sdt.c, without semaphores. */
 #define PLAIN
 #include "sdt.c"

@@ -20,6 +20,7 @@
  *   hog:CPU               burns a CPU
  *   spinner               burns any CPU in spin_1(), ... spin_5()
  *   asker                 reads /dev/zero without end in ask_1(), ... ask_5()
+ *   filtered              makes calls that filters of seccomp look at for long
  *
  * Commands besides the stage's:
  *   <- log    -> {"TID": [[before, after, call, result, least], ...]}: result is a
@@ -28,8 +29,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "late_page.h"
@@ -385,6 +390,30 @@ static void asker(struct worker *worker)
 		ask_1();
 }
 
+#define FILTERS 8
+#define FILTER_LENGTH 1000
+
+/* A filter that looks at arguments has to run for each call. */
+static void filtered(struct worker *worker)
+{
+	static struct sock_filter code[FILTER_LENGTH + 2];
+	struct sock_fprog program = { FILTER_LENGTH + 2, code };
+
+	code[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					       offsetof(struct seccomp_data, args[1]));
+	for (unsigned int i = 1; i <= FILTER_LENGTH; i++)
+		code[i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x7000000 + i, 0,
+						       0);
+	code[FILTER_LENGTH + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		die("prctl");
+	for (int i = 0; i < FILTERS; i++)
+		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			die("seccomp");
+	while (!stage_over(worker->stage))
+		syscall(SYS_getppid, 1, 2);
+}
+
 static void quick(struct worker *worker)
 {
 	for (long i = 0; i < worker->args[0]; i++)
@@ -424,6 +453,7 @@ VERB(slow, 0, MAX_WORKERS, "ROLE[:ARG...]...")
 		{ .name = "hog", .run = hog, .throughout = true },
 		{ .name = "spinner", .run = spinner, .throughout = true },
 		{ .name = "asker", .run = asker, .throughout = true },
+		{ .name = "filtered", .run = filtered, .throughout = true },
 		{ .name = NULL },
 	};
 	static struct stage stage = { .log = logs_print };

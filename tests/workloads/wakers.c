@@ -340,25 +340,6 @@ static void sem_take(sem_t *sem)
 		;
 }
 
-static bool is_asleep(pid_t tid)
-{
-	char path[64], state = '?';
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
-		die(path);
-	fclose(file);
-	return state == 'S';
-}
-
-static void sleep_await(pid_t tid)
-{
-	while (!is_asleep(tid))
-		sleep_ns(MS);
-}
-
 /* The threads, each with how it gets the token and passes it on. */
 
 /* Until the main thread waits for the token, that is on the path. */

@@ -325,6 +325,26 @@ static inline pthread_t small_thread_begin(void *(*run)(void *), void *arg)
 	return thread;
 }
 
+static inline bool is_asleep(pid_t tid)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", tid, tid);
+	file = fopen(path, "r");
+	if (!file || fscanf(file, "%*d %*s %c", &state) != 1)
+		die(path);
+	fclose(file);
+	return state == 'S';
+}
+
+/* Waits until a thread of any process sleeps. */
+static inline void sleep_await(pid_t tid)
+{
+	while (!is_asleep(tid))
+		sleep_ns(MS);
+}
+
 static inline pid_t child_fork(void)
 {
 	pid_t child = fork();

@@ -85,9 +85,10 @@ function tablesView(context) {
 }
 
 /* What other sections have. Whatever else there is is shown with how it was captured. */
-const ELSEWHERE = ["schema", "type", "capture", "window", "losses", "lost", "verdict", "busy_ns",
-		   "kept_ns", "unexplained_ns", "processes", "threads", "traces", "interruptions",
-		   "resources", "tcp_retransmissions", "upcalls", "absent", "critical_path"];
+const ELSEWHERE = ["schema", "type", "capture", "window", "losses", "lost", "verdict",
+		   "largest_culprit", "busy_ns", "kept_ns", "unexplained_ns", "processes", "threads",
+		   "traces", "interruptions", "resources", "tcp_retransmissions", "upcalls",
+		   "absent", "critical_path"];
 
 function captureView(context) {
 	const { sample } = context;
