@@ -65,7 +65,7 @@ class Screen:
         # The hypervisor may be a true culprit at any time, and is none that a test has staged.
         # Nor are the test and the program, which in a machine of one CPU have to take that.
         # Sentences without a culprit come where they are larger.
-        others = ["hypervisor", " ran: user ", " unexplained: ",
+        others = ["hypervisor", " ran: user ", " unexplained: ", " outside system calls",
                   *(f"on which {name}[" for name in OWN_PROGRAMS)]
         self.verdict = [line for line in re.findall(r"^VERDICT (.*)$", joined, re.MULTILINE)
                         if not any(other in line for other in others)]
