@@ -196,7 +196,7 @@ $(CLI:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags
 OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
 $(call OBJECTS,cli/base/syscall_set.c): | $(GEN)/syscall_table.inc
-$(call OBJECTS,cli/model/wchan.c): $(GEN)/wchans.inc
+$(call OBJECTS,cli/model/wchan.c): $(GEN)/wchan_table.inc
 $(call OBJECTS,cli/options/options_table.c): | $(GEN)/version.h
 $(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 
@@ -208,7 +208,7 @@ $(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
 
-$(GEN)/wchans.inc: cli/model/wchans.sh cli/model/wchans.in $(BUILD)/flags
+$(GEN)/wchan_table.inc: cli/model/wchans.sh cli/model/wchans.in $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)cli/model/wchans.sh $@
 
@@ -325,7 +325,7 @@ SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) \
 	$(filter-out %.bpf.c,$(wildcard tests/workloads/*.c tests/fuzz/*.c tests/lint/*.c tests/bench/*.c)))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
-		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/wchans.inc $(GEN)/html_page.inc \
+		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/wchan_table.inc $(GEN)/html_page.inc \
 		$(GEN)/version.h
 	@mkdir -p $(@D)
 	$(say) CC $@

@@ -35,7 +35,7 @@
 #include "tap.h"
 
 static const struct wchan rows[] = {
-#include "wchans.inc"
+#include "wchan_table.inc"
 };
 
 /* --- The table --- */
