@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Descriptors that threads wait at, and what they stand for.
+/* Sleeps, by where they are: wait channel, system call, and descriptor, with what it stands for.
  *
- * The waker of a thread that slept long counts the wait and looks at the file: the sleeping call
+ * The waker of a thread that slept long counts the sleep and looks at the file: the sleeping call
  * holds it, though another thread may have closed the descriptor. */
 #ifndef DESCRIPTOR_BPF_H
 #define DESCRIPTOR_BPF_H
 
 #include "awaited.bpf.h"
 #include "lock.bpf.h"
+#include "wchan.bpf.h"
 #include "window.bpf.h"
 
 /* include/linux/socket.h */
@@ -132,16 +133,20 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* Waits of a key; without space, those of all others of its thread. */
+/* Sleeps of a key; without space, those of all others of its thread. */
 static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 {
 	struct kd_file_waits *waits = bpf_map_lookup_elem(&kd_files, key);
 
 	if (waits)
 		return waits;
-	if (READ_ONCE(kd_files_used) >= KD_FILES + KD_FILES_OF_SLOT * kd_slots) {
+	if (!key->in_progress &&
+	    READ_ONCE(kd_files_used) >= KD_FILES + KD_FILES_OF_SLOT * kd_slots) {
 		key->inode = 0;
 		key->fd = -1;
+		key->wchan = (struct kd_wchan){};
+		key->call = KD_CALL_NONE;
+		key->others = 1;
 	}
 	if (!bpf_map_update_elem(&kd_files, key, &no_waits, BPF_NOEXIST))
 		__sync_fetch_and_add(&kd_files_used, 1);
@@ -188,12 +193,19 @@ static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 		count_add(&waits->requests, last->at - last->ns, last->ns);
 }
 
-/* Adds a wait that ends at t to the window of this generation. in_progress: it is the window
- * that ends. Both the iterator and the waker may report such a wait. */
-__noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
+/* What ends at the time until which a sleep is counted. */
+enum file_until {
+	FILE_ENDED,   /* the sleep */
+	FILE_CROSSED, /* the window, says the waker; */
+	FILE_VISITED, /* says the iterator */
+};
+
+/* Adds a sleep until t to the window of this generation. Both the iterator and the waker may
+ * report one that goes on after the window. */
+__noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, u32 until)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	struct kd_file_key key = { .gen = gen, .slot = slot, .in_progress = in_progress };
+	struct kd_file_key key = { .gen = gen, .slot = slot, .in_progress = !is_zero(until) };
 	struct kd_file_waits *waits;
 	const struct kd_at *at;
 	u64 ns, since, file;
@@ -207,7 +219,9 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	seeded = thread->state == KD_UNSEEN;
 	at = seeded ? &thread->seed_at : &thread->at;
 	key.awaited = seeded ? thread->seed_awaited : thread->awaited;
-	key.fd = at->fd;
+	key.call = seeded ? thread->seed_call : thread->slept_in;
+	key.wchan = thread->wchan[BOUNDED(until >> 1, 2)];
+	key.fd = at->file ? at->fd : -1;
 	file = at->file == KD_FILE_UNSEEN ? descriptor_file(thread->task, at->fd) : at->file;
 	key.inode = BPF_CORE_READ((struct file *)file, f_inode, i_ino);
 	/* Belongs to another sleep, which began while the iterator looked. As one number: what
@@ -223,7 +237,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 			file_describe(&waits->file, file);
 	}
 	ns = t - since;
-	if (in_progress) {
+	if (key.in_progress) {
 		waits->waits.count = 1;
 		waits->waits.total = waits->waits.max = ns;
 		waits->waits.began = since;
@@ -244,7 +258,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, bool in_progress)
 	return 0;
 }
 
-/* Adds the wait to each window open at t, and to ended windows that are still unread. */
+/* Adds the sleep to each window open at t, and to ended windows that are still unread. */
 __noinline int file_across(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
@@ -260,13 +274,13 @@ __noinline int file_across(u32 slot, u32 by, u64 t)
 	return 0;
 }
 
-/* Iterator: a thread slept at a descriptor when a window ended, and still does. */
-static __always_inline void file_visit(struct kd_thread *thread, u32 slot)
+/* Iterator: a thread slept when a window ended, and still does. */
+static __always_inline void file_visit(struct kd_thread *thread, u32 slot, struct task_struct *task)
 {
-	const struct kd_at *at = thread->state == KD_UNSEEN ? &thread->seed_at : &thread->at;
-
-	if (at->file && state_is_blocked(state_now(thread)) && thread->since < kd_visit_end)
-		file_add(slot, kd_visit_gen, 0, kd_visit_end, true);
+	if (!state_is_blocked(state_now(thread)) || thread->since >= kd_visit_end)
+		return;
+	wchan_read(&thread->wchan[1], task);
+	file_add(slot, kd_visit_gen, 0, kd_visit_end, FILE_VISITED);
 }
 
 #endif

@@ -335,6 +335,13 @@ SEC("?raw_tp") int kd_counters_look(void *ctx)
 	return 0;
 }
 
+/* Run by user space. */
+SEC("?raw_tp") int BPF_PROG(kd_function_name, u64 address)
+{
+	function_name(address);
+	return 0;
+}
+
 /* Resources. */
 SEC("?raw_tp") int BPF_PROG(kd_io_exit, struct pt_regs *regs, long ret)
 {

@@ -287,6 +287,10 @@ struct kd_thread {
 	__u64 steal, steal_at, stolen_ns;
 	struct kd_waiting waiting; /* in KD_READY_* */
 	struct kd_at at;           /* descriptor of its last sleep */
+	/* Of its last sleep with a known one, which ended then; and of the sleep that the task
+	 * iterator found it in. */
+	struct kd_wchan wchan[2];
+	__u64 wchan_at;
 	struct kd_looked looked;
 	struct kd_timer timer;
 	struct kd_irq_frame hardirq;
@@ -331,7 +335,6 @@ struct kd_thread {
 	__s32 seed_call;
 	__u32 seed_awaited;
 	struct kd_at seed_at;
-	__u64 asleep_at, asleep_since; /* like kernel_at: of the sleep that began then */
 	struct kd_reading readings[KD_READINGS];
 
 	char comm[KD_COMM_LEN];
@@ -361,12 +364,11 @@ struct kd_record {
 	__u64 ns[KD_STATES_PADDED]; /* by enum kd_state */
 	struct kd_count ready;
 	struct kd_span run;
-	/* Waits at descriptors and for locks below kd_detail_ns. */
+	/* Sleeps, and waits for locks, below kd_detail_ns. */
 	struct kd_count short_files, short_locks;
 	__u64 first; /* accounted from this time on, and the state before: */
 	__u64 before;
-	__u64 asleep_since;         /* last one that continued beyond the window */
-	__u64 kernel_ns, kernel_at; /* longest sleep for KD_AWAITED_KERNEL; and its code address */
+	__u64 asleep_since; /* last one that continued beyond the window */
 	struct kd_opens open_start, open_end;
 	struct kd_span long_poll;
 	struct kd_count stopped;

@@ -532,6 +532,7 @@ struct pt_regs {
 /* Only enumerators that are tested; their values are the running kernel's. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_snprintf = 165,
 	BPF_FUNC_get_attach_cookie = 174,
 	BPF_FUNC_task_pt_regs = 175,
 };

@@ -29,7 +29,7 @@
 	     "in [THREAD LOCK STATISTICS] without their locks, as others (too many different " \
 	     "locks); take a shorter sample.") \
 	LOSS(KD_LOSS_FILES, "descriptors", "wait at a descriptor is", "waits at descriptors are", \
-	     "missing from [THREAD DESCRIPTOR STATISTICS], but not from the other sections (too " \
+	     "missing from [THREAD SLEEP STATISTICS], but not from the other sections (too " \
 	     "many threads wait at them); take a shorter sample.") \
 	LOSS(KD_LOSS_INTERRUPTIONS, "interruptions", "interruption is", "interruptions are", \
 	     "missing from [INTERRUPTIONS] (too many at once); take a shorter sample.") \

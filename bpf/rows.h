@@ -34,7 +34,7 @@ struct kd_histogram {
 };
 _Static_assert(sizeof(struct kd_histogram) % 8 == 0, "array elements are 8-byte aligned");
 
-/* --- Descriptors that threads wait at --- */
+/* --- Sleeps, and the descriptors where threads sleep --- */
 
 /* Where a thread sleeps. */
 struct kd_at {
@@ -74,14 +74,26 @@ struct kd_file {
 	};
 };
 
-/* Waits of a thread at one descriptor that ended in a window. */
+#define KD_FUNCTION_LEN 64 /* of a kernel function's name, with its NUL */
+
+/* Functions of a kernel stack that say where a thread sleeps (its wait channel), innermost first:
+ * the first of them may be a generic one. Return addresses; 0: none. */
+#define KD_WCHAN 3
+struct kd_wchan {
+	__u64 frames[KD_WCHAN];
+};
+
+/* Sleeps of a thread of one kind that ended in a window. */
 struct kd_file_key {
 	__u64 gen; /* as struct kd_row_key */
 	__u32 slot;
-	__s32 fd;
+	__s32 fd; /* -1: at no descriptor */
 	__u64 inode;
-	__u32 awaited;     /* enum kd_awaited */
-	__u32 in_progress; /* the wait still open at the window's end */
+	struct kd_wchan wchan; /* zeros: not looked at */
+	__u32 awaited;         /* enum kd_awaited */
+	__s32 call;            /* or KD_CALL_* */
+	__u32 in_progress;     /* the sleep still open at the window's end */
+	__u32 others;          /* all those without a row of their own */
 };
 
 struct kd_file_waits {
@@ -103,12 +115,12 @@ struct kd_completion {
 #define KD_COMPLETION_NS 20000 /* completion wakes waiters within this time */
 
 /* Limits over all unread windows: in total, and per slot. Beyond them a slot may have two more:
- * all other ended waits, and the open one. */
+ * all other ended sleeps, and the open one. */
 #define KD_FILES 1024
-#define KD_FILES_OF_SLOT 2
+#define KD_FILES_OF_SLOT 4
 #define KD_FILES_BEYOND 2
 
-_Static_assert(sizeof(struct kd_file_key) == 32, "no padding in a key");
+_Static_assert(sizeof(struct kd_file_key) == 64, "no padding in a key");
 _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");
 
 /* --- Locks that threads wait for --- */

@@ -27,7 +27,7 @@ static __always_inline u32 state_of_sleep(struct task_struct *task, u32 task_sta
 	return KD_BLOCKED;
 }
 
-/* A thread that slept for a lock or at a descriptor is woken; gen: the word of the only open
+/* A thread that slept is woken; gen: the word of the only open
  * window, or one without. The wait may have begun before that. Its state is still the sleeping
  * one. Global, to be verified once. */
 __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
@@ -42,50 +42,31 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 		lock_add(slot, gen, by, t, false);
 	else if (thread->locked.address)
 		lock_across(slot, by, t);
-	if (!thread->at.file || thread->state == KD_STOPPED)
+	if (thread->state == KD_STOPPED)
 		return 0;
 	if (is_inside)
-		file_add(slot, gen, by, t, false);
+		file_add(slot, gen, by, t, FILE_ENDED);
 	else
 		file_across(slot, by, t);
 	return 0;
 }
 
-/* Skips waits that are short and lie in the open window, which has their sum. */
-static __always_inline void sleep_count(void *ctx, struct event event, u32 state)
+/* Skips sleeps that are short and lie in the open window, which has their sum. */
+static __always_inline void sleep_count(void *ctx, struct event event, struct task_struct *task,
+					u32 state)
 {
 	struct kd_thread *thread = event.thread;
 	u64 ns = elapsed(thread->since, event.t);
 
 	if (ns >= kd_detail_ns || !event.record || thread->since < event.edge ||
 	    state >= KD_STOPPED) {
+		wchan_look(thread, task, ns, event.t);
 		sleep_end(event.slot, event.gen, released_by(ctx), event.t);
 		return;
 	}
 	if (thread->locked.address)
 		count_add(&event.record->short_locks, thread->since, ns);
-	if (thread->at.file)
-		count_add(&event.record->short_files, thread->since, ns);
-}
-
-/* Where a task sleeps in the kernel: the innermost function outside the scheduler. 0: unknown. */
-static __always_inline u64 task_sleeps_at(struct task_struct *task)
-{
-	u64 at = 0;
-
-	return bpf_get_task_stack(task, &at, sizeof(at), 0) == sizeof(at) ? at : 0;
-}
-
-static __always_inline void kernel_sleep_end(struct event event, struct task_struct *task)
-{
-	struct kd_thread *thread = event.thread;
-	u64 since = thread->since > thread->tracked ? thread->since : thread->tracked;
-	u64 ns = elapsed(since, event.t);
-
-	if (!event.record || ns <= event.record->kernel_ns)
-		return;
-	event.record->kernel_ns = ns;
-	event.record->kernel_at = task_sleeps_at(task);
+	count_add(&event.record->short_files, thread->since, ns);
 }
 
 /* Gives a slot to a thread whose birth no fork event reported. */
@@ -137,10 +118,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (unlikely(state == KD_STOPPED))
 		stop_end(event);
 	timer_wake(event);
-	if (state != KD_FROZEN && (event.thread->locked.address | event.thread->at.file))
-		sleep_count(ctx, event, state);
-	if (unlikely(event.thread->awaited == KD_AWAITED_KERNEL) && state < KD_STOPPED)
-		kernel_sleep_end(event, task);
+	if (state != KD_FROZEN)
+		sleep_count(ctx, event, task, state);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
 		blocker_wake(event.slot, event.t);
 	/* As atomically as possible: activity_until() adds the sleep in progress. */

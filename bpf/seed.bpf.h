@@ -136,18 +136,6 @@ static __always_inline u32 seed_slot(struct task_struct *task)
 	return slot_take(task, KD_UNSEEN, clock_now());
 }
 
-/* Where an open sleep is in the kernel. */
-static __always_inline void kernel_sleep_visit(struct kd_thread *thread, struct task_struct *task)
-{
-	u64 since = thread->since;
-	u32 awaited = thread->state == KD_UNSEEN ? thread->seed_awaited : thread->awaited;
-
-	if (!state_is_blocked(state_now(thread)) || awaited != KD_AWAITED_KERNEL)
-		return;
-	thread->asleep_at = task_sleeps_at(task);
-	thread->asleep_since = since;
-}
-
 static __always_inline void seed_visit(struct task_struct *task)
 {
 	struct kd_thread *thread;
@@ -166,10 +154,9 @@ static __always_inline void seed_visit(struct task_struct *task)
 		seed_state(thread, slot, task);
 	waiting_visit(thread, slot, task);
 	if (kd_visit == KD_VISIT_WAITING) {
-		file_visit(thread, slot);
+		file_visit(thread, slot, task);
 		return;
 	}
-	kernel_sleep_visit(thread, task);
 	exec_clock_read();
 	kd_steal_readable = rq_tells_stolen();
 	if (kd_visit == KD_VISIT_NEXT && thread->readings[KD_AT_CLOSE].at)

@@ -258,6 +258,7 @@ static void config_fill(struct session_config *config, const struct run_state *r
 	if (n_tids) /* only these are followed */
 		threads = (unsigned int)n_tids;
 	*config = (struct session_config){
+		.symbols = run->symbols,
 		.options = run->options,
 		.tgid = run->target->pid,
 		.processes = run->processes,
@@ -316,9 +317,9 @@ static exit_status run_open_session(struct run_state *run)
 	struct ipi_count ipis = { 0 };
 	int status;
 
-	config_fill(&config, run);
 	if (kernel_symbols_open(&run->symbols, NULL, run->options->stacks))
 		return log_no_memory();
+	config_fill(&config, run);
 	if (run->tracing.on && run->tracing.kernel_stacks)
 		kernel_symbols_begin(run->symbols);
 	if (run->options->verbose)

@@ -190,15 +190,6 @@ static uint8_t bank_bit(const struct session_view *view)
 	return (uint8_t)(1U << view->bank);
 }
 
-/* Names the function in which a thread slept outside of system calls. Without memory, leaves it
- * unnamed. */
-static void kernel_function_name(struct collector *collector, struct thread_row *row)
-{
-	if (row->kernel_at && !kernel_symbols_read(collector->symbols))
-		snprintf(row->kernel_function, sizeof(row->kernel_function), "%s",
-			 kernel_symbols_name(collector->symbols, row->kernel_at));
-}
-
 /* Reads threads that have ended (or all threads) into rows, except those already in the window's
  * ended ones. */
 static int slots_read(struct collector *collector, const struct session_view *view, bool all)
@@ -219,7 +210,6 @@ static int slots_read(struct collector *collector, const struct session_view *vi
 		result = collect_row(collector->session, view, slot, row, &collector->torn);
 		if (result < 0)
 			return result;
-		kernel_function_name(collector, row);
 	}
 	return 0;
 }
@@ -238,6 +228,21 @@ static uint64_t fault_mean(struct collector *collector, uint64_t entry_ns)
 	return collector->fault_ns;
 }
 
+/* The wait channel of the longest sleep outside of system calls. */
+static void kernel_function_find(struct thread_row *row)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < row->n_descriptors; i++) {
+		const struct descriptor_row *sleep = &row->descriptors[i];
+
+		if (sleep->awaited != KD_AWAITED_KERNEL || sleep->waits.max <= longest)
+			continue;
+		longest = sleep->waits.max;
+		memcpy(row->kernel_function, sleep->wchan, sizeof(sleep->wchan));
+	}
+}
+
 /* Completes the rows with their map entries, and deletes these. */
 static int rows_complete(struct collector *collector, const struct session_view *view)
 {
@@ -253,6 +258,7 @@ static int rows_complete(struct collector *collector, const struct session_view 
 			result = thread_add_unlisted(&collector->rows[i]);
 		else if (session_has_lost(collector->session, KD_LOSS_LOCKS))
 			result = thread_add_unlisted_locks(&collector->rows[i]);
+		kernel_function_find(&collector->rows[i]);
 		thread_moments_add(&collector->rows[i], view->epoch);
 	}
 	return result;

@@ -341,19 +341,6 @@ static void record_read(struct thread_row *row, const struct kd_record *record)
 	row->cpus_beyond = record->cpus_beyond;
 }
 
-/* Sets the function of the longest sleep, which may go on. */
-static void kernel_sleep_read(struct thread_row *row, const struct kd_thread *thread,
-			      const struct kd_record *record, bool has_record)
-{
-	uint64_t longest = has_record ? record->kernel_ns : 0;
-	bool goes_on = thread->asleep_since == thread->since ||
-		       (has_record && thread->asleep_since == record->asleep_since);
-
-	row->kernel_at = has_record ? record->kernel_at : 0;
-	if (goes_on && row->ledger.asleep[KD_AWAITED_KERNEL].max > longest)
-		row->kernel_at = thread->asleep_at;
-}
-
 /* Estimates for how many faults the time is missing. Faults inside system calls count as time of
  * the calls; their share is assumed to be the same among the rest as among those found. */
 static uint64_t untimed_of(uint64_t rest, uint64_t found, uint64_t timed)
@@ -399,7 +386,6 @@ int collect_row(struct session *session, const struct session_view *view, uint32
 	row->name[sizeof(row->name) - 1] = '\0';
 	if (record.gen == view->gen)
 		record_read(row, &record);
-	kernel_sleep_read(row, &thread, &record, record.gen == view->gen);
 	found = row->minor_faults + row->major_faults;
 	ledger_faults(&thread, &window, &row->minor_faults, &row->major_faults);
 	all = row->minor_faults + row->major_faults;

@@ -162,6 +162,7 @@ int field_compare(const struct field *field, const void *a, const void *b)
 		return strncmp((const char *)a + field->at, (const char *)b + field->at,
 			       field->size);
 	case FIELD_I32:
+	case FIELD_SLEPT_IN:
 		return COMPARE(int32_t);
 	case FIELD_U32:
 	case FIELD_LOCK:

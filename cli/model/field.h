@@ -140,8 +140,8 @@ struct field {
  * a lookup first. Returns 0 or -ENOMEM. */
 int fields_merge(const struct field *fields, void *into, const void *from);
 
-/* Compares a member of two structures, like strcmp(). Only for numbers, bool, and text stored in
- * the structure. */
+/* Compares a member of two structures, like strcmp(). Only for numbers, bool, calls slept in, and
+ * text stored in the structure. */
 int field_compare(const struct field *field, const void *a, const void *b);
 
 /* Nested structure of a FIELD_OBJECT. NULL: by pointer, and all zero. */

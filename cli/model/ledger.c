@@ -553,37 +553,32 @@ int thread_add_unlisted_locks(struct thread_row *thread)
 	for (size_t i = 0; i < thread->n_locks; i++)
 		count_join(&listed, &thread->locks[i].waits);
 	for (size_t i = 0; i < thread->n_descriptors; i++)
-		if (thread->descriptors[i].awaited == KD_AWAITED_LOCK)
+		if (thread->descriptors[i].awaited == KD_AWAITED_LOCK &&
+		    thread->descriptors[i].is.fd >= 0)
 			count_join(&listed, &thread->descriptors[i].waits);
 	row.waits = unlisted(all, &listed);
 	return row.waits.max ? row_list_add(&lock_list, &thread->locks, &thread->n_locks, &row) : 0;
 }
 
-static bool is_at_descriptor(uint32_t awaited)
-{
-	return awaited >= KD_AWAITED_PIPE && awaited <= KD_AWAITED_TTY;
-}
-
-static int unlisted_descriptors_add(struct thread_row *thread)
+static int unlisted_sleeps_add(struct thread_row *thread)
 {
 	struct descriptor_row row = *(const struct descriptor_row *)descriptor_list.others;
 	struct kd_count left[KD_AWAITED_KINDS], all = { 0 };
-	struct kd_count nowhere = { 0 }; /* waits without a descriptor, which may be of any kind */
+	struct kd_count unknown = { 0 }; /* rows of any kind */
 
 	/* By kind: what a row has from before the window hides nothing of another kind. */
 	memcpy(left, thread->ledger.awaited, sizeof(left));
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *at = &thread->descriptors[i];
 
-		if (at->is.fd < 0)
-			count_join(&nowhere, &at->waits);
-		else if (is_at_descriptor(at->awaited))
+		if (at->shorter || descriptor_row_is_others(at))
+			count_join(&unknown, &at->waits);
+		else
 			left[at->awaited] = unlisted(left[at->awaited], &at->waits);
 	}
 	for (uint32_t i = 0; i < KD_AWAITED_KINDS; i++)
-		if (is_at_descriptor(i))
-			count_join(&all, &left[i]);
-	row.waits = unlisted(all, &nowhere);
+		count_join(&all, &left[i]);
+	row.waits = unlisted(all, &unknown);
 	return row.waits.max ? row_list_add(&descriptor_list, &thread->descriptors,
 					    &thread->n_descriptors, &row)
 			     : 0;
@@ -591,5 +586,5 @@ static int unlisted_descriptors_add(struct thread_row *thread)
 
 int thread_add_unlisted(struct thread_row *thread)
 {
-	return thread_add_unlisted_locks(thread) ?: unlisted_descriptors_add(thread);
+	return thread_add_unlisted_locks(thread) ?: unlisted_sleeps_add(thread);
 }

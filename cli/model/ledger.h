@@ -44,8 +44,8 @@ size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct
  * the kernel's ticks, if that is no chance: outside_calls. */
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost);
 
-/* Adds rows named "others" for waits for locks and at descriptors that are in the states, but in no
- * list, as their wakeups were not reported. Returns 0 or -ENOMEM. */
+/* Adds rows named "others" for sleeps, and waits for locks, that are in the states, but in no list,
+ * as their wakeups were not reported. Returns 0 or -ENOMEM. */
 int thread_add_unlisted(struct thread_row *thread);
 
 /* The same of locks only, of which their table had no space for some. */

@@ -262,7 +262,7 @@ const struct row_list counter_list = {
 };
 /* clang-format on */
 
-/* --- Waits at descriptors --- */
+/* --- Sleeps --- */
 
 /* "all below 20 us", for a row of short waits. */
 static void shorter_write(struct columns *columns, uint64_t ns)
@@ -293,13 +293,30 @@ static void descriptor_meet(void *into_, const void *from_)
 	into->in_progress = u64_add(into->in_progress, from->in_progress);
 }
 
+bool descriptor_row_is_others(const struct descriptor_row *row)
+{
+	return row->is.fd < 0 && !row->shorter && !*row->wchan && row->call == KD_CALL_NONE;
+}
+
 static void awaited_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
 
-	columns_add(columns, descriptor->shorter     ? "short"
-			     : descriptor->is.fd < 0 ? "others"
-						     : awaited_keys[descriptor->awaited]);
+	columns_add(columns, descriptor->shorter ? "short"
+			     : descriptor_row_is_others(descriptor)
+				     ? "others"
+				     : awaited_keys[descriptor->awaited]);
+}
+
+static void wchan_cell(struct columns *columns, const void *row)
+{
+	const struct descriptor_row *descriptor = row;
+
+	if (*descriptor->wchan)
+		columns_foreign(columns, descriptor->wchan, sizeof(descriptor->wchan),
+				sizeof(descriptor->wchan));
+	else
+		columns_add(columns, "-");
 }
 
 static void fd_cell(struct columns *columns, const void *row)
@@ -360,6 +377,8 @@ const struct row_list descriptor_list = {
 	.size = sizeof(struct descriptor_row),
 	.fields = (const struct field[]){
 		DESCRIPTOR("for", FIELD_WORD, awaited, KEY_REQUIRED, .of = KD_AWAITED_KINDS, .words = awaited_keys, .order = 2),
+		DESCRIPTOR("wchan", FIELD_NAME, wchan, KEY_IF_ANY),
+		DESCRIPTOR("call", FIELD_SLEPT_IN, call, .flags = FIELD_KEY),
 		DESCRIPTOR("fd", FIELD_I32, is.fd, KEY_REQUIRED, .order = 1),
 		DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
 		DESCRIPTOR("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),
@@ -383,14 +402,15 @@ const struct row_list descriptor_list = {
 	},
 	LIST_COUNTED(struct descriptor_row, waits.),
 	.most = DESCRIPTOR_ROWS,
-	.others = &(const struct descriptor_row){ .awaited = KD_AWAITED_OTHER, .is = { .fd = -1 } },
+	.others = &(const struct descriptor_row){ .awaited = KD_AWAITED_OTHER, .call = KD_CALL_NONE, .is = { .fd = -1 } },
 	.meet = descriptor_meet,
-	.title = "[THREAD DESCRIPTOR STATISTICS]",
+	.title = "[THREAD SLEEP STATISTICS]",
 	.columns = (const struct column[]){
 		{ .title = "FOR", .width = -11, .cell = awaited_cell },
 		{ .title = "FD", .width = 7, .cell = fd_cell },
 		COLUMNS_COUNTED(struct descriptor_row, waits.),
 		{ .title = "ENDED BY", .width = -29, .cell = ended_by_cell },
+		{ .title = "WCHAN", .width = -27, .cell = wchan_cell },
 		{ .title = "WHAT", .cell = descriptor_cell },
 		{ .title = NULL },
 	},

@@ -140,12 +140,16 @@ extern const struct row_list block_list;
 /* Perf events: struct counter_row. */
 extern const struct row_list counter_list;
 
-/* Waits of a thread at one descriptor. Counts waits that ended in the window at full length; an
- * open wait counts its length so far. */
+/* Sleeps of a thread in one wait channel, called from one system call, at one descriptor or none.
+ * Counts sleeps that ended in the window at full length; an open one counts its length so far. */
 struct descriptor_row {
 	uint32_t awaited; /* enum kd_awaited */
-	struct descriptor is;
-	uint64_t shorter; /* all waits shorter than this, ns, at any descriptor; else 0 */
+	/* Function of the kernel that gave up the CPU; "": not looked at, or unknown. Of short
+	 * sleeps only some are looked at, and stand for the others. */
+	char wchan[KD_FUNCTION_LEN];
+	int32_t call;         /* the system call, or KD_CALL_* */
+	struct descriptor is; /* fd -1: none */
+	uint64_t shorter;     /* all sleeps shorter than this, ns; else 0 */
 	struct kd_count waits;
 	pid_t ended_by, ended_pid;    /* waker of the longest wait; 0: unknown */
 	char ended_name[KD_COMM_LEN]; /* name of that thread */
@@ -155,6 +159,9 @@ struct descriptor_row {
 	struct kd_count requests;
 };
 extern const struct row_list descriptor_list;
+
+/* True if the row is of all those that have none of their own. */
+bool descriptor_row_is_others(const struct descriptor_row *row);
 #define DESCRIPTOR_ROWS 64
 
 /* Interrupts that arrived while a thread ran. */
@@ -247,8 +254,6 @@ struct io_row {
 	struct kd_io read, written;
 };
 
-#define KERNEL_FUNCTION_LEN 64
-
 /* One thread, or several similar ones that were folded. */
 struct thread_row {
 	pid_t tid;              /* of the first, if folded */
@@ -268,9 +273,8 @@ struct thread_row {
 	size_t n_softirqs;
 	struct lock_row *locks; /* by descending total */
 	size_t n_locks;
-	/* Kernel function of the longest KD_AWAITED_KERNEL sleeps; "": unknown. */
-	char kernel_function[KERNEL_FUNCTION_LEN];
-	uint64_t kernel_at;    /* its address while the row is being filled; 0: none */
+	/* Wait channel of the longest KD_AWAITED_KERNEL sleeps; "": unknown. */
+	char kernel_function[KD_FUNCTION_LEN];
 	bool lock_in_progress; /* locks include a wait still open at the window's end */
 	struct descriptor_row *descriptors; /* by descending total */
 	size_t n_descriptors;

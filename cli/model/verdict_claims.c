@@ -321,7 +321,7 @@ static const struct descriptor *waits_at(const struct thread_row *thread, enum k
 	const struct descriptor *at = NULL;
 
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		if (thread->descriptors[i].awaited != kind)
+		if (thread->descriptors[i].awaited != kind || thread->descriptors[i].is.fd < 0)
 			continue;
 		if (at)
 			return NULL;
@@ -399,7 +399,8 @@ static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
 	for (size_t i = 0; i < thread->n_locks; i++)
 		n += (size_t)kd_lock_is_kernel(thread->locks[i].kind);
 	for (size_t i = 0; n == 1 && i < thread->n_descriptors; i++)
-		if (thread->descriptors[i].awaited == KD_AWAITED_KERNEL_LOCK)
+		if (thread->descriptors[i].awaited == KD_AWAITED_KERNEL_LOCK &&
+		    thread->descriptors[i].is.fd >= 0)
 			return &thread->descriptors[i].is;
 	return NULL;
 }
@@ -478,7 +479,7 @@ static void kind_claims(struct claimant *claimant, const struct thread_row *thre
 					.began = row->waits.began,
 					.so_far = thread->ledger.asleep[kind].max,
 					.who = descriptor_who(cause, row),
-					.at = &row->is,
+					.at = row->is.fd >= 0 ? &row->is : NULL,
 					.requests = row->requests };
 		left.total -= claim.ns;
 		left.count = u64_sub(left.count, row->waits.count);

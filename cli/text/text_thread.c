@@ -152,10 +152,9 @@ static size_t awaited_sort(const struct ledger *ledger, struct sleeps sleeps[KD_
 static void awaited_title(struct columns *columns, const struct thread_row *thread,
 			  unsigned int kind)
 {
-	char title[sizeof("kernel ()") + KERNEL_FUNCTION_LEN];
+	char title[sizeof("kernel ()") + KD_FUNCTION_LEN];
 
-	snprintf(title, sizeof(title), "kernel (%.*s)", KERNEL_FUNCTION_LEN,
-		 thread->kernel_function);
+	snprintf(title, sizeof(title), "kernel (%.*s)", KD_FUNCTION_LEN, thread->kernel_function);
 	if (kind == KD_AWAITED_KERNEL && *thread->kernel_function)
 		columns_pad(columns, columns_foreign(columns, title, sizeof(title), sizeof(title)),
 			    NAME_WIDTH);

@@ -456,7 +456,7 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	char who[WHO_LEN];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
 	const struct thread_row *sleeper = kernel_sleeper(verdict);
-	char function[ESCAPE_SIZE(KERNEL_FUNCTION_LEN)] = "";
+	char function[ESCAPE_SIZE(KD_FUNCTION_LEN)] = "";
 
 	if (sleeper)
 		escape_text(function, sizeof(function), sleeper->kernel_function,

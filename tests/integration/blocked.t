@@ -3,11 +3,13 @@
 """What threads waited for. Each kind of wait is staged by a thread that logs its waits; their sum
 matches that of the kind, except for the time that falling asleep and waking up take."""
 
+import collections
 import ctypes
 import datetime
 import errno
 import json
 import os
+import pathlib
 import re
 import signal
 import time
@@ -21,6 +23,8 @@ KINDS = {"pipe": "pipe", "unix": "socket", "tcp": "socket", "eventfd": "eventfd"
          "poll": "work", "select": "work", "epoll": "work", "accept": "work", "futex": "lock",
          "flock": "lock", "signal": "signal", "child": "child", "timer": "timer",
          "fsync": "disk", "page": "page", "seccomp": "kernel"}
+# Kernels name some waits by what several kinds share.
+SHARED = {"tty": "n_tty_read", "tcp": "sk_wait_data", "eventfd": "eventfd_read"}
 SAMPLE = 0.6  # s
 EACH = 150_000  # ns: from the workload's clock to its sleep and back, for each wait
 
@@ -147,6 +151,41 @@ def case_kinds(test):
             if role == "seccomp":  # which comes before the call begins
                 function = run.thread(role).get("kernel_function", "")
                 test.ok("seccomp" in function, f"{role}: where", function)
+
+
+def wchan_of(tid):
+    """Where the kernel says that a thread sleeps, most of the time; "" if it hides that."""
+    names = []
+    path = pathlib.Path(f"/proc/{tid}/wchan")
+
+    def look():
+        name = path.read_text().split(".")[0]
+        names.extend([name] if name != "0" else [])
+        return len(names) >= 9
+    try:
+        kdtest.wait_until(look, 5)
+    except TimeoutError:
+        return ""
+    return collections.Counter(names).most_common(1)[0][0]
+
+
+def case_wchan(test):
+    """Where threads slept, as the kernel says it, too, and that no sleep is missing."""
+    roles = [role for role in KINDS if role not in ("fsync", "page", "child")]
+    run = Run(test, *roles)
+    for role in roles:
+        thread, truth = run.thread(role), wchan_of(run.log[role]["tid"])
+        if not truth:
+            raise kdtest.Skip("/proc/PID/wchan does not tell")
+        rows = [row for row in thread["descriptors"] if row["for"] == KINDS[role]]
+        most = max(rows, key=lambda row: row["total_ns"])
+        if truth in ("wait_woken", "do_wait_intr_irq"):
+            truth = SHARED[role]
+        test.eq(most.get("wchan"), truth, f"{role}: where it slept")
+        slept = sum(row["total_ns"] for row in thread["descriptors"])
+        before = sum(kind["total_ns"] for kind in thread["blocked"].values())
+        longest = max(row["max_ns"] for row in thread["descriptors"])
+        test.between(slept, before - 2 * EACH, before + longest, f"{role}: all sleeps are listed")
 
 
 def case_disk(test):
@@ -355,5 +394,5 @@ def case_idle_worker(test):
                  at[1] - sample["window"]["start_ns"], "without one")
 
 
-kdtest.main(case_kinds, case_disk, case_pages, case_asleep_before, case_whole, case_slack,
+kdtest.main(case_kinds, case_wchan, case_disk, case_pages, case_asleep_before, case_whole, case_slack,
             case_as_it_is, case_idle_worker)

@@ -364,7 +364,7 @@ class Parser:
                 raise ReportError("not the columns of " + self.section)
         elif self.section == "READY: WHO HAD THE CPU":
             self.thread.culprits.append(kdculprits.row(text, ReportError))
-        elif self.section == "THREAD DESCRIPTOR STATISTICS":
+        elif self.section == "THREAD SLEEP STATISTICS":
             self.thread.descriptors.append(Row(kddescriptors.row(text, ReportError)))
         else:
             {"THREAD TIME": self.time, "THREAD SWITCHES": self.switches, "IN FLIGHT": self.flight,

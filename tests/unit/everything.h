@@ -212,12 +212,15 @@ static void everything_used(struct thread_row *row)
 {
 	static struct descriptor_row descriptors[] = {
 		{ .awaited = KD_AWAITED_PIPE,
+		  .wchan = "anon_pipe_read",
+		  .call = 0,
 		  .is = { .fd = 5, .inode = 9, .path = "/tmp/\033[2J\n\xff name" },
 		  .waits = { 1234, 600000000, 123456789, 0 },
 		  .ended_by = 2147483647,
 		  .ended_pid = 4711,
 		  .ended_name = "sixteen letters!" },
 		{ .awaited = KD_AWAITED_SOCKET,
+		  .wchan = "sk_wait_data",
 		  .is = { .fd = 2147483647,
 			  .inode = 10,
 			  .protocol = "tcp",
@@ -225,12 +228,17 @@ static void everything_used(struct thread_row *row)
 			  .peer = "10.0.0.2:5432" },
 		  .waits = { 2, 300000000, 200000000, 0 } },
 		{ .awaited = KD_AWAITED_DISK,
+		  .call = KD_CALL_NONE,
 		  .is = { .fd = 7, .path = ".../file", .device = "vda1" },
 		  .waits = { 1, 100000000, 100000000, 0 },
 		  .requests = { 1, 90000000, 90000000, 0 },
 		  .ended_by = 1,
 		  .ended_name = "\033[2J" },
-		{ .is = { .fd = -1 }, .waits = { 3, 3, 1, 0 } }
+		{ .awaited = KD_AWAITED_TIMER,
+		  .wchan = "\033[2J, and a name as long as a function of the kernel may have",
+		  .is = { .fd = -1 },
+		  .waits = { 2, 4, 3, 0 } },
+		{ .call = KD_CALL_NONE, .is = { .fd = -1 }, .waits = { 3, 3, 1, 0 } }
 	};
 	static struct io_row io[KD_IO_KINDS];
 	static struct counter_row counters[] = {
@@ -242,6 +250,8 @@ static void everything_used(struct thread_row *row)
 		{ "page-faults", -1, UINT64_MAX, 0, 0, false }
 	};
 
+	descriptors[1].call = syscall_number("recvfrom");
+	descriptors[3].call = syscall_number("clock_nanosleep");
 	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
 	row->counters = counters, row->n_counters = COUNT(counters);
 	row->io = io;

@@ -642,9 +642,11 @@ TEST(fault_entries)
 TEST(unlisted)
 {
 	const struct descriptor_row pipe = { .awaited = KD_AWAITED_PIPE,
+					     .call = KD_CALL_NONE,
 					     .is.fd = 3,
 					     .waits = { 2, 23411912, 15161481, 0 } };
 	const struct descriptor_row shorter = { .awaited = KD_AWAITED_OTHER,
+						.call = KD_CALL_NONE,
 						.is.fd = -1,
 						.shorter = 20000,
 						.waits = { 6, 51264, 13119, 0 } };

@@ -1,26 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Waits at descriptors, as counted by the BPF side. */
+/* Sleeps, as counted by the BPF side. */
 #include "files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/log.h"
 #include "cli/base/syscall_set.h"
 #include "cli/capture/session/file_names.h"
+#include "cli/capture/session/function_names.h"
 #include "cli/capture/session/hashes.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/rows.h"
+#include "cli/model/wchan.h"
 #include "kernel_delay.skel.h"
 
 static exit_status files_select(struct session *session)
 {
+	bpf_program__set_autoload(session->skel->progs.kd_function_name, true);
 	return session_map_resize(session->skel->maps.kd_files,
 				  KD_FILES + (KD_FILES_OF_SLOT + KD_FILES_BEYOND) * session->slots);
+}
+
+static exit_status files_attach(struct session *session)
+{
+	session->function_names = function_names_new(session->skel, session->config->symbols);
+	return session->function_names ? 0 : log_no_memory();
+}
+
+static void files_close(struct session *session)
+{
+	function_names_free(session->function_names);
+	session->function_names = NULL;
 }
 
 /* As in file_visit() of descriptor.bpf.h. */
@@ -28,8 +45,7 @@ static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
 {
 	uint32_t state = thread_state(thread);
 
-	return (thread->state == KD_UNSEEN ? thread->seed_at.file : thread->at.file) &&
-	       thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+	return thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
 }
 
 bool session_files_pending(const struct session *session, const struct session_view *view)
@@ -42,16 +58,36 @@ bool session_files_pending(const struct session *session, const struct session_v
 	return false;
 }
 
+/* The function that says most about what the sleep was for. */
+static void wchan_name(struct session *session, const struct kd_wchan *wchan,
+		       char name[static KD_FUNCTION_LEN])
+{
+	char found[KD_WCHAN][KD_FUNCTION_LEN];
+	const char *names[KD_WCHAN];
+	size_t at;
+
+	for (size_t i = 0; i < KD_WCHAN; i++) {
+		snprintf(found[i], sizeof(found[i]), "%s",
+			 function_names_find(session->function_names, wchan->frames[i]));
+		names[i] = found[i];
+	}
+	wchan_find(names, KD_WCHAN, &at);
+	/* All may be generic ones. */
+	at = at < KD_WCHAN ? at : 0;
+	snprintf(name, KD_FUNCTION_LEN, "%.*s", (int)wchan_name_length(found[at]), found[at]);
+}
+
 static int file_found(const struct session_hash *hash, const void *key_, const void *value,
 		      struct thread_row *row)
 {
-	struct file_names *names = hash->context;
+	struct session *session = hash->context;
 	const struct kd_file_key *key = key_;
 	const struct kd_file_waits *waits = value;
 	pid_t pid = (pid_t)hash->view->threads[key->slot].tgid;
 	struct descriptor_row descriptor = {
 		.awaited = key->awaited < KD_AWAITED_KINDS ? key->awaited : KD_AWAITED_OTHER,
-		.is = *file_names_find(names, pid, &waits->file),
+		.call = key->call < 0 ? KD_CALL_NONE : key->call,
+		.is = *file_names_find(session->file_names, pid, &waits->file),
 		.waits = waits->waits,
 		.ended_by = (pid_t)waits->ended_by,
 		.ended_pid = (pid_t)waits->ended_pid,
@@ -60,11 +96,48 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 		.requests = waits->requests,
 	};
 
+	wchan_name(session, &key->wchan, descriptor.wchan);
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 
-/* Adds waits too short to be examined. */
+/* Those that were looked at, and took most of the time; NULL: none. */
+static const struct descriptor_row *looked_at(const struct thread_row *row,
+					      const struct descriptor_row *like)
+{
+	const struct descriptor_row *most = NULL;
+
+	for (size_t i = 0; i < row->n_descriptors; i++) {
+		const struct descriptor_row *of = &row->descriptors[i];
+
+		if (*of->wchan && of->awaited == like->awaited && of->call == like->call &&
+		    of->is.fd == like->is.fd && of->is.inode == like->is.inode &&
+		    (!most || of->waits.total > most->waits.total))
+			most = of;
+	}
+	return most;
+}
+
+/* Sleeps whose wait channel was not looked at are taken for the same as those that were. */
+static int wchans_complete(struct thread_row *row)
+{
+	int result = 0;
+
+	for (size_t i = row->n_descriptors; i-- && !result;) {
+		struct descriptor_row sleep = row->descriptors[i];
+		const struct descriptor_row *as = looked_at(row, &sleep);
+
+		if (*sleep.wchan || !as)
+			continue;
+		memcpy(sleep.wchan, as->wchan, sizeof(sleep.wchan));
+		row->descriptors[i] = row->descriptors[--row->n_descriptors];
+		result = row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors,
+				      &sleep);
+	}
+	return result;
+}
+
+/* Adds sleeps too short to be examined. */
 static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 {
 	int result = 0;
@@ -74,6 +147,7 @@ static int short_files_read(const struct session_hash *hash, uint64_t detail_ns)
 		struct thread_row *row = session_hash_row(hash, slot);
 		const struct descriptor_row descriptor = {
 			.awaited = KD_AWAITED_OTHER,
+			.call = KD_CALL_NONE,
 			.is = { .fd = -1 },
 			.shorter = detail_ns,
 			.waits = record->short_files,
@@ -94,12 +168,17 @@ static int files_read(struct session *session, struct session_hash hash)
 
 	if (result)
 		return result;
-	hash.context = session->file_names;
+	hash.context = session;
 	result = session_hash_read(&hash, skel->maps.kd_files, &skel->bss->kd_files_used,
 				   file_found, &removed);
 	/* The BPF side may add to this number meanwhile. */
 	__atomic_fetch_sub(&skel->bss->kd_files_used, removed, __ATOMIC_RELAXED);
+	for (uint32_t slot = 1; slot < hash.view->slots && !result; slot++)
+		if (hash.row_of[slot])
+			result = wchans_complete(session_hash_row(&hash, slot));
 	return result;
 }
 
-SESSION_PART(files) = { .select = files_select, .read = files_read };
+SESSION_PART(files) = {
+	.select = files_select, .attach = files_attach, .read = files_read, .close = files_close
+};

@@ -9,7 +9,7 @@
 
 struct session;
 
-/* True if a thread slept at a descriptor at the window's end: KD_VISIT_WAITING counts that too. */
+/* True if a thread slept at the window's end: KD_VISIT_WAITING counts that, too. */
 bool session_files_pending(const struct session *session, const struct session_view *view);
 
 #endif

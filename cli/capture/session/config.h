@@ -9,6 +9,7 @@
 
 #include "cli/options/options.h"
 
+struct kernel_symbols;
 struct processes;
 struct syscall_set;
 struct trigger_set;
@@ -39,7 +40,8 @@ struct session_config {
 	unsigned int banks;   /* windows that may be unread at a time, 1 to KD_MAX_BANKS */
 	unsigned int scans;   /* what it looks at beyond what every run does, enum scan */
 
-	const struct trigger_set *triggers; /* outlives the session */
+	const struct trigger_set *triggers; /* outlives the session, */
+	struct kernel_symbols *symbols;     /* as does this */
 	struct tracing_config tracing;
 };
 

@@ -21,6 +21,7 @@
 struct bpf_link;
 struct bpf_map;
 struct file_names;
+struct function_names;
 struct kernel_delay;
 struct ring_buffer;
 struct session;
@@ -131,6 +132,7 @@ struct session {
 	struct bpf_link *iter;
 	struct online_cpus online;
 	struct file_names *file_names;
+	struct function_names *function_names;
 	uint64_t bare_call_ns, bare_fault_ns; /* without our programs */
 	struct entry_cost entry;
 	pid_t tgid;     /* of the target, or its first process */

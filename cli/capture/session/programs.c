@@ -73,7 +73,7 @@ static const struct {
 	{ "page_fault_user", "THREAD TIME", "has no page faults, they are in running user: this kernel lacks their tracepoint" },
 	{ "softirq_", "SOFT IRQ STATISTICS", "is left out: this kernel lacks its tracepoints" },
 	{ "irq_handler_", "HARD IRQ STATISTICS", "leaves out interrupt lines: this kernel lacks their tracepoints" },
-	{ "block_rq_complete", "THREAD DESCRIPTOR STATISTICS", "has no requests of disks: this kernel lacks their tracepoint" },
+	{ "block_rq_complete", "THREAD SLEEP STATISTICS", "has no requests of disks: this kernel lacks their tracepoint" },
 	{ "contention_", "THREAD LOCK STATISTICS", "leaves out locks of the kernel: this kernel lacks their tracepoints" },
 #if defined(__x86_64__) || defined(__i386__)
 	{ "local_timer_", "HARD IRQ STATISTICS", "leaves out the local timer: this kernel lacks its tracepoints" },
