@@ -188,6 +188,8 @@ static void verdict_write(struct json_writer *writer, const struct field *field,
 	const struct sample *sample = structure;
 	const struct verdict *verdict = sample->verdict;
 
+	if (verdict->subject)
+		writer_i64(writer, "verdict_tid", verdict->subject->tid);
 	writer_u64(writer, "busy_ns", verdict->busy);
 	writer_u64(writer, "kept_ns", verdict->delay);
 	writer_u64(writer, "unexplained_ns", verdict->unexplained);

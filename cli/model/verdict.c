@@ -8,6 +8,7 @@
 #include "cli/base/array.h"
 #include "cli/base/arith.h"
 #include "verdict_fold.h"
+#include "verdict_sleeps.h"
 #include "verdict_together.h"
 
 /* Further culprits of a cause are merged into an unnamed one: a screen shows few. */
@@ -85,9 +86,14 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	struct verdict_search *finding = (struct verdict_search *)claimant;
 	/* A wait claimed by two causes counts once. */
 	const uint64_t ns = u64_min(claim->ns, finding->delay - finding->claimed);
-	struct verdict_row *row = ns ? row_find(finding->verdict, cause, &claim->who) : NULL;
+	struct verdict_row *row;
 
-	finding->failed |= ns && !row;
+	finding->claimed += ns;
+	finding->longest = u64_max(finding->longest, ns ? claim->longest : 0);
+	if (!ns || !verdict_is_about(finding->verdict, finding->thread))
+		return;
+	row = row_find(finding->verdict, cause, &claim->who);
+	finding->failed |= !row;
 	if (!row)
 		return;
 	row->ns = u64_add(row->ns, ns);
@@ -95,10 +101,18 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	longest_add(row, claim, ns);
 	row->so_far = u64_max(row->so_far, claim->so_far);
 	verdict_row_at(row, claim->at, ns);
+	verdict_row_wait(row, &claim->wait, ns);
 	count_join(&row->requests, &claim->requests);
 	finding->failed |= !victim_add(finding, row->number, ns);
-	finding->claimed += ns;
-	finding->longest = u64_max(finding->longest, claim->longest);
+}
+
+static void claim_leave(struct claimant *claimant, const struct claim *claim)
+{
+	const struct verdict_search *finding = (struct verdict_search *)claimant;
+	struct verdict *verdict = finding->verdict;
+
+	if (claim->ns > verdict->unclaimed.ns && verdict_is_about(verdict, finding->thread))
+		verdict->unclaimed = *claim;
 }
 
 /* True for a condition variable, or a lock that does not record its holder. */
@@ -146,15 +160,17 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 {
 	struct verdict *verdict = finding->verdict;
 	const struct ledger *ledger = &thread->ledger;
-	uint64_t work = claims_work(finding->claimant.sample, thread);
+	bool of_subject = thread == verdict->subject;
+	uint64_t work = of_subject ? 0 : sleep_idle(finding->claimant.sample, thread);
 	uint64_t ran = u64_add(ledger->ns[LEDGER_USER], ledger->ns[LEDGER_KERNEL]);
 	uint64_t busy = ledger->life - u64_min(work, ledger->life);
 
+	finding->claimant.of_subject = of_subject;
 	finding->thread = thread;
 	finding->delay = busy - u64_min(ran, busy);
 	finding->claimed = finding->longest = 0;
 	claims_find(&finding->claimant, thread);
-	waker_find(verdict, thread);
+	sleep_claims(&finding->claimant, thread);
 	*into = (struct verdict_thread){
 		.row = thread,
 		.busy = busy,
@@ -162,6 +178,9 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 		.unexplained = finding->delay - finding->claimed,
 		.longest = finding->longest,
 	};
+	if (!verdict_is_about(verdict, thread))
+		return;
+	waker_find(verdict, thread);
 	verdict->user = u64_add(verdict->user, ledger->ns[LEDGER_USER]);
 	verdict->kernel = u64_add(verdict->kernel, ledger->ns[LEDGER_KERNEL]);
 	verdict->life = u64_add(verdict->life, ledger->life);
@@ -181,6 +200,8 @@ static bool is_little(const struct verdict_row *row, const struct verdict *verdi
 {
 	bool triggered = sample->start_triggered || sample->stop_triggered;
 
+	if (row->ns < verdict->least)
+		return true;
 	if (row->ns >= u64_max(verdict->unexplained, u64_add(verdict->user, verdict->kernel)))
 		return false;
 	return u64_times(row->ns, 100) <
@@ -254,6 +275,8 @@ static uint64_t blamed_most(const struct verdict *verdict)
 
 bool verdict_is_unexplained(const struct verdict *verdict)
 {
+	if (verdict->unexplained < verdict->least)
+		return false;
 	if (verdict->n_told_blamed && verdict->unexplained > blamed_most(verdict))
 		return true;
 	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
@@ -346,6 +369,17 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
+/* NULL: the window is about all threads. */
+static const struct thread_row *subject_find(const struct sample *sample)
+{
+	const bool made = sample->start_triggered && sample->stop_triggered;
+
+	for (size_t i = 0; i < sample->n_threads && made; i++)
+		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
+			return &sample->threads[i];
+	return NULL;
+}
+
 /* Returns false without memory. */
 static bool told_make(struct verdict_search *finding, const struct sample *sample)
 {
@@ -377,11 +411,14 @@ static bool told_make(struct verdict_search *finding, const struct sample *sampl
 int verdict_find(struct verdict *verdict, struct sample *sample)
 {
 	struct verdict_search finding = {
-		.claimant = { .take = claim_take, .sample = sample },
+		.claimant = { .take = claim_take, .unclaimed = claim_leave, .sample = sample },
 		.verdict = verdict,
 	};
 
 	sample->verdict = verdict;
+	verdict->subject = subject_find(sample);
+	if (!sample_is_triggered(sample))
+		verdict->least = (sample->end - sample->start) / 100 * VERDICT_HARM_LEAST;
 	verdict->threads = calloc(sample->n_threads ?: 1, sizeof(*verdict->threads));
 	if (!verdict->threads)
 		return -ENOMEM;

@@ -6,42 +6,7 @@
 
 #include "field.h"
 #include "sample.h"
-#include "verdict_row.h"
-
-/* --- Claims --- */
-
-/* How much each cause took from a thread, by its row. */
-
-/* Words of the causes. */
-struct cause_words {
-	const char *key, *title, *evidence;
-};
-extern const struct cause_words cause_words[CAUSES];
-
-/* Loss of a thread to one culprit. */
-struct claim {
-	uint64_t ns;
-	uint64_t count;   /* cases; 0: unknown */
-	uint64_t longest; /* longest case; 0: unknown */
-	uint64_t began;   /* when it did; 0: unknown */
-	uint64_t so_far;  /* longest one still open; 0: none known */
-	struct verdict_who who;
-	const struct descriptor *at; /* descriptor waited at; NULL: none */
-	struct kd_count requests;    /* disk requests that ended the waits */
-};
-
-/* Receives claims one by one. */
-struct claimant {
-	void (*take)(struct claimant *claimant, enum cause cause, const struct claim *claim);
-	const struct sample *sample;
-};
-
-/* Passes all claims on a thread to claimant->take(). */
-void claims_find(struct claimant *claimant, const struct thread_row *thread);
-
-/* Time a thread slept for lack of work, ns: in poll, epoll_wait, accept and the like, for a
- * timer, signal or terminal; or interruptibly for the full window. */
-uint64_t claims_work(const struct sample *sample, const struct thread_row *thread);
+#include "verdict_claims.h"
 
 /* Losses of one thread row. */
 struct verdict_thread {
@@ -60,6 +25,10 @@ enum verdict_share { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 /* Sums over all threads. busy is life minus waiting for work; it splits into user, kernel and
  * delay. The rows and unexplained add up to delay. */
 struct verdict {
+	/* The thread that opened a window which triggers made: the verdict is of it alone, and
+	 * nothing of it is idle, as the user chose the window. NULL: of all threads. */
+	const struct thread_row *subject;
+	uint64_t least; /* ns; less than this harms nobody */
 	uint64_t life, work, busy, user, kernel, delay, unexplained;
 	enum verdict_share largest;
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
@@ -67,6 +36,8 @@ struct verdict {
 	 * condition variables, and the time of these waits; 0: none. */
 	struct verdict_who waker;
 	uint64_t until_woken;
+	/* The largest of the sleeps that nothing claims. */
+	struct claim unclaimed;
 	/* Thread outside the target that moved target threads between CPUs, and how often; 0:
 	 * never. */
 	struct verdict_who mover;
@@ -93,6 +64,12 @@ struct process_sum {
 	const struct thread_row *worst; /* thread that was kept from running longest */
 	uint64_t worst_delay;
 };
+
+/* True if the verdict counts a thread of the sample. */
+static inline bool verdict_is_about(const struct verdict *verdict, const struct thread_row *thread)
+{
+	return !verdict->subject || verdict->subject == thread;
+}
 
 /* True if the unexplained time is worth reporting. */
 bool verdict_is_unexplained(const struct verdict *verdict);

@@ -22,6 +22,16 @@ void verdict_row_at(struct verdict_row *row, const struct descriptor *at, uint64
 	}
 }
 
+void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, uint64_t ns)
+{
+	if (row->wait.words == wait->words && (wait->words || row->wait.wchan == wait->wchan)) {
+		row->wait_ns = u64_add(row->wait_ns, ns);
+	} else if (ns > row->wait_ns) {
+		row->wait = *wait;
+		row->wait_ns = ns;
+	}
+}
+
 bool verdict_row_is_large(const struct verdict_row *row, uint64_t busy)
 {
 	bool seldom = row->count && row->count < VERDICT_TIMES;
@@ -71,6 +81,7 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	into->longest = u64_max(into->longest, from->longest);
 	into->so_far = u64_max(into->so_far, from->so_far);
 	verdict_row_at(into, from->at, from->at_ns);
+	verdict_row_wait(into, &from->wait, from->wait_ns);
 	count_join(&into->requests, &from->requests);
 }
 

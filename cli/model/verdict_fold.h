@@ -8,6 +8,9 @@
 /* Adds waits at a descriptor to a row, which keeps the one with most of the time. */
 void verdict_row_at(struct verdict_row *row, const struct descriptor *at, uint64_t ns);
 
+/* The same of what the waits were for. */
+void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, uint64_t ns);
+
 /* Adds a row's figures to another one, which keeps what both culprits have in common. */
 void verdict_row_add(struct verdict_row *into, const struct verdict_row *from);
 

@@ -28,7 +28,11 @@
 	ROW(CAUSE_CHILD, "child", "child process", "THREAD BLOCKED STATISTICS")                    \
 	ROW(CAUSE_TIMER, "timer", "timer", "THREAD BLOCKED STATISTICS")                            \
 	ROW(CAUSE_STOPPED, "stopped", "stopped", "THREAD STOPPED STATISTICS")                      \
-	ROW(CAUSE_FROZEN, "frozen", "frozen", "THREAD TIME")
+	ROW(CAUSE_FROZEN, "frozen", "frozen", "THREAD TIME")                                       \
+	ROW(CAUSE_SERVER, "server", "program that serves it", "THREAD SLEEP STATISTICS")           \
+	ROW(CAUSE_KERNEL_WORK, "kernel_work", "work of the kernel", "THREAD SLEEP STATISTICS")     \
+	ROW(CAUSE_DEVICE, "device", "device", "THREAD SLEEP STATISTICS")                           \
+	ROW(CAUSE_WAIT, "wait", "asleep", "THREAD SLEEP STATISTICS")
 /* clang-format on */
 
 #define CAUSE_ENUM(cause, key, title, evidence) cause,
@@ -72,6 +76,12 @@ struct verdict_part {
 	uint64_t ns;
 };
 
+/* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
+ * and the wait channel, owned by the sample; NULL: unknown. */
+struct wait_words {
+	const char *words, *wchan;
+};
+
 /* A cause with one culprit, summed over all threads. */
 struct verdict_row {
 	enum cause cause;
@@ -92,6 +102,8 @@ struct verdict_row {
 	bool before;                    /* the longest began before the window, so may exceed ns */
 	const struct descriptor *at;    /* descriptor of most of the waits, owned by the */
 	uint64_t at_ns;                 /* sample; NULL: none */
+	struct wait_words wait;         /* of most of the waits, */
+	uint64_t wait_ns;               /* and these */
 	struct kd_count requests;       /* disk requests that ended the waits */
 	unsigned int threads;           /* target threads affected */
 	int cpu;                        /* the only one on which these ran; -1: none, or several */
@@ -113,6 +125,8 @@ struct verdict_row {
 #define VERDICT_SELDOM_LEAST 10 /* the same for fewer cases */
 #define VERDICT_WINDOW_LEAST 2  /* percent of the window, and, unless triggers made it, */
 #define VERDICT_NS_LEAST 1000000
+/* Nobody is blamed for less than this, unless triggers made the window. */
+#define VERDICT_HARM_LEAST 1 /* percent of the window */
 
 /* Three or more culprits of a cause below this share are merged into one row. */
 #define VERDICT_ALONE_LEAST 10 /* percent of busy time */

@@ -47,6 +47,10 @@ static const struct {
 				"add memory, or keep their pages there (mlock, MAP_POPULATE)" },
 	[CAUSE_RECLAIM] = { "raise the group's memory limit, or use less memory", NULL },
 	[CAUSE_PEER] = { "look at the process at the other end; --off-cpu=1ms names it", NULL },
+	[CAUSE_SERVER] = { "-s 1ms lists the slow calls and their stacks", NULL },
+	[CAUSE_KERNEL_WORK] = { "-s 1ms lists the slow calls and their stacks", NULL },
+	[CAUSE_DEVICE] = { "-s 1ms lists the slow calls and their stacks", NULL },
+	[CAUSE_WAIT] = { "--off-cpu=1ms shows what it waited for", NULL },
 	[CAUSE_CHILD] = { "--follow-fork watches its children, too",
 			  "--follow-fork watches their children, too" },
 	[CAUSE_TIMER] = { "see timer slack (PR_SET_TIMERSLACK) and idle states of the CPU", NULL },
@@ -67,6 +71,8 @@ static const struct {
 	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
 	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
 			 "see that thread's own sections for what it did meanwhile" },
+	[CAUSE_SERVER] = { LOOK_AT("the process that has to answer"),
+			   "see that thread's own sections for what it did meanwhile" },
 	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
 };
@@ -137,9 +143,13 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	case CAUSE_LOCK:
 	case CAUSE_KERNEL_LOCK:
 	case CAUSE_PEER:
+	case CAUSE_WAIT:
 		return traces->waits_wanted ? "OFF-CPU WAITS says where it waited, and who woke it"
 					    : NULL;
 	case CAUSE_DISK:
+	case CAUSE_SERVER:
+	case CAUSE_KERNEL_WORK:
+	case CAUSE_DEVICE:
 		return traces->calls_wanted ? "SYSCALL EVENTS says where it waited" : NULL;
 	case CAUSE_PAGE_FAULT:
 		return traces->profile_hz ? "ON-CPU SAMPLES says where it touches new memory"

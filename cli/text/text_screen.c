@@ -100,7 +100,7 @@ static void screen_window(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
-/* A ledger state, summed over all threads. */
+/* A ledger state, summed over the threads of the verdict. */
 struct state_sum {
 	uint64_t ns, worst_ns;
 	const struct thread_row *worst;
@@ -111,6 +111,8 @@ static void states_sum(const struct sample *sample, struct state_sum sums[static
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
 
+		if (!verdict_is_about(sample->verdict, thread))
+			continue;
 		for (size_t state = 0; state < LEDGER_STATES; state++) {
 			uint64_t ns = thread->ledger.ns[state];
 

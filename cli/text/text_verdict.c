@@ -58,6 +58,12 @@ static const struct sentence sentences[CAUSES] = {
 			  "woke up later than its timers" },
 	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)" },
 	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN },
+	[CAUSE_SERVER] = { "waited for %s, which has to answer",
+			   "waited for another program to answer" },
+	[CAUSE_KERNEL_WORK] = { "waited for %s, which works for the kernel",
+				"waited for work of the kernel" },
+	[CAUSE_DEVICE] = { "waited for a device, until %s woke it", "waited for a device" },
+	[CAUSE_WAIT] = { "slept until %s woke it", "slept" },
 };
 
 /* Wording for several threads, if different. */
@@ -321,6 +327,48 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 #pragma GCC diagnostic pop
 }
 
+/* True if the cause alone says more than what the wait was for. */
+static bool says_enough(const struct verdict_row *row)
+{
+	bool named = *row->who.comm;
+
+	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
+	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_PEER)) ||
+	       (!row->wait.words && row->cause != CAUSE_WAIT);
+}
+
+/* "waited for a futex", "waited in do_that" */
+static void wait_text_add(char *sentence, const struct wait_words *wait)
+{
+	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
+
+	if (wait->words) {
+		add(sentence, "waited for %s", wait->words);
+		return;
+	}
+	escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
+	add(sentence, "waited in %s", wchan);
+}
+
+/* "waited for a pipe that is full", "waited for slowfs[12]: the program that serves its file system
+ * (FUSE)", "waited in do_that, until main[12] woke it". Returns false if that is not known. */
+static bool wait_add(char *sentence, const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
+
+	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
+	    row->wait_ns <= row->ns / 2)
+		return false;
+	if (row->wait.words && named && !until)
+		add(sentence, "waited for %s: %s", who, row->wait.words);
+	else
+		wait_text_add(sentence, &row->wait);
+	if (named && until)
+		add(sentence, ", until %s woke it", who);
+	return true;
+}
+
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
 {
@@ -383,7 +431,8 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		add(sentence, ".");
 		return;
 	}
-	what_add(sentence, row, multiple);
+	if (!wait_add(sentence, row))
+		what_add(sentence, row, multiple);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);
@@ -430,37 +479,15 @@ static void whose_add(char *sentence, const struct verdict *verdict,
 		add(sentence, "%s", thread_who(who, most->row));
 }
 
-/* Thread that slept longest in the kernel outside of system calls, if that is most of the
- * unexplained time; NULL: none. */
-static const struct thread_row *kernel_sleeper(const struct verdict *verdict)
-{
-	const struct thread_row *most = NULL;
-	uint64_t sum = 0, most_ns = 0;
-
-	for (size_t i = 0; i < verdict->n_threads; i++) {
-		const struct thread_row *thread = verdict->threads[i].row;
-		uint64_t ns = thread->ledger.awaited[KD_AWAITED_KERNEL].total;
-
-		sum = u64_add(sum, ns);
-		if (ns > most_ns) {
-			most = thread;
-			most_ns = ns;
-		}
-	}
-	return sum > verdict->unexplained / 2 ? most : NULL;
-}
-
 /* A condition variable has no holder, but a thread wakes the waiters. */
 static void unexplained_make(char *sentence, const struct verdict *verdict)
 {
 	char who[WHO_LEN];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
-	const struct thread_row *sleeper = kernel_sleeper(verdict);
-	char function[ESCAPE_SIZE(KD_FUNCTION_LEN)] = "";
+	const struct wait_words *wait = &verdict->unclaimed.wait;
+	bool slept = verdict->unclaimed.ns > verdict->unexplained / 4 &&
+		     (wait->words || wait->wchan);
 
-	if (sleeper)
-		escape_text(function, sizeof(function), sleeper->kernel_function,
-			    sizeof(sleeper->kernel_function));
 	share_add(sentence, verdict, verdict->unexplained);
 	add(sentence, ") unexplained: ");
 	whose_add(sentence, verdict, thread_unexplained, verdict->unexplained);
@@ -468,11 +495,13 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 		add(sentence, " waited in futex until %s woke it.",
 		    text_who(who, verdict->waker.comm, sizeof(verdict->waker.comm),
 			     verdict->waker.tid));
-	else if (sleeper)
-		add(sentence, " slept in the kernel, outside system calls%s%s.",
-		    *function ? ", in " : "", function);
-	else
+	else if (!slept)
 		add(sentence, " did not run, and the reason is unknown.");
+	if (!woken && slept) {
+		add(sentence, " ");
+		wait_text_add(sentence, wait);
+		add(sentence, ".");
+	}
 }
 
 static uint64_t ran_ns(const struct verdict *verdict)

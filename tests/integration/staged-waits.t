@@ -18,7 +18,7 @@ OFTEN = 10
 # Role: cause, words of its verdict.
 WAITS = {"pipe": ("peer", "waited for waker["), "unix": ("peer", "waited for waker["),
          "tcp": ("peer", "waited for waker["), "child": ("child", "child"),
-         "flock": ("lock", "waited for locks (fd ")}
+         "flock": ("lock", "waited for a lock that waker[")}
 DISK = {"fsync": ("disk", "disk"), "direct": ("disk", "disk"), "page": ("major_fault", "had major page faults")}
 # The kernel has no part in how these differ.
 LOCKS = ("asleep", "busy") if kdtest.VM else ("asleep", "busy", "pi", "robust", "rwlock", "syncing")

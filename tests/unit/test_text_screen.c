@@ -121,13 +121,21 @@ TEST(starved)
 	is_golden(&sample, &options, "screen_bold", PARTS(""));
 }
 
-/* Whose probes made the sample comes first, though it lost least. */
+/* Nothing of the thread whose probes made the sample is idle, and the verdict is of it alone. */
 TEST(triggered)
 {
 	struct thread_row rows[5];
 	struct sample sample = verdict_sample(rows, 5);
 
+	const struct descriptor_row polled = { .awaited = KD_AWAITED_WORK,
+					       .wchan = "do_epoll_wait",
+					       .call = KD_CALL_NONE,
+					       .is.fd = 4,
+					       .waits = times(1, SECOND, SECOND) };
+
 	starve(rows);
+	rows[4].ledger.awaited[KD_AWAITED_WORK] = polled.waits;
+	rows[4].descriptors = (struct descriptor_row *)&polled, rows[4].n_descriptors = 1;
 	sample.start_triggered = sample.stop_triggered = true;
 	sample.started_on = sample.stopped_on = 4715;
 	is_screen(&sample, "screen_triggered");

@@ -1,84 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kept a target from running, found in samples that are made up, in one line: the causes that
- * are blamed, "(the others)", each with its time and the longest
- * case in ms, and how often; then sums. */
+/* What kept a target from running, found in samples that are made up. */
 #include <stdlib.h>
 
 #include "cli/json/json.h"
-#include "cli/model/verdict.h"
 #include "cli/text/text.h"
-#include "say.h"
-#include "tap.h"
-#include "verdict_sample.h"
-
-/* A thread that was so long in a state, and else in user mode. */
-static struct thread_row spent(enum ledger_state state, uint64_t ns)
-{
-	struct thread_row row = runner(1, "main");
-
-	spend(&row, state, ns);
-
-	return row;
-}
-
-static double ms(uint64_t ns)
-{
-	return (double)ns / (double)MILLI;
-}
-
-static void say_row(char text[static SAY_LEN], const struct verdict_row *row, bool blamed)
-{
-	say(text, "%s%s %g/%g x%" PRIu64, blamed ? "" : "(", cause_words[row->cause].key,
-	    ms(row->ns), ms(row->longest), row->count);
-	if (*row->who.comm)
-		say(text, " %s", row->who.comm);
-	if (row->who.tid)
-		say(text, "[%d]", row->who.tid);
-	if (row->who.scheduled)
-		say(text, " policy %u %d", row->who.policy, row->who.priority);
-	if (row->threads != 1)
-		say(text, " of %" PRIu64, (uint64_t)row->threads);
-	if (!row->worst)
-		say(text, " of nobody");
-	else if (row->worst_ns != row->ns)
-		say(text, " worst %g %.16s", ms(row->worst_ns), row->worst->name);
-	if (row->requests.count)
-		say(text, " requests %g/%g x%" PRIu64, ms(row->requests.total),
-		    ms(row->requests.max), (uint64_t)row->requests.count);
-	say(text, "%s, ", blamed ? "" : ")");
-}
-
-/* The verdict on a sample. */
-static void is_verdict(struct sample *sample, const char *want, const char *what)
-{
-	struct verdict verdict = { 0 };
-	char text[SAY_LEN] = "";
-
-	need(!verdict_find(&verdict, sample));
-	for (size_t i = 0; i < verdict.n_rows; i++)
-		say_row(text, &verdict.rows[i], i < verdict.n_blamed);
-	say(text, "kept %g of %g", ms(verdict.delay), ms(verdict.busy));
-	if (verdict.work)
-		say(text, ", work %g", ms(verdict.work));
-	if (verdict.unexplained)
-		say(text, ", unexplained %g", ms(verdict.unexplained));
-	if (verdict.until_woken)
-		say(text, ", until %s[%d] woke it %g", verdict.waker.comm, verdict.waker.tid,
-		    ms(verdict.until_woken));
-	if (verdict.moves)
-		say(text, ", moved %u by %s[%d]", (unsigned int)verdict.moves, verdict.mover.comm,
-		    verdict.mover.tid);
-	is_str(text, want, "%s", what);
-	verdict_clear(&verdict);
-}
-
-/* On one thread. */
-static void judge(struct thread_row *row, const char *want, const char *what)
-{
-	struct sample sample = verdict_sample(row, 1);
-
-	is_verdict(&sample, want, what);
-}
+#include "verdict_said.h"
 
 TEST(ready)
 {
@@ -437,36 +363,21 @@ TEST(kernel_lock)
 	      "a guess that is refuted");
 }
 
-/* Of a file, which is no futex; also where the thread waits for it throughout. */
-TEST(file_lock)
+/* What is little of the window harms nobody, however much of the busy time it is. */
+TEST(harm)
 {
-	struct lock_row futex = { .holder = 7,
-				  .holder_name = "holder",
-				  .waits = times(9, 200 * MILLI, 40 * MILLI) };
-	struct call_row call = {
-		(uint32_t)syscall_number("flock"), 9, 400 * MILLI, 90 * MILLI, { 0 }, 0
-	};
-	struct open_item open = { .kind = OPEN_CALL,
-				  .number = syscall_number("flock"),
-				  .count = 1,
-				  .inside = SECOND,
-				  .longest = 2 * SECOND,
-				  .at_start = true,
-				  .at_end = true };
-	struct thread_row row = runner(1, "main");
+	struct culprit culprit = by(CULPRIT_TASK, "hog", 9, 9 * MILLI);
+	struct thread_row row = spent(LEDGER_READY_WOKEN, 9 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
 
-	row.calls = &call, row.n_calls = 1;
-	row.locks = &futex, row.n_locks = 1;
-	spend(&row, LEDGER_BLOCKED, 550 * MILLI);
-	row.ledger.awaited[KD_AWAITED_LOCK] = times(18, 550 * MILLI, 90 * MILLI);
-	judge(&row, "lock 350/90 x9, lock 200/40 x9 holder[7], kept 550 of 1000",
-	      "the file's, of nobody known, has what the futex leaves");
-	row = runner(1, "main");
-	row.run.count = 0;
-	row.open = &open, row.n_open = 1;
-	spend(&row, LEDGER_BLOCKED, SECOND);
-	row.ledger.awaited[KD_AWAITED_LOCK] = times(1, SECOND, 2 * SECOND);
-	judge(&row, "lock 1000/2000 x1, kept 1000 of 1000", "a file's, throughout");
+	spend(&row, LEDGER_BLOCKED, 990 * MILLI);
+	row.ledger.awaited[KD_AWAITED_TIMER] = times(90, 990 * MILLI, 11 * MILLI);
+	row.ready = times(90, 9 * MILLI, MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
+	is_verdict(&sample, "(task 9/4.5 x90 hog[9] policy 1 50), kept 9 of 10, work 990",
+		   "below 1 %");
+	sample.end = sample.start + 900 * MILLI;
+	is_verdict(&sample, "task 9/4.5 x90 hog[9] policy 1 50, kept 9 of 10, work 990", "1 %");
 }
 
 /* The lock of the address space, by the calls that need it; no longer than a sleep. */

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict_sleeps.h"
+
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/syscall_set.h"
+#include "thread_row.h"
+#include "wchan.h"
+
+/* --- What a sleep was for --- */
+
+enum sleep_class {
+	SLEEP_UNKNOWN,
+	SLEEP_IDLE,
+	SLEEP_ANSWER, /* for what another process sends; idle if it does not in all of the window */
+	SLEEP_FUTEX,  /* a lock, or a signal of another thread */
+	SLEEP_FAULT,  /* in a page fault: claimed as such */
+	SLEEP_LOSS,   /* kept from running by: */
+};
+
+struct sleep {
+	enum sleep_class class;
+	enum cause cause;  /* SLEEP_LOSS, SLEEP_ANSWER */
+	const char *words; /* that follow "waited for"; NULL: the cause says it */
+};
+
+#define LOSS(of)                                                                                   \
+	{                                                                                          \
+		SLEEP_LOSS, of, NULL                                                               \
+	}
+static struct sleep sleep_of_kind(const struct descriptor_row *row)
+{
+	static const struct sleep sleeps[KD_AWAITED_KINDS] = {
+		[KD_AWAITED_WORK] = { .class = SLEEP_IDLE },
+		[KD_AWAITED_TIMER] = { .class = SLEEP_IDLE },
+		[KD_AWAITED_SIGNAL] = { .class = SLEEP_IDLE },
+		[KD_AWAITED_TTY] = { .class = SLEEP_IDLE },
+		[KD_AWAITED_LOCK] = { .class = SLEEP_FUTEX },
+		[KD_AWAITED_KERNEL_LOCK] = LOSS(CAUSE_KERNEL_LOCK),
+		[KD_AWAITED_DISK] = LOSS(CAUSE_DISK),
+		[KD_AWAITED_FILE] = LOSS(CAUSE_DISK),
+		[KD_AWAITED_CHILD] = LOSS(CAUSE_CHILD),
+		[KD_AWAITED_PIPE] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
+		[KD_AWAITED_SOCKET] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
+		[KD_AWAITED_EVENTFD] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
+		[KD_AWAITED_PAGE] = { .class = SLEEP_FAULT },
+	};
+
+	/* A file lock is not a futex. */
+	if (row->awaited == KD_AWAITED_LOCK && row->is.fd >= 0)
+		return (struct sleep)LOSS(CAUSE_LOCK);
+	return sleeps[row->awaited < KD_AWAITED_KINDS ? row->awaited : KD_AWAITED_OTHER];
+}
+#undef LOSS
+
+/* Causes by wait channel; CAUSES: not a loss to one. */
+static const enum cause wchan_causes[WCHAN_CAUSES] = {
+	[WCHAN_IDLE] = CAUSES,           [WCHAN_TIME] = CAUSES,
+	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
+	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
+	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
+	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK,
+	[WCHAN_DAEMON] = CAUSE_SERVER,   [WCHAN_NET] = CAUSE_SERVER,
+	[WCHAN_MEMORY] = CAUSE_RECLAIM,  [WCHAN_PAGE] = CAUSE_PAGE_FAULT,
+	[WCHAN_RCU] = CAUSE_KERNEL_WORK, [WCHAN_KERNEL] = CAUSE_KERNEL_WORK,
+	[WCHAN_DEVICE] = CAUSE_DEVICE,   [WCHAN_STOP] = CAUSES,
+	[WCHAN_THROUGH] = CAUSES,
+};
+
+static struct sleep sleep_of(const struct descriptor_row *row)
+{
+	const char *name = row->wchan;
+	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	struct sleep sleep = sleep_of_kind(row);
+
+	/* The kernel says when it waits for a lock of its own; and where it is the same, what a
+	 * descriptor is says more. */
+	if (!wchan || row->awaited == KD_AWAITED_KERNEL_LOCK)
+		return sleep;
+	if (wchan->cause == WCHAN_FUTEX || sleep.class == SLEEP_FUTEX)
+		return (struct sleep){ .class = SLEEP_FUTEX, .words = wchan->words };
+	/* Of a disk, if the kernel counts it as such. */
+	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK)
+		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL };
+	if (wchan_causes[wchan->cause] == CAUSES)
+		return (struct sleep){ sleep.class == SLEEP_ANSWER ? SLEEP_ANSWER : SLEEP_IDLE,
+				       sleep.cause, wchan->words };
+	if (sleep.class == SLEEP_FAULT &&
+	    (wchan_causes[wchan->cause] == CAUSE_DISK || wchan->cause == WCHAN_PAGE))
+		return sleep;
+	if (sleep.class != SLEEP_LOSS || sleep.cause != CAUSE_LOCK)
+		sleep.cause = wchan_causes[wchan->cause];
+	sleep.class = SLEEP_LOSS;
+	sleep.words = wchan->words;
+	return sleep;
+}
+
+/* --- System calls --- */
+
+static bool is_named(const struct sample *sample, uint32_t call, const char *const *names)
+{
+	const char *name = sample->foreign_calls ? NULL : syscall_name(call);
+
+	for (; name && *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+/* Time in the window, number, and longest of the system calls with these names. */
+static struct kd_count sleep_calls(const struct sample *sample, const struct thread_row *thread,
+				   const char *const *names)
+{
+	struct kd_count all = { .count = 0 };
+
+	for (size_t i = 0; i < thread->n_calls; i++) {
+		const struct call_row *call = &thread->calls[i];
+		const struct kd_count calls = { call->count, call->total, call->max, call->began };
+
+		if (is_named(sample, call->number, names))
+			count_join(&all, &calls);
+	}
+	for (size_t i = 0; i < thread->n_open; i++) {
+		const struct open_item *item = &thread->open[i];
+		const struct kd_count calls = { item->count, item->inside, item->longest,
+						item->since };
+
+		if (item->kind == OPEN_CALL && item->number >= 0 &&
+		    is_named(sample, (uint32_t)item->number, names))
+			count_join(&all, &calls);
+	}
+	return all;
+}
+
+/* --- All sleeps of a thread --- */
+
+/* What a sleep has of the time in the window; row is NULL for those of a kind without rows. */
+struct sleep_part {
+	const struct descriptor_row *row;
+	enum kd_awaited kind;
+	struct sleep is;
+	struct kd_count in; /* total: in the window */
+};
+
+typedef void sleep_part_fn(void *context, const struct sleep_part *part);
+
+/* Times in rows are whole lengths, of which the window may have less. What has no row, as it was
+ * short, is taken for the same as most of its kind. */
+static void sleeps_each(const struct thread_row *thread, sleep_part_fn *found, void *context)
+{
+	struct sleep_part rest[KD_AWAITED_KINDS];
+
+	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++) {
+		const struct descriptor_row any = { .awaited = kind, .is.fd = -1 };
+
+		rest[kind] = (struct sleep_part){ .kind = kind,
+						  .is = sleep_of(&any),
+						  .in = thread->ledger.awaited[kind] };
+	}
+	for (size_t i = thread->n_descriptors; i--;)
+		if (!thread->descriptors[i].shorter &&
+		    !descriptor_row_is_others(&thread->descriptors[i]))
+			rest[thread->descriptors[i].awaited].is = sleep_of(&thread->descriptors[i]);
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		const struct descriptor_row *row = &thread->descriptors[i];
+		struct kd_count *left = &rest[row->awaited].in;
+		struct sleep_part part = { row, row->awaited, sleep_of(row), row->waits };
+
+		if (row->shorter || descriptor_row_is_others(row))
+			continue;
+		part.in.total = u64_min(row->waits.total, left->total);
+		left->total -= part.in.total;
+		left->count = u64_sub(left->count, row->waits.count);
+		found(context, &part);
+	}
+	for (unsigned int kind = 0; kind < KD_AWAITED_KINDS; kind++)
+		if (rest[kind].in.total)
+			found(context, &rest[kind]);
+}
+
+static void fault_add(void *context, const struct sleep_part *part)
+{
+	if (part->is.class == SLEEP_FAULT)
+		count_join(context, &part->in);
+}
+
+static struct kd_count sleep_faults(const struct thread_row *thread)
+{
+	struct kd_count faults = { .count = 0 };
+
+	sleeps_each(thread, fault_add, &faults);
+	return faults;
+}
+
+/* The claim for what is left of the sleeps of a kind. The longest is certain only if none was taken
+ * from them. */
+static struct claim sleep_rest(const struct thread_row *thread, enum kd_awaited kind,
+			       const struct kd_count *left)
+{
+	bool all = left->total == thread->ledger.awaited[kind].total;
+
+	return (struct claim){ .ns = left->total,
+			       .count = left->count,
+			       .longest = all ? left->max : u64_min(left->max, left->total),
+			       .began = all ? left->began : 0,
+			       .so_far = thread->ledger.asleep[kind].max };
+}
+
+/* --- Idle --- */
+
+/* Waits for user-space locks with a known holder. */
+static struct kd_count waits_for_holders(const struct thread_row *thread)
+{
+	struct kd_count waits = { .count = 0 };
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
+			count_join(&waits, &thread->locks[i].waits);
+	return waits;
+}
+
+static uint64_t stops_of(const struct thread_row *thread)
+{
+	uint64_t count = thread->stopped.count;
+
+	for (size_t i = 0; i < thread->n_open; i++)
+		if (thread->open[i].kind == OPEN_STOPPED)
+			count += thread->open[i].count;
+	return count;
+}
+
+/* True if it slept interruptibly from edge to edge, or only stops ended its sleeps. What it waited
+ * for need not come. */
+static bool is_silent(const struct thread_row *thread)
+{
+	uint64_t stops = stops_of(thread), sleeps = 0;
+	enum ledger_state only;
+
+	if (thread_is_silent(thread, &only))
+		return only == LEDGER_BLOCKED;
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
+		sleeps = u64_add(sleeps, thread->ledger.awaited[i].count);
+	return stops && sleeps && sleeps <= u64_add(stops, thread->members) &&
+	       !thread->ledger.ns[LEDGER_BLOCKED_UNINT];
+}
+
+struct idle {
+	bool silent;
+	uint64_t ns;
+	struct kd_count futex; /* those that a thread may have ended */
+};
+
+/* True for waits in a futex that a time-out ended, or nothing in the window. */
+static bool ends_by_itself(const struct sleep_part *part)
+{
+	const struct descriptor_row *row = part->row;
+
+	return part->is.class == SLEEP_FUTEX && row && *row->wchan && !row->ended_by &&
+	       row->others <= row->waits.count / 10;
+}
+
+static void idle_add(void *context, const struct sleep_part *part)
+{
+	struct idle *idle = context;
+	const enum sleep_class class = part->is.class;
+
+	if (class == SLEEP_FUTEX && !ends_by_itself(part))
+		count_join(&idle->futex, &part->in);
+	else if (class == SLEEP_IDLE || class == SLEEP_FUTEX ||
+		 (idle->silent && (class == SLEEP_ANSWER || class == SLEEP_UNKNOWN)))
+		idle->ns = u64_add(idle->ns, part->in.total);
+}
+
+/* Samples of old versions, without kinds of sleeps: estimates by system calls. */
+static uint64_t idle_by_calls(const struct sample *sample, const struct thread_row *thread)
+{
+	static const char *const names[] = {
+		"accept",     "accept4",      "clock_nanosleep", "epoll_pwait",     "epoll_pwait2",
+		"epoll_wait", "io_getevents", "nanosleep",       "pause",           "poll",
+		"ppoll",      "pselect6",     "rt_sigsuspend",   "rt_sigtimedwait", "select",
+		NULL,
+	};
+
+	return u64_min(sleep_calls(sample, thread, names).total, thread->ledger.ns[LEDGER_BLOCKED]);
+}
+
+static bool has_kinds(const struct thread_row *thread)
+{
+	for (size_t i = 0; i < KD_AWAITED_KINDS; i++)
+		if (thread->ledger.awaited[i].count)
+			return true;
+	return false;
+}
+
+/* A pool thread that rarely sleeps in a futex without a holder is idle, as it is until a time-out.
+ * If it sleeps often, it may as well be held up. */
+uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread)
+{
+	const struct kd_count held = waits_for_holders(thread);
+	struct idle idle = { .silent = is_silent(thread) };
+	uint64_t ns;
+
+	if (!has_kinds(thread))
+		return idle.silent ? thread->ledger.ns[LEDGER_BLOCKED]
+				   : idle_by_calls(sample, thread);
+	sleeps_each(thread, idle_add, &idle);
+	ns = idle.ns;
+	if (u64_sub(idle.futex.count, held.count) < VERDICT_TIMES * (uint64_t)thread->members)
+		ns = u64_add(ns, u64_sub(idle.futex.total, held.total));
+	ns = u64_sub(ns, thread->overslept.late.total); /* it should have run again */
+	return u64_min(ns, ledger_blocked(&thread->ledger));
+}
+
+/* --- Locks --- */
+
+/* Waits for mmap_lock, where the kernel reports no lock waits (before 5.19, or a wait already
+ * open at the start). Estimated by the system calls that need the lock: their time neither
+ * running nor waiting for page, disk or file. */
+static struct kd_count waits_for_memory(const struct sample *sample,
+					const struct thread_row *thread)
+{
+	static const char *const names[] = {
+		"brk",     "madvise", "mlock",         "mmap",  "mprotect", "mremap",
+		"munlock", "munmap",  "pkey_mprotect", "shmat", "shmdt",    NULL,
+	};
+	const struct kd_count *other = &thread->ledger.awaited[KD_AWAITED_OTHER];
+	struct kd_count waits = sleep_calls(sample, thread, names);
+
+	if (thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK].count)
+		return (struct kd_count){ .count = 0 };
+	waits.total = u64_min(u64_min(waits.total, other->total),
+			      thread->ledger.ns[LEDGER_BLOCKED_UNINT]);
+	waits.count = u64_min(waits.count, other->count);
+	waits.max = u64_min(waits.max, other->max);
+	return waits;
+}
+
+/* Holder of a kernel lock. With many readers the owner is a guess, which is right if the owner
+ * ended the waits. */
+static struct verdict_who kernel_holder(const struct sample *sample,
+					const struct thread_row *thread,
+					const struct lock_row *lock)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (!lock->holder ||
+	    (lock->kind != KD_LOCK_KERNEL_MUTEX && lock->others > lock->waits.count / 10))
+		return who;
+	who.tid = lock->holder;
+	who.pid = lock->holder_pid ? lock->holder_pid : thread->pid ? thread->pid : sample->pid;
+	memcpy(who.comm, lock->holder_name, sizeof(lock->holder_name));
+	who.parent = lock->holder_parent;
+	memcpy(who.parent_name, lock->holder_parent_name, sizeof(who.parent_name));
+	return who;
+}
+
+/* Where a thread waited for a kernel lock, if it waited for only one. */
+static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		n += (size_t)kd_lock_is_kernel(thread->locks[i].kind);
+	for (size_t i = 0; n == 1 && i < thread->n_descriptors; i++)
+		if (thread->descriptors[i].awaited == KD_AWAITED_KERNEL_LOCK &&
+		    thread->descriptors[i].is.fd >= 0)
+			return &thread->descriptors[i].is;
+	return NULL;
+}
+
+/* Any sleep for a kernel lock is a loss, even if the holder is unknown. */
+static void kernel_lock_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const struct sleeping *asleep = &thread->ledger.asleep[KD_AWAITED_KERNEL_LOCK];
+	struct kd_count left = thread->ledger.awaited[KD_AWAITED_KERNEL_LOCK];
+	struct claim rest;
+
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		const struct claim claim = { .ns = u64_min(lock->waits.total, left.total),
+					     .count = lock->waits.count,
+					     .longest = lock->waits.max,
+					     .began = lock->waits.began,
+					     .so_far = asleep->max,
+					     .who = kernel_holder(claimant->sample, thread, lock),
+					     .at = kernel_lock_at(thread) };
+
+		if (!kd_lock_is_kernel(lock->kind))
+			continue;
+		left.total -= claim.ns;
+		left.count = u64_sub(left.count, lock->waits.count);
+		claim_give(claimant, CAUSE_KERNEL_LOCK, &claim);
+	}
+	rest = sleep_rest(thread, KD_AWAITED_KERNEL_LOCK, &left);
+	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
+}
+
+/* Claims of user-space locks with a known holder, as far as the sleeps in futexes go. Returns what
+ * is left of these. */
+static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
+			    uint64_t left)
+{
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		struct claim claim = {
+			.ns = u64_min(lock->waits.total, left),
+			.count = lock->waits.count,
+			.longest = lock->waits.max,
+			.began = lock->waits.began,
+			.so_far = thread->ledger.asleep[KD_AWAITED_LOCK].max,
+			.who = { .tid = lock->holder,
+				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
+		};
+
+		if (!lock->holder || kd_lock_is_kernel(lock->kind))
+			continue;
+		memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
+		left -= claim.ns;
+		claim_give(claimant, CAUSE_LOCK, &claim);
+	}
+	return left;
+}
+
+/* --- Memory --- */
+
+/* Claims of page faults and reclaim, on CPU and asleep. The longest case is known for major
+ * faults, and for sleeps if none of them is a major fault's. How often memory was reclaimed is
+ * unknown. */
+static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	const struct kd_majors *majors = &thread->majors;
+	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM] };
+	uint64_t ran = thread->ledger.ns[LEDGER_FAULT];
+	struct kd_count asleep = sleep_faults(thread);
+	uint64_t reading = u64_min(majors->asleep, asleep.total);
+	uint64_t running = u64_min(u64_sub(majors->times.total, majors->asleep), ran);
+	const struct claim major = { .ns = u64_add(running, reading),
+				     .count = majors->times.count,
+				     .longest = majors->times.max,
+				     .began = majors->times.began };
+	struct claim others;
+
+	asleep.total -= reading;
+	others = sleep_rest(thread, KD_AWAITED_PAGE, &asleep);
+	others.ns = u64_add(others.ns, ran - running);
+	others.count = u64_sub(u64_add(thread->minor_faults, thread->major_faults), major.count);
+	if (reading)
+		others.longest = others.began = 0;
+	else
+		others.count = u64_max(others.count, asleep.count);
+	claim_give(claimant, CAUSE_MAJOR_FAULT, &major);
+	claim_give(claimant, CAUSE_PAGE_FAULT, &others);
+	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
+}
+
+/* --- Claims --- */
+
+/* A disk's name; else the waker, if it was nearly always the same. */
+static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (cause == CAUSE_DISK)
+		memcpy(who.comm, row->is.device, sizeof(row->is.device));
+	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
+		return who;
+	who.tid = row->ended_by;
+	who.pid = row->ended_pid;
+	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
+	return who;
+}
+
+struct claiming {
+	struct claimant *claimant;
+	const struct thread_row *thread;
+	bool silent;
+	uint64_t in_futex;
+	struct claim futex; /* the largest of those that are not idle */
+	uint64_t futexes;   /* how many these are */
+};
+
+/* CAUSES: none, or claimed elsewhere. */
+static enum cause loss_cause(const struct claiming *claiming, const struct sleep_part *part)
+{
+	if (part->kind == KD_AWAITED_KERNEL_LOCK)
+		return CAUSES;
+	switch (part->is.class) {
+	case SLEEP_LOSS:
+		return part->is.cause;
+	case SLEEP_ANSWER:
+		return claiming->silent && !claiming->claimant->of_subject ? CAUSES
+									   : part->is.cause;
+	case SLEEP_FUTEX:
+	case SLEEP_IDLE:
+	case SLEEP_UNKNOWN:
+		return claiming->claimant->of_subject ? CAUSE_WAIT : CAUSES;
+	case SLEEP_FAULT:
+		break;
+	}
+	return CAUSES;
+}
+
+static void part_claim(void *context, const struct sleep_part *part)
+{
+	struct claiming *claiming = context;
+	const struct descriptor_row *row = part->row;
+	struct claim claim = sleep_rest(claiming->thread, part->kind, &part->in);
+	const enum cause cause = loss_cause(claiming, part);
+
+	if (row) {
+		claim.longest = row->waits.max;
+		claim.began = row->waits.began;
+		claim.who = sleep_who(cause, row);
+		claim.at = row->is.fd >= 0 ? &row->is : NULL;
+		claim.requests = row->requests;
+		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
+	}
+	claim.wait.words = part->is.words;
+	if (part->is.class == SLEEP_FUTEX) {
+		claiming->in_futex = u64_add(claiming->in_futex, claim.ns);
+		if (ends_by_itself(part) && !claiming->claimant->of_subject)
+			return;
+		claiming->futexes = u64_add(claiming->futexes, claim.count);
+		if (claim.ns > claiming->futex.ns)
+			claiming->futex = claim;
+	} else if (cause != CAUSES) {
+		claim_give(claiming->claimant, cause, &claim);
+	} else if (part->is.class == SLEEP_UNKNOWN && !claiming->silent) {
+		claiming->claimant->unclaimed(claiming->claimant, &claim);
+	}
+}
+
+/* A futex may be a lock or a condition variable, and the program may be idle: only a holder makes
+ * it a lock. In a window that the user chose it is a loss anyway. */
+void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
+{
+	struct claiming claiming = { claimant, thread, is_silent(thread), 0, { 0 }, 0 };
+	uint64_t left;
+	const struct kd_count memory = waits_for_memory(claimant->sample, thread);
+	const struct claim of_memory = { .ns = memory.total,
+					 .count = memory.count,
+					 .longest = memory.max,
+					 .began = memory.began,
+					 .so_far = thread->ledger.asleep[KD_AWAITED_OTHER].max };
+
+	memory_claims(claimant, thread);
+	sleeps_each(thread, part_claim, &claiming);
+	left = lock_claims(claimant, thread, claiming.in_futex);
+	claiming.futex.ns = u64_min(claiming.futex.ns, left);
+	if (claimant->of_subject) {
+		claiming.futex.ns = left;
+		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
+	} else if (claiming.futexes >= VERDICT_TIMES * (uint64_t)thread->members) {
+		claimant->unclaimed(claimant, &claiming.futex);
+	}
+	claim_give(claimant, CAUSE_KERNEL_LOCK, &of_memory);
+	kernel_lock_claims(claimant, thread);
+}

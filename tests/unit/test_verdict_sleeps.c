@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sleeps are for, by wait channel, and whose loss they are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "verdict_said.h"
+
+/* Of a file, which is no futex; also where the thread waits for it throughout. */
+TEST(file_lock)
+{
+	struct lock_row futex = { .holder = 7,
+				  .holder_name = "holder",
+				  .waits = times(9, 200 * MILLI, 40 * MILLI) };
+	struct descriptor_row sleeps[] = { { .awaited = KD_AWAITED_LOCK,
+					     .call = syscall_number("flock"),
+					     .is = { .fd = 3, .inode = 4 },
+					     .waits = times(9, 350 * MILLI, 90 * MILLI) },
+					   { .awaited = KD_AWAITED_LOCK,
+					     .call = syscall_number("futex"),
+					     .is = { .fd = -1 },
+					     .waits = futex.waits } };
+	struct descriptor_row *file = sleeps;
+	struct thread_row row = runner(1, "main");
+
+	row.descriptors = sleeps, row.n_descriptors = 2;
+	row.locks = &futex, row.n_locks = 1;
+	spend(&row, LEDGER_BLOCKED, 550 * MILLI);
+	row.ledger.awaited[KD_AWAITED_LOCK] = times(18, 550 * MILLI, 90 * MILLI);
+	judge(&row, "lock 350/90 x9, lock 200/40 x9 holder[7], kept 550 of 1000",
+	      "the file's, of nobody known");
+	file->ended_by = 8;
+	memcpy(file->ended_name, "updater", sizeof("updater"));
+	judge(&row, "lock 350/90 x9 updater[8], lock 200/40 x9 holder[7], kept 550 of 1000",
+	      "who gave it up had it");
+	file->waits = times(1, 2 * SECOND, 2 * SECOND);
+	file->ended_by = 0;
+	row = runner(1, "main");
+	row.run.count = 0;
+	row.descriptors = sleeps, row.n_descriptors = 1;
+	spend(&row, LEDGER_BLOCKED, SECOND);
+	row.ledger.awaited[KD_AWAITED_LOCK] = times(1, SECOND, 2 * SECOND);
+	judge(&row, "lock 1000/2000 x1, kept 1000 of 1000", "a file's, throughout");
+}
+
+/* A thread that slept from edge to edge in a wait channel, with a descriptor of a kind. */
+static void sleeper_is(const char *wchan, enum kd_awaited awaited, const char *want,
+		       const char *what)
+{
+	struct descriptor_row sleep = { .awaited = awaited,
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(1, 2 * SECOND, 2 * SECOND) };
+	struct thread_row row = runner(1, "main");
+
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "%s", wchan);
+	row.run.count = 0;
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	spend(&row, LEDGER_BLOCKED, SECOND);
+	row.ledger.awaited[awaited] = times(1, SECOND, 2 * SECOND);
+	judge(&row, want, what);
+}
+
+/* The function of the kernel says whether it was idle, not the call or the descriptor. */
+TEST(wchan)
+{
+	const char *idle = "kept 0 of 0, work 1000";
+
+	sleeper_is("anon_pipe_read", KD_AWAITED_PIPE, idle, "data that need not come");
+	sleeper_is("anon_pipe_write", KD_AWAITED_PIPE, "peer 1000/2000 x1, kept 1000 of 1000",
+		   "a pipe that is full");
+	sleeper_is("n_tty_write", KD_AWAITED_TTY, "peer 1000/2000 x1, kept 1000 of 1000",
+		   "a terminal that is full");
+	sleeper_is("tun_do_read", KD_AWAITED_FILE, idle, "a reader of a device is not a disk's");
+	sleeper_is("request_wait_answer", KD_AWAITED_FILE, "server 1000/2000 x1, kept 1000 of 1000",
+		   "who serves the file system");
+	sleeper_is("synchronize_rcu_normal", KD_AWAITED_OTHER,
+		   "kernel_work 1000/2000 x1, kept 1000 of 1000", "the kernel's own work");
+	sleeper_is("do_wait", KD_AWAITED_CHILD, "child 1000/2000 x1, kept 1000 of 1000",
+		   "a child that does not end");
+	sleeper_is("futex_do_wait", KD_AWAITED_LOCK, idle, "a thread of a pool");
+	sleeper_is("handle_userfault", KD_AWAITED_PAGE, "server 1000/2000 x1, kept 1000 of 1000",
+		   "who fills the memory");
+	sleeper_is("filemap_fault", KD_AWAITED_PAGE, "page_fault 1000/2000 x1, kept 1000 of 1000",
+		   "a page of a file");
+	sleeper_is("no_such_function", KD_AWAITED_OTHER, idle, "an unknown one");
+}
+
+/* Waits in a futex that a time-out ended are idle, however many; the others may be losses, and say
+ * where. */
+TEST(futexes)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_LOCK,
+					.wchan = "futex_do_wait",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(90, 900 * MILLI, 10 * MILLI) };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_LOCK] = sleep.waits;
+	judge(&row, "kept 0 of 100, work 900", "each by a time-out");
+	sleep.ended_by = 8;
+	judge(&row, "kept 900 of 1000, unexplained 900", "each by a thread");
+	sleep.ended_by = 0;
+	sleep.others = 60;
+	judge(&row, "kept 900 of 1000, unexplained 900", "most by threads");
+}
+
+/* In a window that triggers made nothing of the thread that hit them is idle, and others are not in
+ * the verdict. */
+TEST(subject)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_TIMER,
+					.wchan = "hrtimer_nanosleep",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(3, 900 * MILLI, 300 * MILLI) };
+	struct thread_row rows[] = { spent(LEDGER_BLOCKED, 900 * MILLI), runner(2, "poller") };
+	struct sample sample = verdict_sample(rows, 2);
+
+	rows[0].descriptors = &sleep, rows[0].n_descriptors = 1;
+	rows[0].ledger.awaited[KD_AWAITED_TIMER] = sleep.waits;
+	is_verdict(&sample, "kept 0 of 1100, work 900", "without triggers");
+	sample.start_triggered = sample.stop_triggered = true;
+	sample.started_on = sample.stopped_on = 1;
+	is_verdict(&sample, "wait 900/300 x3, kept 900 of 1000", "of the thread that hit both");
+	sleep.ended_by = 2;
+	memcpy(sleep.ended_name, "poller", sizeof("poller"));
+	is_verdict(&sample, "wait 900/300 x3 poller[2], kept 900 of 1000", "and who woke it");
+	sample.started_on = 77;
+	is_verdict(&sample, "kept 0 of 1100, work 900", "of a thread that is not the target's");
+}
