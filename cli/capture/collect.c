@@ -22,6 +22,7 @@
 #include "cli/model/sample.h"
 #include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"
+#include "collect_awaited.h"
 #include "collect_groups.h"
 #include "collect_row.h"
 #include "session.h"
@@ -571,6 +572,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result)
+		awaited_take(sample);
 	if (!result)
 		result = sample_finish(sample);
 	ended_clear(ended);

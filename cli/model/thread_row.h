@@ -140,6 +140,8 @@ extern const struct row_list block_list;
 /* Perf events: struct counter_row. */
 extern const struct row_list counter_list;
 
+#define WAIT_STATE_LEN (KD_FUNCTION_LEN + 16)
+
 /* Sleeps of a thread in one wait channel, called from one system call, at one descriptor or none.
  * Counts sleeps that ended in the window at full length; an open one counts its length so far. */
 struct descriptor_row {
@@ -155,6 +157,11 @@ struct descriptor_row {
 	char ended_name[KD_COMM_LEN]; /* name of that thread */
 	uint64_t others;              /* about how many waits another thread ended */
 	uint64_t in_progress;         /* waits still open at the window's end */
+	/* The process that can end these, and what it did then: "stopped", "asleep in
+	 * pipe_read"; raw, not escaped. 0 and "": unknown. */
+	pid_t awaited_pid;
+	char awaited_name[KD_COMM_LEN];
+	char awaited_state[WAIT_STATE_LEN];
 	/* Disk: requests whose completion ended the waits. */
 	struct kd_count requests;
 };

@@ -77,9 +77,10 @@ struct verdict_part {
 };
 
 /* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
- * and the wait channel, owned by the sample; NULL: unknown. */
+ * the wait channel; and what the culprit did at the window's end, both owned by the sample, not
+ * escaped; NULL: unknown. */
 struct wait_words {
-	const char *words, *wchan;
+	const char *words, *wchan, *state;
 };
 
 /* A cause with one culprit, summed over all threads. */

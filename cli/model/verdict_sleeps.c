@@ -456,13 +456,17 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 
 /* --- Claims --- */
 
-/* A disk's name; else the waker, if it was nearly always the same. */
+/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
 static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
 {
 	struct verdict_who who = { .tid = 0 };
 
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
+	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
+		who.tid = who.pid = row->awaited_pid;
+		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
+	}
 	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
 		return who;
 	who.tid = row->ended_by;
@@ -515,6 +519,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claim.at = row->is.fd >= 0 ? &row->is : NULL;
 		claim.requests = row->requests;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
+		claim.wait.state = *row->awaited_state ? row->awaited_state : NULL;
 	}
 	claim.wait.words = part->is.words;
 	if (part->is.class == SLEEP_FUTEX) {

@@ -369,6 +369,17 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	return true;
 }
 
+/* Adds ", which is stopped". */
+static void state_add(char *sentence, const struct verdict_row *row)
+{
+	char state[ESCAPE_SIZE(WAIT_STATE_LEN)];
+
+	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
+		return;
+	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
+	add(sentence, ", which is %s", state);
+}
+
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
 {
@@ -433,6 +444,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	}
 	if (!wait_add(sentence, row))
 		what_add(sentence, row, multiple);
+	state_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);

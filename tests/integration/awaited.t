@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that wait for what does not come: who can end that, and what that one does. And windows
+that the user chose, of which nothing is idle."""
+
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import sys
+
+import kdtest
+from kdtest import MS
+from kdtrigger import BOTH, Log, Triggered
+
+CHILD = "import subprocess; subprocess.Popen(['sleep', '1000']).wait()"
+LOCK = "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX)"
+WRITE = "import os\nwhile True: os.write(1, bytes(4096))"
+READ = "import signal; signal.pause()"
+
+
+def blocked_in(pid, function):
+    """Waits until a process sleeps there, by the kernel's word for it."""
+    kdtest.wait_until(lambda: kdtest.waits_in(pid, function))
+
+
+def report(test, pid):
+    """The first row of the verdict, what the first sentence says, and the process's sleeps."""
+    path = test.directory() / "json"
+    done = test.program("-p", pid, "--sample-time", "300ms", "--sample-count", "1",
+                        "-o", f"json:{path}", "-o", "-", "--summary")
+    sample, = kdtest.samples_of(path)
+    said = re.sub(r"\n {8}", " ", done.stdout)
+    sentence = re.search(r"^VERDICT (.*)$", said, re.MULTILINE)
+    return sample["verdict"], sentence and sentence[1], sample["threads"][0]["descriptors"]
+
+
+def check(test, what, found, cause, awaited, state):
+    """found: report() of a process that waits for another one."""
+    verdict, said, sleeps = found
+    if not test.ok(verdict and verdict[0]["cause"] == cause, f"{what}: the cause", verdict, said):
+        return
+    row = verdict[0]
+    test.ok(row["share"] >= 0.95, f"{what}: all of the time", row)
+    test.eq(row["who"].get("pid"), awaited, f"{what}: who can end it")
+    sleep, = [sleep for sleep in sleeps if sleep.get("awaited_pid") == awaited] or [{}]
+    test.eq(sleep.get("awaited_state"), state, f"{what}: what that one does")
+    test.ok(f"[{awaited}]" in said and f"which is {state}" in said, f"{what}: in words", said)
+
+
+def wchan(pid):
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+        return file.read().split(".")[0]
+
+
+def case_child(test):
+    parent = test.child([sys.executable, "-c", CHILD])
+    blocked_in(parent.pid, "do_wait")
+    with open(f"/proc/{parent.pid}/task/{parent.pid}/children", encoding="ascii") as file:
+        child = int(file.read())
+    test.stack.callback(os.kill, child, signal.SIGKILL)
+    blocked_in(child, "hrtimer_nanosleep")
+    check(test, "asleep", report(test, parent.pid), "child", child, f"asleep in {wchan(child)}")
+    os.kill(child, signal.SIGSTOP)
+    check(test, "stopped", report(test, parent.pid), "child", child, "stopped")
+
+
+def case_lock(test):
+    path = test.directory() / "lock"
+    with open(path, "w", encoding="ascii") as file:
+        # A lock belongs to the open file; the kernel names the process that took it.
+        holder = test.child(["flock", path, "sleep", "1000"], start_new_session=True)
+        test.stack.callback(lambda: os.killpg(holder.pid, signal.SIGKILL))
+
+        def taken():
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_UN)
+                return False
+            return True
+        kdtest.wait_until(taken)
+    waiter = test.child([sys.executable, "-c", LOCK, path])
+    blocked_in(waiter.pid, "lock_inode_wait")
+    blocked_in(holder.pid, "do_wait")
+    check(test, "file lock", report(test, waiter.pid), "lock", holder.pid,
+          f"asleep in {wchan(holder.pid)}")
+
+
+def case_pipe(test):
+    """A pipe that is full, as its reader is stopped."""
+    get, put = os.pipe()
+    reader = test.child([sys.executable, "-c", READ], stdin=get)
+    writer = test.child([sys.executable, "-c", WRITE], stdout=put)
+    os.close(get)
+    os.close(put)
+    blocked_in(writer.pid, "pipe_write")
+    reader.signal(signal.SIGSTOP)
+    check(test, "pipe", report(test, writer.pid), "peer", reader.pid, "stopped")
+    get = os.open(f"/proc/{reader.pid}/fd/0", os.O_RDONLY)
+    try:
+        verdict, said, _ = report(test, writer.pid)
+        test.ok("pid" not in verdict[0]["who"], "two readers: neither is named", verdict)
+        test.ok("a pipe that is full" in said, "two readers: what it is", said)
+    finally:
+        os.close(get)
+
+
+def case_chosen(test):
+    """The window is a call that sleeps: that is its delay, and other threads are not in the verdict."""
+    load = test.workload("caller", "sleeps:3:100:1:200000")
+    path = test.directory() / "json"
+    run = Triggered(test, load.pid, *BOTH, "--sample-count", "1", "-o", f"json:{path}", "-o", "-")
+    calls = Log(load, load.go()).calls()
+    run.finish(test)
+    sample, = kdtest.samples_of(path)
+    test.ok(calls, "it was called")
+    test.eq(sample["verdict_tid"], sample["window"]["start_tid"], "of the thread that hit both")
+    window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
+    test.between(sample["busy_ns"], 0.99 * window, 1.01 * window, "nothing of it is idle")
+    row = sample["verdict"][0]
+    slept = sum(row["ns"] for row in sample["verdict"] if row["cause"] == "wait")
+    thread = kdtest.thread_of(sample, sample["verdict_tid"])
+    asleep = sum(thread["ledger"][state]
+                 for state in ("blocked_ns", "blocked_uninterruptible_ns"))
+    test.eq(row["cause"], "wait", "it slept, more than anything else")
+    test.between(slept, asleep - MS, asleep + MS, "as long as it slept")
+
+
+kdtest.main(case_child, case_lock, case_pipe, case_chosen)
