@@ -145,26 +145,34 @@ static void stopped_claims(struct claimant *claimant, const struct thread_row *t
 	}
 }
 
-/* One claim, named after the action with most of the time. */
+/* A claim of each action. What the ledger has above their sum is the entries and returns of all of
+ * them, by their number. */
 static void irq_claims(struct claimant *claimant, enum cause cause, const struct irq_row *rows,
 		       size_t n, uint64_t ns)
 {
-	struct claim claim = { .ns = ns };
-	const struct irq_row *most = NULL;
-	uint64_t total = 0;
+	struct claim rest = { .ns = ns };
+	uint64_t total = 0, count = 0, entries;
 
 	for (size_t i = 0; i < n; i++) {
-		claim.count += rows[i].count;
-		if (rows[i].max > claim.longest)
-			claim.began = rows[i].began;
-		claim.longest = u64_max(claim.longest, rows[i].max);
 		total = u64_add(total, rows[i].total);
-		if (!most || rows[i].total > most->total)
-			most = &rows[i];
+		count = u64_add(count, rows[i].count);
 	}
-	if (most && most->total > total / 2)
-		memcpy(claim.who.comm, most->name, sizeof(claim.who.comm));
-	claim_give(claimant, cause, &claim);
+	entries = u64_sub(ns, total);
+	for (size_t i = 0; i < n; i++) {
+		double share = (double)rows[i].count / (double)(count ?: 1);
+		uint64_t own = u64_add(rows[i].total, (uint64_t)(share * (double)entries));
+		struct claim claim = {
+			.ns = i + 1 < n ? u64_min(own, rest.ns) : rest.ns,
+			.count = rows[i].count,
+			.longest = rows[i].max,
+			.began = rows[i].began,
+		};
+
+		memcpy(claim.who.comm, rows[i].name, sizeof(rows[i].name));
+		rest.ns -= claim.ns;
+		claim_give(claimant, cause, &claim);
+	}
+	claim_give(claimant, cause, &rest);
 }
 
 static void interrupt_claims(struct claimant *claimant, const struct thread_row *thread)

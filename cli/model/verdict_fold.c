@@ -110,6 +110,58 @@ static bool is_alone(const struct verdict_row *row, uint64_t busy)
 	return u64_times(row->ns, 100) >= u64_times(busy, VERDICT_ALONE_LEAST);
 }
 
+static void rows_without_time_drop(struct folding *folding)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < folding->n; i++)
+		if (folding->rows[i].ns)
+			folding->rows[left++] = folding->rows[i];
+	folding->n = left;
+}
+
+/* --- Interrupts --- */
+
+/* Joins the rows of a kind of interrupts, whoever waited or ran when they came: one culprit, named
+ * after what has more than half of the time. The others of them are left without time. */
+static void interrupts_join(struct folding *folding, enum cause cause, size_t *joined)
+{
+	static const struct verdict_who unknown;
+	struct verdict_row *into = NULL;
+	struct verdict_who most = unknown;
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < folding->n; i++) {
+		struct verdict_row *row = &folding->rows[i];
+
+		if (row->cause != cause)
+			continue;
+		if (row->ns > most_ns) {
+			most = row->who;
+			most_ns = row->ns;
+		}
+		if (!into) {
+			into = row;
+			continue;
+		}
+		verdict_row_add(into, row);
+		joined[row->number] = into->number;
+		row->ns = 0;
+	}
+	if (!into)
+		return;
+	into->who = most_ns > into->ns / 2 ? most : unknown;
+	into->culprits = 1;
+	into->and_others = false;
+}
+
+static void interrupts_fold(struct folding *folding, size_t *joined)
+{
+	interrupts_join(folding, CAUSE_HARDIRQ, joined);
+	interrupts_join(folding, CAUSE_SOFTIRQ, joined);
+	rows_without_time_drop(folding);
+}
+
 /* --- By what they have in common --- */
 
 #define INIT 1 /* the parent of all services: its children have little in common */
@@ -200,16 +252,6 @@ static void alike_join(struct folding *folding, size_t first, enum verdict_commo
 		row->ns = 0;
 	}
 	into->common = common;
-}
-
-static void rows_without_time_drop(struct folding *folding)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < folding->n; i++)
-		if (folding->rows[i].ns)
-			folding->rows[left++] = folding->rows[i];
-	folding->n = left;
 }
 
 /* Sets the number of the row that each one is in now, by its own. */
@@ -313,6 +355,7 @@ int verdict_fold(struct folding *folding, size_t *places)
 			row->most = row->ns;
 	}
 	if (enough) {
+		interrupts_fold(folding, joined);
 		common_fold(folding, joined);
 		small_fold(folding, folded);
 		rows_rank(folding);

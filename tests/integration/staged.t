@@ -214,6 +214,9 @@ def interrupted(test, name, cause, culprit, advice, by):
                 for by in each.get("ready_by", ()) if by["kind"] == cause or
                 (cause == "softirq" and by.get("ksoftirqd")))
     test.between(row and row["ns"], took, took + waits, f"{name}: all of it is blamed")
+    kinds = [each["cause"] for each in screen.json["verdict"]]
+    test.ok(kinds.count("hardirq") <= 1 and kinds.count("softirq") <= 1, f"{name}: in one row",
+            screen.json["verdict"])
     each = [ns for all_of_it in staged.values() for ns in all_of_it]
     # The clock is read a little later or earlier than the kernel's tracing reads it.
     slack = 0.03 * sum(each) + (len(each) + (hits if staged is soft else 0)) * READ

@@ -50,10 +50,9 @@ TEST(culprits)
 	row.culprits = culprits;
 	row.n_culprits = COUNT(culprits);
 	is_verdict(&sample,
-		   "task 200/100 x10 hog[812] policy 1 50, own_threads 90/45 x10 worker[5] policy "
-		   "1 50, softirq 80/40 x10 ksoftirqd/0[16] policy 1 50, throttled 70/35 x10 "
-		   "/batch, softirq 60/30 x10, rt_limit 55/27.5 x10 compiler[900] policy 1 50, "
-		   "idle_cpu 50/0.5 x10, "
+		   "task 200/100 x10 hog[812] policy 1 50, softirq 140/40 x20 ksoftirqd/0[16] "
+		   "policy 1 50, own_threads 90/45 x10 worker[5] policy 1 50, throttled 70/35 x10 "
+		   "/batch, rt_limit 55/27.5 x10 compiler[900] policy 1 50, idle_cpu 50/0.5 x10, "
 		   "stolen 30/15 x10, deadline 20/10 x10, kept 695 of 1000, unexplained 40",
 		   "who had the CPU");
 }
@@ -174,6 +173,55 @@ TEST(interrupts)
 	spend(&row, LEDGER_SOFTIRQ, 80 * MILLI);
 	judge(&row, "softirq 80/3 x90 net_rx, hardirq 60/1 x99 eth0, kept 140 of 1000",
 	      "both kinds, the larger one first");
+}
+
+/* Interrupts of a kind are one row, of threads that ran and of those that waited for a CPU, with
+ * the name of what has more than half of it. */
+TEST(interrupts_once)
+{
+	struct irq_row soft[][2] = {
+		{ { .name = "net_rx", .count = 40, .total = 45 * MILLI, .max = 2 * MILLI },
+		  { .name = "rcu", .count = 20, .total = 30 * MILLI, .max = 4 * MILLI } },
+		{ { .name = "net_rx", .count = 90, .total = 80 * MILLI, .max = 3 * MILLI } },
+	};
+	struct irq_row hard = {
+		.name = "eth0", .count = 50, .total = 50 * MILLI, .max = 5 * MILLI
+	};
+	struct culprit culprits[] = {
+		by(CULPRIT_SOFTIRQ, "", 0, 20 * MILLI),
+		by(CULPRIT_TASK, "ksoftirqd/0", 16, 30 * MILLI),
+		by(CULPRIT_TASK, "ksoftirqd/1", 23, 35 * MILLI),
+		by(CULPRIT_HARDIRQ, "", 0, 60 * MILLI),
+	};
+	struct thread_row rows[2];
+	struct sample sample = verdict_sample(rows, 2);
+
+	for (size_t i = 0; i < 2; i++) {
+		rows[i] = runner((pid_t)i + 1, i ? "other" : "main");
+		rows[i].softirqs = soft[i], rows[i].n_softirqs = 2 - i;
+		spend(&rows[i], LEDGER_SOFTIRQ, 80 * MILLI);
+	}
+	is_verdict(&sample, "softirq 160/4 x150 net_rx of 2 worst 80 main, kept 160 of 2000",
+		   "no thread needs to have mostly what all have mostly");
+	rows[0].hardirqs = &hard, rows[0].n_hardirqs = 1;
+	spend(&rows[0], LEDGER_HARDIRQ, 50 * MILLI);
+	culprits[1].kernel = culprits[1].ksoftirqd = true;
+	culprits[2].kernel = culprits[2].ksoftirqd = true;
+	rows[1].culprits = culprits, rows[1].n_culprits = COUNT(culprits);
+	rows[1].ready = times(10, 145 * MILLI, 60 * MILLI);
+	spend(&rows[1], LEDGER_READY_WOKEN, 145 * MILLI);
+	is_verdict(&sample,
+		   "softirq 245/17.5 x180 net_rx of 2 worst 165 other, hardirq 110/30 x60 of 2 "
+		   "worst 60 other, kept 355 of 2000",
+		   "a part of both that came while it waited, whose names are unknown");
+	culprits[2].woken_ns += 4 * MILLI;
+	spend(&rows[1], LEDGER_READY_WOKEN, 4 * MILLI);
+	for (size_t i = 0; i < 2; i++)
+		soft[i]->total -= 1 * MILLI;
+	is_verdict(&sample,
+		   "softirq 249/17.5 x180 of 2 worst 169 other, hardirq 110/30 x60 of 2 "
+		   "worst 60 other, kept 359 of 2000",
+		   "of which nothing has half");
 }
 
 TEST(memory)
