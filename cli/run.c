@@ -317,7 +317,8 @@ static exit_status run_open_session(struct run_state *run)
 	struct ipi_count ipis = { 0 };
 	int status;
 
-	if (kernel_symbols_open(&run->symbols, NULL, run->options->stacks))
+	if (kernel_symbols_open(&run->symbols, NULL, run->options->stacks) ||
+	    kernel_symbols_open_variables(&run->variables, NULL))
 		return log_no_memory();
 	config_fill(&config, run);
 	if (run->tracing.on && run->tracing.kernel_stacks)
@@ -473,6 +474,7 @@ static void run_detach(struct run_state *run)
 	stacks_close(run->lock_stacks);
 	collector_free(run->collector);
 	kernel_symbols_close(run->symbols);
+	kernel_symbols_close(run->variables);
 	session_close(run->session);
 	ipi_count_end(&ipis, "detaching");
 	run->tracer = NULL;
@@ -483,6 +485,7 @@ static void run_detach(struct run_state *run)
 	run->lock_stacks_until = 0;
 	run->collector = NULL;
 	run->symbols = NULL;
+	run->variables = NULL;
 	run->session = NULL;
 }
 

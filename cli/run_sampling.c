@@ -174,7 +174,9 @@ static int locks_describe(struct run_state *run, struct sample *sample)
 	struct lock_callers *callers = collector_lock_callers(run->collector);
 	struct stacks *stacks = NULL;
 	bool wanted = run->live || outputs_have_samples(run->outputs);
-	int error = wanted ? lock_locations_find(run->lock_locations, sample) : 0;
+	int error = wanted ? lock_locations_find(run->lock_locations, sample)
+				     ?: lock_variables_find(run->variables, sample)
+			   : 0;
 
 	if (!lock_callers_wait(callers))
 		return error;

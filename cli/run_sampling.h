@@ -50,7 +50,8 @@ struct run_state {
 	struct loop *loop;
 	struct tracing_config tracing; /* what the tracer should do */
 	struct tracer *tracer;
-	struct kernel_symbols *symbols;
+	struct kernel_symbols *symbols;      /* the kernel's functions, */
+	struct kernel_symbols *variables;    /* and its variables */
 	struct interruptions *interruptions; /* NULL: not wanted */
 	struct lock_locations *lock_locations;
 	struct stacks *lock_stacks; /* of waits for locks; NULL: none */

@@ -145,6 +145,16 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "ns", row->at_ns);
 		writer_object_end(writer);
 	}
+	if (row->lock) {
+		writer_object(writer, "lock");
+		writer_text(writer, "symbol", row->lock->symbol, SIZE_MAX);
+		if (row->lock->offset)
+			writer_u64(writer, "offset", row->lock->offset);
+		if (row->lock->object)
+			writer_text(writer, "object", row->lock->object, SIZE_MAX);
+		writer_u64(writer, "ns", row->lock_ns);
+		writer_object_end(writer);
+	}
 	if (row->requests.count) {
 		writer_u64(writer, "requests", row->requests.count);
 		writer_u64(writer, "request_total_ns", row->requests.total);

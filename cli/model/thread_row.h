@@ -199,8 +199,9 @@ struct lock_row {
 	int32_t slept_in;             /* where the holder slept last; KD_CALL_NONE: in no call */
 	pid_t released_by;            /* waker of the last wait; 0: none, such as a timeout */
 	char released_name[KD_COMM_LEN];
-	/* Variable that contains the futex, as in struct data_location, and the caller of one of
-	 * the longest waits, see lock_caller_text(). NULL: unknown. */
+	/* Variable that contains the futex, as in struct data_location, or the kernel's lock, of
+	 * "kernel" or a module; and the caller of one of the longest waits, see
+	 * lock_caller_text(). NULL: unknown. */
 	const char *symbol, *object, *called_from;
 	uint64_t offset;
 	uint64_t caller; /* stack number while the row is being filled; 0: none */

@@ -102,6 +102,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	row->so_far = u64_max(row->so_far, claim->so_far);
 	verdict_row_at(row, claim->at, ns);
 	verdict_row_wait(row, &claim->wait, ns);
+	verdict_row_lock(row, claim->lock, ns);
 	count_join(&row->requests, &claim->requests);
 	finding->failed |= !victim_add(finding, row->number, ns);
 }

@@ -32,6 +32,16 @@ void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, ui
 	}
 }
 
+void verdict_row_lock(struct verdict_row *row, const struct lock_row *lock, uint64_t ns)
+{
+	if (row->lock && lock && row->lock->address == lock->address) {
+		row->lock_ns = u64_add(row->lock_ns, ns);
+	} else if (lock && ns > row->lock_ns) {
+		row->lock = lock;
+		row->lock_ns = ns;
+	}
+}
+
 bool verdict_row_is_large(const struct verdict_row *row, uint64_t busy)
 {
 	bool seldom = row->count && row->count < VERDICT_TIMES;
@@ -82,6 +92,7 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	into->so_far = u64_max(into->so_far, from->so_far);
 	verdict_row_at(into, from->at, from->at_ns);
 	verdict_row_wait(into, &from->wait, from->wait_ns);
+	verdict_row_lock(into, from->lock, from->lock_ns);
 	count_join(&into->requests, &from->requests);
 }
 

@@ -103,6 +103,8 @@ struct verdict_row {
 	bool before;                    /* the longest began before the window, so may exceed ns */
 	const struct descriptor *at;    /* descriptor of most of the waits, owned by the */
 	uint64_t at_ns;                 /* sample; NULL: none */
+	const struct lock_row *lock;    /* the kernel's lock with a name of most of the waits, */
+	uint64_t lock_ns;               /* also owned by the sample; NULL: none */
 	struct wait_words wait;         /* of most of the waits, */
 	uint64_t wait_ns;               /* and these */
 	struct kd_count requests;       /* disk requests that ended the waits */

@@ -384,7 +384,8 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 					     .began = lock->waits.began,
 					     .so_far = asleep->max,
 					     .who = kernel_holder(claimant->sample, thread, lock),
-					     .at = kernel_lock_at(thread) };
+					     .at = kernel_lock_at(thread),
+					     .lock = lock->symbol ? lock : NULL };
 
 		if (!kd_lock_is_kernel(lock->kind))
 			continue;

@@ -18,8 +18,8 @@
 #define MAX_SYMBOLS (4U << 20)
 #define MAX_NAMES (256U << 20)
 
-/* Longest function: the file has no sizes. */
-#define MAX_FUNCTION (1U << 20)
+/* Longest function or variable: the file has no sizes. */
+#define MAX_SIZE (1U << 20)
 #define PAGE 4096
 
 #define FRAMES_MAX 1024 /* kernel.perf_event_max_stack is 127 by default */
@@ -39,8 +39,13 @@ struct cached {
 	struct frame frames[];
 };
 
+/* Types of symbols, as nm(1) has them. */
+#define TYPES 4
+static const char functions[TYPES] = "tTwW", variables[TYPES] = "dDbB";
+
 struct kernel_symbols {
-	int fd; /* to be read; -1: no more */
+	const char *types; /* of those to be read: functions or variables */
+	int fd;            /* to be read; -1: no more */
 	pthread_t reader;
 	bool is_reading;
 	int error;
@@ -133,6 +138,14 @@ static bool section_take(struct kernel_symbols *symbols, const char *name, size_
 	return true;
 }
 
+/* True if such a symbol says that the addresses of all are to be seen. A kernel without
+ * CONFIG_KALLSYMS_ALL has no variables but global marks of sections, which are no names of what is
+ * behind them. */
+static bool tells(const struct kernel_symbols *symbols, char type)
+{
+	return symbols->types == functions || type == 'd' || type == 'b';
+}
+
 /* Parses "ffffffff81000000 T name", plus "\t[module]" for modules. Skips other symbols and
  * malformed lines. */
 static int line_take(struct kernel_symbols *symbols, const char *line, const char *end)
@@ -142,11 +155,12 @@ static int line_take(struct kernel_symbols *symbols, const char *line, const cha
 	int err;
 
 	if (name == line || end - name < 4 || name[0] != ' ' || name[2] != ' ' ||
-	    !memchr("tTwW", name[1], 4))
+	    !memchr(symbols->types, name[1], TYPES))
 		return 0;
 	if (!symbol.address)
 		return 0;
-	symbols->hidden = false;
+	if (tells(symbols, name[1]))
+		symbols->hidden = false;
 	name += 3;
 	tab = memchr(name, '\t', (size_t)(end - name));
 	if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']') {
@@ -217,23 +231,36 @@ static void *symbols_read(void *context)
 
 	symbols->error = buffer ? lines_read(symbols, symbols->fd, buffer) : -ENOMEM;
 	free(buffer);
-	if (symbols->error) {
+	symbols->hidden |= symbols->error != 0;
+	if (symbols->hidden)
 		symbols->n = 0;
-		symbols->hidden = true;
-	}
 	symbols_sort(symbols);
 	return NULL;
 }
 
-int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity)
+static int symbols_open(struct kernel_symbols **symbols, const char *path, const char *types)
 {
 	*symbols = calloc(1, sizeof(**symbols));
 	if (!*symbols)
 		return -ENOMEM;
-	(*symbols)->capacity = capacity;
+	(*symbols)->types = types;
 	(*symbols)->hidden = true;
 	(*symbols)->fd = open(path ? path : KALLSYMS, O_RDONLY | O_CLOEXEC);
 	return 0;
+}
+
+int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity)
+{
+	int err = symbols_open(symbols, path, functions);
+
+	if (!err)
+		(*symbols)->capacity = capacity;
+	return err;
+}
+
+int kernel_symbols_open_variables(struct kernel_symbols **symbols, const char *path)
+{
+	return symbols_open(symbols, path, variables);
 }
 
 void kernel_symbols_begin(struct kernel_symbols *symbols)
@@ -310,8 +337,8 @@ static const struct own_code *own_find(const struct kernel_symbols *symbols, uin
 	return NULL;
 }
 
-/* Function that contains an address; NULL: none. Where nothing tells its end, it is not longer
- * than the page in which it begins, or it would give its name to all code without one. */
+/* Function or variable that contains an address; NULL: none. Where nothing tells its end, it is not
+ * longer than the page in which it begins, or it would give its name to all code without one. */
 static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symbols,
 					       uint64_t address)
 {
@@ -325,7 +352,7 @@ static const struct kernel_symbol *symbol_find(const struct kernel_symbols *symb
 	if (own)
 		end = own->address + own->size;
 	else if (has_next(symbols, symbol))
-		end = symbol->address + MAX_FUNCTION;
+		end = symbol->address + MAX_SIZE;
 	else
 		end = (symbol->address | (PAGE - 1)) + 1;
 	return address < end ? symbol : NULL;
@@ -415,6 +442,21 @@ const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t a
 	const struct kernel_symbol *symbol = symbol_find(symbols, address);
 
 	return symbol ? symbols->names + symbol->name : "";
+}
+
+bool kernel_symbols_variable(const struct kernel_symbols *symbols, uint64_t address,
+			     struct kernel_variable *variable)
+{
+	const struct kernel_symbol *symbol = symbol_find(symbols, address);
+
+	if (!symbol)
+		return false;
+	*variable = (struct kernel_variable){
+		.name = symbols->names + symbol->name,
+		.module = symbol->module ? symbols->names + symbol->module - 1 : NULL,
+		.offset = address - symbol->address,
+	};
+	return true;
 }
 
 static bool begins_with(const char *name, const char *prefix)

@@ -16,6 +16,10 @@ struct kernel_symbols;
  * be opened or read hides all addresses. The caller frees them. */
 int kernel_symbols_open(struct kernel_symbols **symbols, const char *path, size_t capacity);
 
+/* The same for the kernel's variables, instead of its functions. Kernels without
+ * CONFIG_KALLSYMS_ALL hide them all. */
+int kernel_symbols_open_variables(struct kernel_symbols **symbols, const char *path);
+
 /* Begins to read them in a thread of its own, which takes some 40 ms, nearly all of it in the
  * kernel: while it verifies the BPF programs, say, on another CPU. Harmless if it cannot. */
 void kernel_symbols_begin(struct kernel_symbols *symbols);
@@ -27,7 +31,7 @@ int kernel_symbols_read(struct kernel_symbols *symbols);
 /* Frees all stacks, too. NULL is allowed. */
 void kernel_symbols_close(struct kernel_symbols *symbols);
 
-/* True if they were read, and the kernel hides function addresses (kptr_restrict). */
+/* True if they were read, and the kernel hides their addresses (kptr_restrict). */
 bool kernel_symbols_hidden(const struct kernel_symbols *symbols);
 
 /* Returns the stack with these frames, innermost first. NULL without space, which is counted, or
@@ -38,6 +42,16 @@ const struct stack *kernel_symbols_stack(struct kernel_symbols *symbols, const u
 /* Returns the name of the function at an address; "" if unknown. It lives as long as the symbols.
  */
 const char *kernel_symbols_name(const struct kernel_symbols *symbols, uint64_t address);
+
+/* Where an address is: in which variable, and of which module; NULL: of the kernel itself. */
+struct kernel_variable {
+	const char *name, *module; /* live as long as the symbols */
+	uint64_t offset;
+};
+
+/* Finds the variable that contains an address. Returns false if none is known. */
+bool kernel_symbols_variable(const struct kernel_symbols *symbols, uint64_t address,
+			     struct kernel_variable *variable);
 
 /* Filters words from inside a thread's kernel stack frames, innermost first. Keeps return
  * addresses of functions that the kernel leaves out of stacks: the scheduler's and its locks',

@@ -134,6 +134,14 @@ static const char *stop_advice(const struct verdict_row *row)
 	return NULL;
 }
 
+/* A lock that has a name need not be found; NULL: the usual advice. */
+static const char *lock_advice(const struct verdict_row *row)
+{
+	return row->cause == CAUSE_KERNEL_LOCK && row->lock_ns > row->ns / 2
+		       ? "--off-cpu=1ms shows which system calls wait for it"
+		       : NULL;
+}
+
 /* Points to data of an option that was given. */
 static const char *given_advice(enum cause cause, const struct sample *sample)
 {
@@ -308,7 +316,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	if (!usual || !text_is_multiprocess(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
-			?: kind_advice(row) ?: stop_advice(row) ?: nice_advice(sample, row) ?: usual;
+			?: kind_advice(row) ?: stop_advice(row) ?: lock_advice(row)
+			?: nice_advice(sample, row) ?: usual;
 	if (rules_advice(advice, sample, row))
 		return;
 	if (is_limited(sample, row))

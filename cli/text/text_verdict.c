@@ -44,8 +44,7 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_STOLEN] = { "had no CPU while the hypervisor ran %s",
 			   "had no CPU while the hypervisor ran other machines" },
 	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks" },
-	[CAUSE_KERNEL_LOCK] = { "waited for a lock in the kernel that %s held",
-				"waited for locks in the kernel" },
+	[CAUSE_KERNEL_LOCK] = { "waited for %s that %s held", "waited for %s" },
 	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
 	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
 	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
@@ -265,6 +264,25 @@ static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct
 	return who;
 }
 
+/* "a lock in the kernel (rtnl_mutex)", "locks in the kernel (mostly event_mutex)" */
+#define LOCK_WIDTH 40 /* bytes of a name */
+static const char *lock_text(char text[static WHO_LEN], const struct verdict_row *row, bool held)
+{
+	const struct lock_row *lock = row->lock_ns > row->ns / 2 ? row->lock : NULL;
+	bool one = lock && row->lock_ns >= row->ns - row->ns / 10;
+	char name[ESCAPE_SIZE(LOCK_WIDTH)];
+
+	snprintf(text, WHO_LEN, "%s in the kernel", held || one ? "a lock" : "locks");
+	if (!lock)
+		return text;
+	escape_text(name, sizeof(name), lock->symbol, LOCK_WIDTH);
+	text_append(text, WHO_LEN, " (%s%s", one ? "" : "mostly ", name);
+	if (lock->offset)
+		text_append(text, WHO_LEN, "+%#llx", (unsigned long long)lock->offset);
+	text_append(text, WHO_LEN, ")");
+	return text;
+}
+
 /* What one culprit did, of several causes; %s: a CPU. */
 static const char *const deeds[CAUSES] = {
 	[CAUSE_TASK] = "had %s",
@@ -303,7 +321,7 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 
 static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
 {
-	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32];
+	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
 		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
 	bool named;
@@ -323,7 +341,11 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 	/* All formats are in the tables above; they need not use all arguments. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	add(sentence, format, waits ? cpu : who, who);
+	add(sentence, format,
+	    waits                             ? cpu
+	    : row->cause == CAUSE_KERNEL_LOCK ? lock_text(lock, row, named)
+					      : who,
+	    who);
 #pragma GCC diagnostic pop
 }
 

@@ -278,6 +278,56 @@ TEST(real)
 	kernel_symbols_close(symbols);
 }
 
+/* Compares the variable that contains an address, as above. */
+static void variable_is(const struct kernel_symbols *symbols, uint64_t address, const char *want)
+{
+	struct kernel_variable variable;
+	char text[128] = "none";
+
+	if (kernel_symbols_variable(symbols, address, &variable))
+		snprintf(text, sizeof(text), "%s+%lx%s%s", variable.name, variable.offset,
+			 variable.module ? " of " : "", variable.module ?: "");
+	is_str(text, want, "%lx", address);
+}
+
+TEST(variables)
+{
+	struct kernel_symbols *symbols;
+
+	file_write("0000000000000000 D fixed_percpu_data\n"
+		   "0000000000001000 D cpu_debug_store\n"
+		   "ffffffff81000000 T code\n"
+		   "ffffffff82000000 D rtnl_mutex\n"
+		   "ffffffff82000020 R constant\n"
+		   "ffffffff82000020 t more_code\n"
+		   "ffffffff82000040 d event_mutex\n"
+		   "ffffffff82000040 D other_name\n"
+		   "ffffffff82000060 b roots\n"
+		   "ffffffffc0000f80 b of_module\t[module_a]\n"
+		   "ffffffffc0010000 d later\t[module_b]\n");
+	need(!kernel_symbols_open_variables(&symbols, path));
+	need(!kernel_symbols_read(symbols));
+	variable_is(symbols, 0xffffffff82000000, "rtnl_mutex+0");
+	variable_is(symbols, 0xffffffff8200003f, "rtnl_mutex+3f");
+	variable_is(symbols, 0xffffffff82000040, "event_mutex+0");
+	variable_is(symbols, 0xffffffff82000ff0, "roots+f90");
+	variable_is(symbols, 0xffffffff82001000, "none");
+	variable_is(symbols, 0xffffffffc0000fff, "of_module+7f of module_a");
+	variable_is(symbols, 0xffffffffc0001000, "none");
+	variable_is(symbols, 0xffffffff81000000, "none");
+	variable_is(symbols, 0xffff888100000000, "none");
+	kernel_symbols_close(symbols);
+
+	/* Without CONFIG_KALLSYMS_ALL. */
+	file_write("ffffffff81000000 T code\nffffffff82000000 D __start_rodata\n"
+		   "ffffffff82000040 B __init_begin\n");
+	need(!kernel_symbols_open_variables(&symbols, path));
+	need(!kernel_symbols_read(symbols));
+	ok(kernel_symbols_hidden(symbols), "marks are no variables");
+	variable_is(symbols, 0xffffffff82000000, "none");
+	kernel_symbols_close(symbols);
+}
+
 /* Which of a sample's frames are of what samples it. */
 TEST(own)
 {

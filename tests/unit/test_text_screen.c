@@ -401,11 +401,14 @@ TEST(together)
 }
 
 /* What to do next, where the culprit is of a process. */
-static void is_advice(enum cause cause, pid_t pid, const char *wanted)
+static void is_advice_on(enum cause cause, bool named, pid_t pid, const char *wanted)
 {
 	struct thread_row row = runner(4711, "main");
 	struct sample sample = verdict_sample(&row, 1);
+	const struct lock_row lock = { .symbol = "rtnl_mutex" };
 	struct verdict_row blamed = { .cause = cause,
+				      .lock = named ? &lock : NULL,
+				      .lock_ns = named,
 				      .who = { .tid = pid, .pid = pid, .comm = "holder" },
 				      .worst = &row };
 	struct verdict verdict = { .busy = SECOND,
@@ -430,10 +433,17 @@ static void is_advice(enum cause cause, pid_t pid, const char *wanted)
 	fclose(out);
 }
 
+static void is_advice(enum cause cause, pid_t pid, const char *wanted)
+{
+	is_advice_on(cause, false, pid, wanted);
+}
+
 /* Whose name the screen has already, nobody is to look for. */
 TEST(advice)
 {
 	is_advice(CAUSE_KERNEL_LOCK, 0, "--off-cpu=1ms shows which lock of the kernel it is");
+	is_advice_on(CAUSE_KERNEL_LOCK, true, 0,
+		     "--off-cpu=1ms shows which system calls wait for it");
 	is_advice(CAUSE_KERNEL_LOCK, 812, "look at what the holder does: kernel_delay 812");
 	is_advice(CAUSE_KERNEL_LOCK, 4711, "[THREAD LOCK STATISTICS] says what the holder did");
 	is_advice(CAUSE_LOCK, 4711, "[THREAD LOCK STATISTICS] says what the holder did");

@@ -411,6 +411,64 @@ TEST(kernel_lock)
 	      "a guess that is refuted");
 }
 
+/* The sentence and JSON have this. */
+static void has_lock(struct thread_row *row, const char *sentence, const char *json)
+{
+	struct sample sample = verdict_sample(row, 1);
+	struct verdict verdict = { 0 };
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	need(out && !verdict_find(&verdict, &sample) && !report_text_verdict(&sample, out));
+	is_i64(report_json(&sample, NULL, out), 0, "JSON");
+	need(!fclose(out));
+	ok(strstr(text, sentence) != NULL, "%s", sentence);
+	ok(strstr(text, json) != NULL, "%s", json);
+	verdict_clear(&verdict);
+	free(text);
+}
+
+/* By its name, where most of the waits were for it, if it has one. */
+TEST(kernel_lock_named)
+{
+	struct lock_row locks[] = {
+		{ .address = 1,
+		  .kind = KD_LOCK_KERNEL_MUTEX,
+		  .symbol = "rtnl_mutex",
+		  .object = "kernel",
+		  .holder = 7,
+		  .holder_name = "holder",
+		  .waits = times(9, 190 * MILLI, 20 * MILLI) },
+		{ .address = 2,
+		  .kind = KD_LOCK_KERNEL_SEMAPHORE,
+		  .waits = times(9, 10 * MILLI, 20 * MILLI) },
+	};
+	struct thread_row row = spent(LEDGER_BLOCKED_UNINT, 200 * MILLI);
+
+	row.locks = locks, row.n_locks = 2;
+	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(18, 200 * MILLI, 20 * MILLI);
+	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex) that holder[7] held.",
+		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"object\":\"kernel\",\"ns\":190000000}");
+	locks[0].holder = 0;
+	locks[0].offset = 0x10;
+	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex+0x10).",
+		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"offset\":16,\"object\":\"kernel\"");
+	locks[0].offset = 0;
+	locks[0].waits.total = 150 * MILLI;
+	locks[1].waits.total = 50 * MILLI;
+	has_lock(&row, "waited for locks in the kernel (mostly rtnl_mutex).",
+		 "\"object\":\"kernel\",\"ns\":150000000}");
+	locks[0].waits.total = 100 * MILLI;
+	locks[1].waits.total = 100 * MILLI;
+	has_lock(&row, "waited for locks in the kernel.", "\"ns\":100000000}");
+	locks[1].symbol = "\033[2J";
+	locks[1].waits.total = 150 * MILLI;
+	locks[0].waits.total = 50 * MILLI;
+	has_lock(&row, "waited for locks in the kernel (mostly \\x1b[2J).",
+		 "\"lock\":{\"symbol\":\"\\u001b[2J\",\"ns\":150000000}");
+}
+
 /* What is little of the window harms nobody, however much of the busy time it is. */
 TEST(harm)
 {

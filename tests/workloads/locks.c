@@ -17,7 +17,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "late_page.h"
 
@@ -439,6 +442,45 @@ static void page_directory_take(struct scene *scene)
 		die("unlinkat");
 }
 
+/* A socket in a network namespace of its own, whose loopback has an address. */
+static void page_net_make(struct scene *scene)
+{
+	int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	if (before < 0 || unshare(CLONE_NEWNET))
+		die("unshare");
+	scene->file = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (scene->file < 0 || ioctl(scene->file, SIOCSIFFLAGS, &loopback))
+		die("lo");
+	if (setns(before, CLONE_NEWNET) || close(before))
+		die("setns");
+	page_make(scene);
+}
+
+/* The kernel has rtnl_mutex, of which there is one for all namespaces, while it lists addresses. */
+static void page_net_hold(struct scene *scene, int who)
+{
+	struct ifconf addresses = { .ifc_len = PAGE, .ifc_buf = scene->late.page };
+
+	if (who) {
+		late_page_bring(&scene->late, HOLD_MS);
+		return;
+	}
+	late_page_drop(&scene->late);
+	if (ioctl(scene->file, SIOCGIFCONF, &addresses) || !addresses.ifc_len)
+		die("SIOCGIFCONF");
+	rest();
+}
+
+static void page_net_take(struct scene *scene)
+{
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	if (ioctl(scene->file, SIOCSIFFLAGS, &loopback))
+		die("SIOCSIFFLAGS");
+}
+
 static const struct part parts[] = {
 	{ "asleep", plain_make, mutex_take, asleep_hold, 1, 0 },
 	{ "heap", heap_make, heap_take, asleep_hold, 1, 0 },
@@ -451,6 +493,7 @@ static const struct part parts[] = {
 	{ "page_outside", page_outside_make, page_pipe_take, NULL, 0, 0 },
 	{ "page_file", page_file_make, page_file_take, page_file_hold, 2, 0 },
 	{ "page_directory", page_directory_make, page_directory_take, page_directory_hold, 2, 0 },
+	{ "page_net", page_net_make, page_net_take, page_net_hold, 2, 0 },
 	{ "pi", pi_make, mutex_take, asleep_hold, 1, 0 },
 	{ "robust", robust_make, mutex_take, asleep_hold, 1, 0 },
 	{ "rwlock", rwlock_make, reader_take, writer_hold, 1, 0 },

@@ -23,6 +23,7 @@
 #include "cli/model/awaited.h"
 #include "cli/model/rows.h"
 #include "cli/process/processes.h"
+#include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stacks.h"
 #include "probes/elf/data.h"
 #include "probes/reader.h"
@@ -242,6 +243,44 @@ int lock_locations_find(struct lock_locations *locations, struct sample *sample)
 			locations_ask(locations);
 	} while (!error && locations->n_wanted == WANTED_MAX);
 	return error ? error : locks_each(locations, sample, false);
+}
+
+/* --- Variables of the kernel for its own locks --- */
+
+/* Shorter waits, together, are not worth the time that reading all variables takes. */
+#define NAMED_NS NSEC_PER_MSEC
+
+static int variable_set(const struct kernel_symbols *variables, struct lock_row *lock)
+{
+	struct kernel_variable variable;
+
+	if (!kernel_symbols_variable(variables, lock->address, &variable))
+		return 0;
+	lock->offset = variable.offset;
+	return field_own(&lock->symbol, variable.name, DATA_SYMBOL_LEN - 1)
+		       ?: field_own(&lock->object, variable.module ?: "kernel",
+				    DATA_OBJECT_LEN - 1);
+}
+
+int lock_variables_find(struct kernel_symbols *variables, struct sample *sample)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		struct thread_row *thread = &sample->threads[i];
+
+		for (size_t k = 0; k < thread->n_locks && !error; k++) {
+			struct lock_row *lock = &thread->locks[k];
+			bool may_have_one = kd_lock_is_kernel(lock->kind) &&
+					    lock->kind != KD_LOCK_KERNEL_MMAP_READ &&
+					    lock->kind != KD_LOCK_KERNEL_MMAP_WRITE;
+
+			if (may_have_one && !lock->symbol && lock->waits.total >= NAMED_NS)
+				error = kernel_symbols_read(variables)
+						?: variable_set(variables, lock);
+		}
+	}
+	return error;
 }
 
 /* --- Functions of the program that waited for locks: from stack copies to text --- */

@@ -40,6 +40,15 @@ int lock_locations_find(struct lock_locations *locations, struct sample *sample)
 /* True if lock_locations_find() has given up: other readers of the same files would block too. */
 bool lock_locations_gave_up(const struct lock_locations *locations);
 
+/* --- Variables of the kernel for its own locks --- */
+
+struct kernel_symbols;
+
+/* Adds variables to the rows of kernel locks with long waits in a finished sample, but for locks of
+ * address spaces, which are in none. Reads the variables before, for the first such row. Returns 0
+ * or -ENOMEM. */
+int lock_variables_find(struct kernel_symbols *variables, struct sample *sample);
+
 /* --- Functions of the program that waited for locks: from stack copies to text --- */
 
 struct stacks;
