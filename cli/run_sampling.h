@@ -28,6 +28,7 @@
 #include "cli/process/command.h"
 #include "cli/process/pids.h"
 #include "cli/process/processes.h"
+#include "cli/process/psi.h"
 #include "cli/process/target.h"
 #include "cli/process/trigger_set.h"
 #include "run_selection.h"
@@ -67,6 +68,7 @@ struct run_state {
 	struct progress progress;
 	struct own_cost_meter own;
 	struct memory_log memory; /* --resources */
+	struct psi_watch psi;
 	struct capture capture;
 	bool matched;             /* some sample has a thread */
 	uint64_t begun;           /* samples of runs without triggers */

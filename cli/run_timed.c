@@ -312,6 +312,7 @@ static exit_status timed_begin(struct timed *timed)
 	while (run->at.wall && run_at_await(run, RUN_AT_LEAD_NS) == LOOP_PRESSED)
 		;
 	timed_started(timed, session_window_open(run->session, run->at.monotonic));
+	psi_watch_begin(&run->psi, "", run->target->pid);
 	session_look(run->session);
 	command_release(run->command);
 	return 0;
@@ -337,11 +338,13 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	struct run_state *run = timed->run;
 	struct session_view view;
 	struct sample sample = { 0 };
+	struct pressures pressures;
 	struct verdict verdict = { 0 };
 	unsigned int hidden = timed->hidden;
 	int status = 0, error;
 	bool wanted = timed->pressed;
 
+	psi_watch_take(&run->psi, "", &pressures);
 	session_settle(run->session);
 	error = session_visit(run->session, KD_VISIT_CLOSE);
 	if (!error && session_window_next(run->session, &view))
@@ -355,6 +358,7 @@ static exit_status timed_finish(struct timed *timed, const struct timespec *wall
 	if (!error && timed->start)
 		error = timed_visit(timed, KD_VISIT_NEXT);
 	sample.hidden = hidden;
+	sample.pressures = pressures;
 	sample.pressed = timed->pressed;
 	sample.wall_start = *wall_start;
 	run_sample_ended(run, &sample, event);

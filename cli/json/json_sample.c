@@ -524,6 +524,29 @@ static const struct field quota_use_fields[] = {
 	FIELDS_END,
 };
 
+#define PRESSURE(key, member) FIELD(key, FIELD_U64, struct pressure, member)
+static const struct field pressure_fields[] = {
+	PRESSURE("some_ns", some),
+	PRESSURE("full_ns", full),
+	FIELDS_END,
+};
+
+#define PRESSURE_FIELD(kind, key, title)                                                           \
+	FIELD(key, FIELD_OBJECT, struct pressure_set, of[kind], .fields = pressure_fields,         \
+	      .valid = offsetof(struct pressure_set, of[kind].known)),
+static const struct field pressure_set_fields[] = { PRESSURE_WORDS(PRESSURE_FIELD) FIELDS_END };
+
+#define PRESSURE_SET(key, member)                                                                  \
+	FIELD(key, FIELD_OBJECT, struct pressures, member, .fields = pressure_set_fields,          \
+	      .valid = offsetof(struct pressures, member.known))
+static const struct field pressures_fields[] = {
+	FIELD("period_ns", FIELD_U64, struct pressures, ns),
+	PRESSURE_SET("machine", machine),
+	PRESSURE_SET("group", group),
+	FIELD("path", FIELD_NAME, struct pressures, path, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 const struct field json_sample_fields[] = {
 	JSON_FORM("capture", capture_form, .fields = capture_fields),
 	SAMPLE("number", FIELD_U64, number),
@@ -556,6 +579,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("cpu_rules", FIELD_OBJECT, cpu_rules, .fields = cpu_rules_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("quota_use", FIELD_OBJECT, quota_use, .fields = quota_use_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("pressure", FIELD_OBJECT, pressures, .fields = pressures_fields,
 	       .flags = FIELD_IF_ANY),
 	FIELD_LIST("absent", struct sample, absent, .fields = absence_fields, .flags = FIELD_LENT),
 	JSON_FORM("verdict", verdict_form),

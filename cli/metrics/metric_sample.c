@@ -279,6 +279,30 @@ static void verdict_take(struct metrics *metrics, const struct sample *sample)
 	metric_take_processes(metrics, sample);
 }
 
+static void pressure_add(struct metrics *metrics, const char *of, enum pressure_kind kind,
+			 const char *waiting, uint64_t ns)
+{
+	struct metric_labels labels = { .length = 0 };
+	struct metric_row *row;
+
+	metric_labels_add(&labels, "of", of);
+	metric_labels_add(&labels, "resource", pressure_keys[kind]);
+	metric_labels_add(&labels, "waiting", waiting);
+	row = metric_row_touch(metrics, METRIC_PRESSURE, NULL, &labels);
+	if (row)
+		metric_row_sum(row, ONE_VALUE, ns);
+}
+
+static void pressure_take(struct metrics *metrics, const char *of, const struct pressure_set *set)
+{
+	for (enum pressure_kind kind = 0; kind < PRESSURES; kind++) {
+		if (!set->of[kind].known)
+			continue;
+		pressure_add(metrics, of, kind, "some", set->of[kind].some);
+		pressure_add(metrics, of, kind, "full", set->of[kind].full);
+	}
+}
+
 /* Sums over all threads: there are few disks, but series per thread and disk would be many. */
 static void disk_take(struct metrics *metrics, const struct descriptor_row *row)
 {
@@ -361,6 +385,8 @@ int metrics_add(struct metrics *metrics, const struct sample *sample)
 	window_take(metrics, window);
 	losses_take(metrics, sample);
 	verdict_take(metrics, sample);
+	pressure_take(metrics, "machine", &sample->pressures.machine);
+	pressure_take(metrics, "group", &sample->pressures.group);
 	disks_take(metrics, sample);
 	upcalls_take(metrics, sample);
 	metric_take_usages(metrics, sample);

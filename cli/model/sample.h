@@ -15,6 +15,7 @@
 #include "critical_path.h"
 #include "culprit.h"
 #include "interruption.h"
+#include "pressure.h"
 #include "recording.h"
 #include "thread_row.h"
 #include "traces.h"
@@ -145,6 +146,7 @@ struct sample {
 
 	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
 	struct quota_use quota_use;
+	struct pressures pressures;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;

@@ -235,6 +235,20 @@ static void verdict_check(struct condition *condition, const struct sample *samp
 		figure_check(condition, 0, 1, &whose);
 }
 
+/* Checks each that is known, of those with the name. */
+static void pressure_check(struct condition *condition, const struct sample *sample,
+			   uint64_t number)
+{
+	const struct pressure_set *set = condition->metric->pressure(sample);
+	const struct excess whose = { .sample = number };
+	uint64_t ns;
+
+	for (size_t i = 0; i < PRESSURE_FIGURES; i++)
+		if ((!*condition->glob || names_match(condition->glob, pressure_figures[i])) &&
+		    pressure_figure(set, i, &ns))
+			figure_check(condition, ns, sample->pressures.ns, &whose);
+}
+
 exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number)
 {
 	for (size_t i = 0; i < fail_if->n; i++) {
@@ -249,6 +263,8 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 			waits_check(condition, sample, number);
 		} else if (condition->metric->kind == FAIL_VERDICT) {
 			verdict_check(condition, sample, number);
+		} else if (condition->metric->kind == FAIL_PRESSURE) {
+			pressure_check(condition, sample, number);
 		} else if (fail_metric_of_threads(condition->metric)) {
 			condition_check_threads(condition, sample, number);
 		} else {

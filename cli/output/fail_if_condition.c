@@ -15,6 +15,7 @@
 #include "cli/base/texts.h"
 #include "cli/model/losses.h"
 #include "cli/model/measure.h"
+#include "cli/model/pressure.h"
 #include "cli/model/resource.h"
 #include "cli/model/rows.h"
 #include "cli/model/thread_row.h"
@@ -116,6 +117,20 @@ static uint64_t segments_resent(const struct sample *sample)
 	return usage_total(sample).resent;
 }
 
+static const struct pressure_set *machine_pressure(const struct sample *sample)
+{
+	return &sample->pressures.machine;
+}
+
+static const struct pressure_set *group_pressure(const struct sample *sample)
+{
+	return &sample->pressures.group;
+}
+
+#define PRESSURE_METRIC(text, function)                                                            \
+	METRIC(text, SHARE | FAIL_NAMES, .kind = FAIL_PRESSURE, .needs = NEEDS_PRESSURE,           \
+	       .pressure = (function),                                                             \
+	       NAMES(pressure_figures[0], PRESSURE_FIGURES, "there is no such pressure"))
 #define SAMPLE(function) .kind = FAIL_SAMPLE, .value = (function)
 
 /* clang-format off */
@@ -140,6 +155,8 @@ static const struct fail_metric metrics[] = {
 	LIST_METRIC(counter_list),
 	METRIC("memory", VALUE, .needs = SCAN_RESOURCES, SAMPLE(memory_used)),
 	METRIC("tcp_retransmissions", VALUE, .needs = SCAN_RESOURCES, SAMPLE(segments_resent)),
+	PRESSURE_METRIC("pressure", machine_pressure),
+	PRESSURE_METRIC("group_pressure", group_pressure),
 	METRIC("changed", HAS(FAIL_COUNT) | HAS(FAIL_PCT) | FAIL_NAMES, .kind = FAIL_CHANGED, .needs = NEEDS_COMPARISON),
 	METRIC("threads", VALUE, SAMPLE(threads_count)),
 	METRIC("upcalls", VALUE, .needs = SCAN_UPCALLS, SAMPLE(upcalls_count)),
@@ -452,6 +469,8 @@ static const struct need *need_of(const struct condition *condition)
 		{ NEEDS_COMPARISON, "nothing is compared", NULL, "give --compare, too" },
 		{ SCAN_UPCALLS, NULL, "counted upcalls",
 		  "they are counted of ovs-vswitchd, without --skip-upcall-stats" },
+		{ NEEDS_PRESSURE, NULL, "figures of that pressure",
+		  "the kernel needs psi=1; windows of triggers have none, nor has the root group" },
 		{ NEEDS_CALL_NAMES, NULL, "names of system calls",
 		  "it is of another kind of machine: look at it there" },
 	};
@@ -527,6 +546,17 @@ static bool has_counters(const struct condition *condition, const struct sample 
 	return !ran;
 }
 
+static bool has_pressure(const struct condition *condition, const struct sample *sample)
+{
+	const struct pressure_set *set = condition->metric->pressure(sample);
+	uint64_t ns;
+
+	for (size_t i = 0; i < PRESSURE_FIGURES; i++)
+		if (condition_names(condition, pressure_figures[i]) && pressure_figure(set, i, &ns))
+			return true;
+	return false;
+}
+
 static bool sample_has(const struct condition *condition, const struct sample *sample,
 		       unsigned int need)
 {
@@ -543,6 +573,8 @@ static bool sample_has(const struct condition *condition, const struct sample *s
 		return has_counters(condition, sample);
 	case SCAN_UPCALLS:
 		return sample->has_upcalls;
+	case NEEDS_PRESSURE:
+		return has_pressure(condition, sample);
 	case NEEDS_CALL_NAMES:
 		return !sample->foreign_calls;
 	default:

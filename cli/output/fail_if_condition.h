@@ -30,7 +30,14 @@ enum fail_field {
 #define FAIL_HAS(field) (1U << (field))
 
 /* What a metric is of: one that is not of threads covers a sample, or all of them. */
-enum fail_metric_kind { FAIL_THREADS, FAIL_SAMPLE, FAIL_WAITS, FAIL_VERDICT, FAIL_CHANGED };
+enum fail_metric_kind {
+	FAIL_THREADS,
+	FAIL_SAMPLE,
+	FAIL_WAITS,
+	FAIL_VERDICT,
+	FAIL_PRESSURE,
+	FAIL_CHANGED,
+};
 
 #define FAIL_NAMES FAIL_HAS(FAIL_FIELDS) /* also METRIC.NAME.FIELD */
 
@@ -38,6 +45,7 @@ enum fail_metric_kind { FAIL_THREADS, FAIL_SAMPLE, FAIL_WAITS, FAIL_VERDICT, FAI
 enum fail_need {
 	NEEDS_COMPARISON = 1 << 16,
 	NEEDS_CALL_NAMES = 1 << 17, /* if the condition has a name */
+	NEEDS_PRESSURE = 1 << 18,
 };
 
 struct fail_metric {
@@ -49,7 +57,8 @@ struct fail_metric {
 	 * total is the time in these ledger states, FAIL_HAS(), if there are any. */
 	struct figures_source figures, all;
 	unsigned int states;
-	uint64_t (*value)(const struct sample *sample); /* FAIL_SAMPLE */
+	uint64_t (*value)(const struct sample *sample);                      /* FAIL_SAMPLE */
+	const struct pressure_set *(*pressure)(const struct sample *sample); /* FAIL_PRESSURE */
 	const char *const *names; /* all that NAME can be, or some if unknown is NULL */
 	size_t n_names, step;     /* step: bytes from one to the next */
 	const char *unknown;      /* what is wrong with another name */

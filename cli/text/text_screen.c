@@ -100,6 +100,46 @@ static void screen_window(struct text *text)
 	columns_add(&text->columns, "\n");
 }
 
+#define PRESSURE "PRESSURE"
+#define PRESSURE_WIDTH (SCREEN_WIDTH - sizeof(PRESSURE) + 1)
+#define PRESSURE_LEAST 1 /* percent; less is not worth a line */
+
+/* Adds "CPU 45 %, I/O 2.1 %" after a word, as far as the line has columns for it. */
+static void pressure_add(char line[static PRESSURE_WIDTH + 1], const char *word,
+			 const struct pressure_set *set, uint64_t ns)
+{
+	char part[32];
+
+	for (size_t i = 0; i < PRESSURES; i++) {
+		const uint64_t some = set->of[i].some;
+
+		if (!some || u64_times(some, 100) < u64_times(ns, PRESSURE_LEAST))
+			continue;
+		snprintf(part, sizeof(part), "%s%s %s", word, pressure_titles[i],
+			 AS_SHARE(some, ns));
+		if (strlen(line) + strlen(part) <= PRESSURE_WIDTH)
+			strcat(line, part);
+		word = ", ";
+	}
+}
+
+/* "PRESSURE machine CPU 45 %, I/O 2.1 %; group CPU 80 %", if any of that is worth it. Returns the
+ * number of lines. */
+static size_t screen_pressure(struct text *text)
+{
+	const struct pressures *pressures = &text->sample->pressures;
+	char line[PRESSURE_WIDTH + 1] = "";
+
+	pressure_add(line, " machine ", &pressures->machine, pressures->ns);
+	pressure_add(line, *line ? "; group " : " group ", &pressures->group, pressures->ns);
+	if (!*line)
+		return 0;
+	text_bold(text, PRESSURE);
+	columns_add(&text->columns, line);
+	columns_add(&text->columns, "\n");
+	return 1;
+}
+
 /* A ledger state, summed over the threads of the verdict. */
 struct state_sum {
 	uint64_t ns, worst_ns;
@@ -389,13 +429,15 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 static void full_top(struct text *text, size_t spare)
 {
 	const struct verdict *verdict = text->sample->verdict;
+	size_t left = VERDICT_LINES + CAUSES_MOST + spare;
 
 	screen_window(text);
-	spare += VERDICT_LINES - text_verdict(text);
+	left -= screen_pressure(text);
+	left -= text_verdict(text);
 	if (verdict->life)
-		spare += STATES_MOST - states(text, verdict, STATES_MOST);
+		left += STATES_MOST - states(text, verdict, STATES_MOST);
 	if (verdict->n_told || verdict->unexplained)
-		causes(text, verdict, CAUSES_MOST + spare);
+		causes(text, verdict, left);
 }
 
 void text_screen_top(struct text *text, size_t lines)
@@ -404,7 +446,8 @@ void text_screen_top(struct text *text, size_t lines)
 	size_t used, rows, n_causes;
 
 	screen_window(text);
-	used = 1 + text_verdict(text);
+	used = 1 + screen_pressure(text);
+	used += text_verdict(text);
 	rows = lines > used + 2 ? lines - used - 2 : 0; /* without headers */
 	n_causes = u64_min(u64_min(verdict->n_told + 1, CAUSES_MOST), rows / 2);
 	if (verdict->life && rows)

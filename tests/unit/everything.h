@@ -395,6 +395,16 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.quota = (struct cpu_quota){ "/pods/web", 20000000, 100000000 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
+	sample.pressures = (struct pressures){
+		.ns = 512345678,
+		.machine = { true,
+			     { { true, 234567890, 0 },
+			       { true, 5987000, 1234000 },
+			       { true, 61000000, 0 } } },
+		.group = { true,
+			   { { true, 491000000, 401000000 }, { false, 0, 0 }, { true, 0, 0 } } },
+		.path = "/pods/web",
+	};
 	sample.own = (struct own_cost){ 3254321, 27, 512000000 };
 	sample.threads = rows, sample.n_threads = 2;
 	everything_resources(&sample);

@@ -103,6 +103,11 @@ static const struct sample sample = {
 	.upcalls = upcalls,
 	.n_upcalls = COUNT(upcalls),
 	.has_upcalls = true,
+	.pressures = {
+		.ns = 2 * SECOND,
+		.machine = { true, { { true, SECOND, 0 }, { true, 7, 3 }, { true, 0, 0 } } },
+		.group = { true, { { true, 100 * MS, 20 * MS }, { false, 0, 0 }, { true, 5, 5 } } },
+	},
 	.distributions = true,
 	.traces = { .rows = waits, .n = COUNT(waits), .waits_wanted = true },
 	.losses = { [KD_LOSS_CALLS] = 2 },
@@ -176,6 +181,10 @@ static const char expected[] =
 	"|verdict.share>76.9 = 1x 5005000000|verdict.share>77 = no"
 	"|verdict.task.max>=1s = 1x 1000000000|verdict.t*.total>5s = 1x 5005000000"
 	"|verdict.softirq.total>0 = no|verdict.disk.share<1 = 1x 0|lost>0 = 1x 3|lost>3 = no"
+	"|pressure.cpu.pct>=50 = 1x 1000000000|pressure.cpu.pct>50 = no"
+	"|pressure.total>5ns = 2x 1000000000|pressure.io.total>0 = no"
+	"|pressure.*_full.total>2ns = 1x 3|group_pressure.cpu_full.pct>=1 = 1x 20000000"
+	"|group_pressure.total>5ns = 2x 100000000|group_pressure.cpu.pct<6 = 1x 100000000"
 	"|threads>6 = 1x 7|threads<7 = no|upcalls>=45 = 1x 45|upcall_errors>2 = 1x 3"
 	"| thread(rev*).voluntary  >=  15  = 1x 11 15|thread(a)b).voluntary>0 = no"
 	"|thread(a).b).voluntary>0 = no|thread(rev*[!).]1).ready.max>1ms = 1x 11 1500000";
@@ -314,6 +323,9 @@ static const struct {
 	{ "no unit", "ready.p99>1|ready.max>1e3" },
 	{ "no such system call", "syscall.futx.max>1ms" },
 	{ "no such softirq", "softirq.net.max>1ms" },
+	{ "there are cpu, cpu_full, memory, memory_full, io", "pressure.disk.pct>1" },
+	{ "there are pressure[.NAME].total|pct", "pressure.max>1ms" },
+	{ "this metric is not one of threads", "thread(x).group_pressure.pct>1" },
 	{ "there are hardirq, softirq, preempted", "interruptions.irq.max>1ms" },
 	{ "there are other, work, ", "blocked_for.disc.max>1ms" },
 	{ "there are network, file, ", "read.disc.bytes>0|written.disc.bytes>0" },
@@ -388,6 +400,7 @@ static const char not_held[] =
 	"|read.network.bytes>0 = no resources|memory>0 = no resources"
 	"|block_requests.max>1ms = no resources|tcp_retransmissions>0 = no resources"
 	"|counters.cycles.count>0 = no such counters|counters.cy*.count>0 = no such counters"
+	"|pressure.pct>1 = no figures of that pressure|group_pressure.io.pct<1 = no figures of"
 	"|upcalls>0 = no counted upcalls|upcall_errors<1 = no counted upcalls"
 	"|syscall.futex.max>1ms = no names of system calls|softirq.max>1ms = lacks its tracepoints"
 	"|softirq.rcu.max>1ms = lacks|verdict.softirq.share<1 = lacks|stolen.total>0 = hypervisor"

@@ -108,6 +108,12 @@ TEST(starved)
 	struct sample sample = verdict_sample(rows, 5);
 
 	starve(rows);
+	sample.pressures = (struct pressures){
+		.ns = 1010 * MILLI,
+		.machine = { true, { { true, 909 * MILLI, 0 }, { true, 10 * MILLI, 0 } } },
+		.group = { true,
+			   { { true, SECOND, 0 }, { false, 0, 0 }, { true, 21 * MILLI, 0 } } },
+	};
 	is_screen(&sample, "screen_starved");
 	is_golden(&sample, &options, "short_top", PARTS("TID        THREAD", "OTHER"));
 	options.top = 0, options.sort = SORT_NAME;
@@ -222,6 +228,10 @@ TEST(hostile)
 	memset(mover.name, 0x1b, sizeof(mover.name));
 	rows[1].hardirqs = rows[1].softirqs = irqs;
 	rows[1].n_hardirqs = rows[1].n_softirqs = 2;
+	sample.pressures.ns = UINT64_MAX;
+	for (size_t i = 0; i < PRESSURES; i++)
+		sample.pressures.machine.of[i].some = sample.pressures.group.of[i].some =
+			UINT64_MAX;
 	is_screen(&sample, "screen_hostile");
 }
 
