@@ -143,9 +143,9 @@ const struct metric_family metric_families[] = {
 	  "The part of busy_seconds in which threads were kept from running, by what kept them.",
 	  METRIC_CAUSE, VALUE(ONE_VALUE) },
 	{ P "pressure_seconds", METRIC_COUNTER, SECONDS, "of,resource,waiting",
-	  "Time inside windows, but those of triggers, in which tasks waited for what was short: "
-	  "some of them, or all (full) that had something to do, of the machine or the process's "
-	  "control group.",
+	  "Time inside windows, but those of triggers, in which threads waited for what was "
+	  "short: some of them, or all (full) that had something to do, of the machine or the "
+	  "process's control group.",
 	  METRIC_PRESSURE, VALUE(ONE_VALUE) },
 	{ P "processes", METRIC_GAUGE, "", PROCESS,
 	  "Processes alive at the end of the last sample, if the target may be several.",

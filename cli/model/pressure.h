@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pressure (PSI): for how long tasks of the machine, or of a control group, waited for what was
- * short. */
+/* Pressure (PSI): for how long threads of the machine, or of a control group, waited for what
+ * was short. */
 #ifndef PRESSURE_H
 #define PRESSURE_H
 
@@ -20,7 +20,7 @@ enum pressure_kind { PRESSURE_WORDS(PRESSURE_KIND) PRESSURES };
 #undef PRESSURE_KIND
 extern const char *const pressure_keys[PRESSURES], *const pressure_titles[PRESSURES];
 
-/* Time in which some tasks waited for it, ns, and in which all of them did that were not idle. */
+/* Time in which some threads waited for it, ns, and in which all of them did that were not idle. */
 struct pressure {
 	bool known;
 	uint64_t some, full;

@@ -175,53 +175,6 @@ TEST(interrupts)
 	      "both kinds, the larger one first");
 }
 
-/* Interrupts of a kind are one row, of threads that ran and of those that waited for a CPU, with
- * the name of what has more than half of it. */
-TEST(interrupts_once)
-{
-	struct irq_row soft[][2] = {
-		{ { .name = "net_rx", .count = 40, .total = 45 * MILLI, .max = 2 * MILLI },
-		  { .name = "rcu", .count = 20, .total = 30 * MILLI, .max = 4 * MILLI } },
-		{ { .name = "net_rx", .count = 90, .total = 80 * MILLI, .max = 3 * MILLI } },
-	};
-	struct irq_row hard = {
-		.name = "eth0", .count = 50, .total = 50 * MILLI, .max = 5 * MILLI
-	};
-	struct culprit culprits[] = {
-		by(CULPRIT_SOFTIRQ, "", 0, 20 * MILLI),
-		by(CULPRIT_TASK, "ksoftirqd/0", 16, 30 * MILLI),
-		by(CULPRIT_TASK, "ksoftirqd/1", 23, 35 * MILLI),
-		by(CULPRIT_HARDIRQ, "", 0, 60 * MILLI),
-	};
-	struct thread_row rows[2];
-	struct sample sample = verdict_sample(rows, 2);
-
-	for (size_t i = 0; i < 2; i++) {
-		rows[i] = runner((pid_t)i + 1, i ? "other" : "main");
-		rows[i].softirqs = soft[i], rows[i].n_softirqs = 2 - i;
-		spend(&rows[i], LEDGER_SOFTIRQ, 80 * MILLI);
-	}
-	is_verdict(&sample, "softirq 160/4 x150 net_rx of 2 worst 80 main, kept 160 of 2000",
-		   "no thread needs to have mostly what all have mostly");
-	rows[0].hardirqs = &hard, rows[0].n_hardirqs = 1;
-	spend(&rows[0], LEDGER_HARDIRQ, 50 * MILLI);
-	culprits[1].kernel = culprits[1].ksoftirqd = true;
-	culprits[2].kernel = culprits[2].ksoftirqd = true;
-	rows[1].culprits = culprits, rows[1].n_culprits = COUNT(culprits);
-	rows[1].ready = times(10, 145 * MILLI, 60 * MILLI);
-	spend(&rows[1], LEDGER_READY_WOKEN, 145 * MILLI);
-	is_verdict(&sample,
-		   "softirq 245/17.5 x180 net_rx of 2 worst 165 other, hardirq 110/30 x60 of 2 "
-		   "worst 60 other, kept 355 of 2000",
-		   "a part of both that came while it waited, whose names are unknown");
-	culprits[2].woken_ns += 14 * MILLI;
-	spend(&rows[1], LEDGER_READY_WOKEN, 14 * MILLI);
-	is_verdict(&sample,
-		   "softirq 259/17.5 x180 of 2 worst 179 other, hardirq 110/30 x60 of 2 "
-		   "worst 60 other, kept 369 of 2000",
-		   "of which nothing has half");
-}
-
 TEST(memory)
 {
 	struct thread_row row = runner(1, "main");
@@ -407,64 +360,6 @@ TEST(kernel_lock)
 	locks[0].kind = KD_LOCK_KERNEL_RWSEM_WRITE;
 	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000, until [8] woke it 1000",
 	      "a guess that is refuted");
-}
-
-/* The sentence and JSON have this. */
-static void has_lock(struct thread_row *row, const char *sentence, const char *json)
-{
-	struct sample sample = verdict_sample(row, 1);
-	struct verdict verdict = { 0 };
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-
-	need(out && !verdict_find(&verdict, &sample) && !report_text_verdict(&sample, out));
-	is_i64(report_json(&sample, NULL, out), 0, "JSON");
-	need(!fclose(out));
-	ok(strstr(text, sentence) != NULL, "%s", sentence);
-	ok(strstr(text, json) != NULL, "%s", json);
-	verdict_clear(&verdict);
-	free(text);
-}
-
-/* By its name, where most of the waits were for it, if it has one. */
-TEST(kernel_lock_named)
-{
-	struct lock_row locks[] = {
-		{ .address = 1,
-		  .kind = KD_LOCK_KERNEL_MUTEX,
-		  .symbol = "rtnl_mutex",
-		  .object = "kernel",
-		  .holder = 7,
-		  .holder_name = "holder",
-		  .waits = times(9, 190 * MILLI, 20 * MILLI) },
-		{ .address = 2,
-		  .kind = KD_LOCK_KERNEL_SEMAPHORE,
-		  .waits = times(9, 10 * MILLI, 20 * MILLI) },
-	};
-	struct thread_row row = spent(LEDGER_BLOCKED_UNINT, 200 * MILLI);
-
-	row.locks = locks, row.n_locks = 2;
-	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(18, 200 * MILLI, 20 * MILLI);
-	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex) that holder[7] held.",
-		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"object\":\"kernel\",\"ns\":190000000}");
-	locks[0].holder = 0;
-	locks[0].offset = 0x10;
-	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex+0x10).",
-		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"offset\":16,\"object\":\"kernel\"");
-	locks[0].offset = 0;
-	locks[0].waits.total = 150 * MILLI;
-	locks[1].waits.total = 50 * MILLI;
-	has_lock(&row, "waited for locks in the kernel (mostly rtnl_mutex).",
-		 "\"object\":\"kernel\",\"ns\":150000000}");
-	locks[0].waits.total = 100 * MILLI;
-	locks[1].waits.total = 100 * MILLI;
-	has_lock(&row, "waited for locks in the kernel.", "\"ns\":100000000}");
-	locks[1].symbol = "\033[2J";
-	locks[1].waits.total = 150 * MILLI;
-	locks[0].waits.total = 50 * MILLI;
-	has_lock(&row, "waited for locks in the kernel (mostly \\x1b[2J).",
-		 "\"lock\":{\"symbol\":\"\\u001B[2J\",\"ns\":150000000}");
 }
 
 /* What is little of the window harms nobody, however much of the busy time it is. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of many small culprits: what they have in common, and their order. */
+/* Rows of several culprits: what many small ones have in common, interrupts, locks of the kernel,
+ * and their order. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "cli/json/json.h"
 #include "cli/model/verdict.h"
+#include "cli/text/text.h"
 #include "cli/text/text_verdict.h"
 #include "tap.h"
 #include "verdict_sample.h"
@@ -71,6 +75,132 @@ TEST(common)
 	culprits[2] = from("over", 102, "/batch", 0, "");
 	row.n_culprits = 3;
 	is_who(&row, "over[100]", "one has most of it");
+}
+
+/* The only row of a cause. */
+static void is_row(struct sample *sample, enum cause cause, struct kd_count want, const char *who,
+		   const char *what)
+{
+	struct verdict verdict = { 0 };
+	const struct verdict_row *found = NULL;
+	unsigned int n = 0;
+
+	need(!verdict_find(&verdict, sample));
+	for (size_t i = 0; i < verdict.n_rows; i++) {
+		if (verdict.rows[i].cause != cause)
+			continue;
+		found = &verdict.rows[i];
+		n++;
+	}
+	ok(n == 1 && found->ns == want.total && found->count == want.count &&
+		   found->longest == want.max && found->threads == 2 && found->culprits == 1 &&
+		   !strcmp(found->who.comm, who),
+	   "%s: %u rows, %s", what, n, n ? found->who.comm : "");
+	verdict_clear(&verdict);
+}
+
+/* Interrupts of a kind are one row, of threads that ran and of those that waited for a CPU, with
+ * the name of what has more than half of it. */
+TEST(interrupts_once)
+{
+	struct irq_row soft[][2] = {
+		{ { .name = "net_rx", .count = 40, .total = 45 * MILLI, .max = 2 * MILLI },
+		  { .name = "rcu", .count = 20, .total = 30 * MILLI, .max = 4 * MILLI } },
+		{ { .name = "net_rx", .count = 90, .total = 80 * MILLI, .max = 3 * MILLI } },
+	};
+	struct irq_row hard = {
+		.name = "eth0", .count = 50, .total = 50 * MILLI, .max = 5 * MILLI
+	};
+	struct culprit culprits[] = {
+		by(CULPRIT_SOFTIRQ, "", 0, 20 * MILLI),
+		by(CULPRIT_TASK, "ksoftirqd/0", 16, 30 * MILLI),
+		by(CULPRIT_TASK, "ksoftirqd/1", 23, 35 * MILLI),
+		by(CULPRIT_HARDIRQ, "", 0, 60 * MILLI),
+	};
+	struct thread_row rows[2];
+	struct sample sample = verdict_sample(rows, 2);
+
+	for (size_t i = 0; i < 2; i++) {
+		rows[i] = runner((pid_t)i + 1, i ? "other" : "main");
+		rows[i].softirqs = soft[i], rows[i].n_softirqs = 2 - i;
+		spend(&rows[i], LEDGER_SOFTIRQ, 80 * MILLI);
+	}
+	is_row(&sample, CAUSE_SOFTIRQ, times(150, 160 * MILLI, 4 * MILLI), "net_rx",
+	       "no thread needs to have mostly what all have mostly");
+	rows[0].hardirqs = &hard, rows[0].n_hardirqs = 1;
+	spend(&rows[0], LEDGER_HARDIRQ, 50 * MILLI);
+	culprits[1].kernel = culprits[1].ksoftirqd = true;
+	culprits[2].kernel = culprits[2].ksoftirqd = true;
+	rows[1].culprits = culprits, rows[1].n_culprits = COUNT(culprits);
+	rows[1].ready = times(10, 145 * MILLI, 60 * MILLI);
+	spend(&rows[1], LEDGER_READY_WOKEN, 145 * MILLI);
+	is_row(&sample, CAUSE_SOFTIRQ, times(180, 245 * MILLI, 17.5 * MILLI), "net_rx",
+	       "a part came while it waited, whose names are unknown");
+	is_row(&sample, CAUSE_HARDIRQ, times(60, 110 * MILLI, 30 * MILLI), "",
+	       "of these more than half");
+	culprits[2].woken_ns += 14 * MILLI;
+	spend(&rows[1], LEDGER_READY_WOKEN, 14 * MILLI);
+	is_row(&sample, CAUSE_SOFTIRQ, times(180, 259 * MILLI, 17.5 * MILLI), "",
+	       "nothing has half of it");
+}
+
+/* The sentence and JSON have this. */
+static void has_lock(struct thread_row *row, const char *sentence, const char *json)
+{
+	struct sample sample = verdict_sample(row, 1);
+	struct verdict verdict = { 0 };
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	need(out && !verdict_find(&verdict, &sample) && !report_text_verdict(&sample, out));
+	is_i64(report_json(&sample, NULL, out), 0, "JSON");
+	need(!fclose(out));
+	ok(strstr(text, sentence) != NULL, "%s", sentence);
+	ok(strstr(text, json) != NULL, "%s", json);
+	verdict_clear(&verdict);
+	free(text);
+}
+
+/* By its name, where most of the waits were for it, if it has one. */
+TEST(kernel_lock_named)
+{
+	struct lock_row locks[] = {
+		{ .address = 1,
+		  .kind = KD_LOCK_KERNEL_MUTEX,
+		  .symbol = "rtnl_mutex",
+		  .object = "kernel",
+		  .holder = 7,
+		  .holder_name = "holder",
+		  .waits = times(9, 190 * MILLI, 20 * MILLI) },
+		{ .address = 2,
+		  .kind = KD_LOCK_KERNEL_SEMAPHORE,
+		  .waits = times(9, 10 * MILLI, 20 * MILLI) },
+	};
+	struct thread_row row = runner(1, "main");
+
+	spend(&row, LEDGER_BLOCKED_UNINT, 200 * MILLI);
+	row.locks = locks, row.n_locks = 2;
+	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(18, 200 * MILLI, 20 * MILLI);
+	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex) that holder[7] held.",
+		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"object\":\"kernel\",\"ns\":190000000}");
+	locks[0].holder = 0;
+	locks[0].offset = 0x10;
+	has_lock(&row, "waited for a lock in the kernel (rtnl_mutex+0x10).",
+		 "\"lock\":{\"symbol\":\"rtnl_mutex\",\"offset\":16,\"object\":\"kernel\"");
+	locks[0].offset = 0;
+	locks[0].waits.total = 150 * MILLI;
+	locks[1].waits.total = 50 * MILLI;
+	has_lock(&row, "waited for locks in the kernel (mostly rtnl_mutex).",
+		 "\"object\":\"kernel\",\"ns\":150000000}");
+	locks[0].waits.total = 100 * MILLI;
+	locks[1].waits.total = 100 * MILLI;
+	has_lock(&row, "waited for locks in the kernel.", "\"ns\":100000000}");
+	locks[1].symbol = "\033[2J";
+	locks[1].waits.total = 150 * MILLI;
+	locks[0].waits.total = 50 * MILLI;
+	has_lock(&row, "waited for locks in the kernel (mostly \\x1b[2J).",
+		 "\"lock\":{\"symbol\":\"\\u001B[2J\",\"ns\":150000000}");
 }
 
 /* Others come behind a named one that is larger than each of them, though it is less than all. */
