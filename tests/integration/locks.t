@@ -315,7 +315,8 @@ def kernel_variables():
 def case_kernel_lock_named(test):
     """A lock that is a variable of the kernel has its name; that of a pipe is in none."""
     run = run_late(test, "page_net", "page_pipe")
-    rows = {role: [row for row in run.thread(role)["locks"] if row["kind"] == "kernel_mutex"
+    kinds = ("kernel_mutex", "kernel_rtmutex")  # PREEMPT_RT
+    rows = {role: [row for row in run.thread(role)["locks"] if row["kind"] in kinds
                    and row.get("holder_tid") == run.log[role]["holders"][0]]
             for role in ("page_net", "page_pipe")}
     if not test.ok(all(rows.values()), "there are waits for both holders", rows):

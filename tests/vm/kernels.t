@@ -38,7 +38,7 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                  "integration/processes-life.t", "integration/resources.t"),
         "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
                 "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
-                "vm/rt_limit.t", "vm/hotplug.t"),
+                "integration/pressure.t", "vm/rt_limit.t", "vm/hotplug.t"),
         "6.1-rt": ("vm/rt.t", "integration/reused.t"),
         "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t",
                   "integration/staged-waits.t", "integration/processes-triggers.t",
