@@ -159,8 +159,8 @@ static void irq_claims(struct claimant *claimant, enum cause cause, const struct
 	}
 	entries = u64_sub(ns, total);
 	for (size_t i = 0; i < n; i++) {
-		double share = (double)rows[i].count / (double)(count ?: 1);
-		uint64_t own = u64_add(rows[i].total, (uint64_t)(share * (double)entries));
+		const unsigned __int128 part = (unsigned __int128)entries * rows[i].count;
+		uint64_t own = u64_add(rows[i].total, (uint64_t)(part / (count ?: 1)));
 		struct claim claim = {
 			.ns = i + 1 < n ? u64_min(own, rest.ns) : rest.ns,
 			.count = rows[i].count,

@@ -229,9 +229,10 @@ TEST(hostile)
 	rows[1].hardirqs = rows[1].softirqs = irqs;
 	rows[1].n_hardirqs = rows[1].n_softirqs = 2;
 	sample.pressures.ns = UINT64_MAX;
+	sample.pressures.machine.known = sample.pressures.group.known = true;
 	for (size_t i = 0; i < PRESSURES; i++)
-		sample.pressures.machine.of[i].some = sample.pressures.group.of[i].some =
-			UINT64_MAX;
+		sample.pressures.machine.of[i] = sample.pressures.group.of[i] =
+			(struct pressure){ true, UINT64_MAX, UINT64_MAX };
 	is_screen(&sample, "screen_hostile");
 }
 
