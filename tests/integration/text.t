@@ -65,14 +65,13 @@ def check_described(test, run, role, which):
         test.ok(row["count"] > 0 and row["max_ns"] < LIMIT, f"{role}: each of these is shorter", row)
 
 
-def check_sums(test, thread, rows, kind, name):
-    """A list adds up to its part of the blocked states; a wait at either edge may be in only one of
+def check_sums(test, rows, blocked, name):
+    """A list adds up to its kinds of the blocked states; a wait at either edge may be in only one of
     them."""
-    blocked = thread["blocked"][kind]
     most = max(row["max_ns"] for row in rows)
-    test.between(total(rows, "count"), blocked["count"] - 2, blocked["count"] + 2, f"{name}: count")
-    test.between(total(rows, "total_ns"), blocked["total_ns"] - 2 * most, blocked["total_ns"] + 2 * most,
-                 f"{name}: total")
+    count, ns = total(blocked, "count"), total(blocked, "total_ns")
+    test.between(total(rows, "count"), count - 2, count + 2, f"{name}: count")
+    test.between(total(rows, "total_ns"), ns - 2 * most, ns + 2 * most, f"{name}: total")
 
 
 def case_described(test):
@@ -87,10 +86,10 @@ def case_sums(test):
         run = Run(test, f"--detail={limit}", rounds=ROUNDS // 10)
         for role in ("taker", "teller"):
             thread = run.threads[role]
-            check_sums(test, thread, thread["descriptors"], "pipe", f"{limit}: {role}")
+            check_sums(test, thread["descriptors"], thread["blocked"].values(), f"{limit}: {role}")
         thread = run.threads["locker"]
         locks = [row for row in thread["locks"] if row["kind"] == "mutex" or "shorter_than_ns" in row]
-        check_sums(test, thread, locks, "lock", f"{limit}: locker")
+        check_sums(test, locks, [thread["blocked"]["lock"]], f"{limit}: locker")
         short = [row for thread in run.threads.values() for which in ("locks", "descriptors")
                  for row in thread.get(which, ()) if "shorter_than_ns" in row]
         test.eq({row["kind"] for row in locks if row in short} - {"other"}, set(),

@@ -36,7 +36,7 @@ TABLES_OF_FORMS = {"losses": "losses", "rows": "lists", "traces": "traces",
                    "processes": "process_sum"}
 # Members that such functions write, which are in no table: they stay as they are.
 BY_HAND = {
-    "sample": "schema type foreign_syscalls lost busy_ns kept_ns unexplained_ns taken_by_others_ns "
+    "sample": "schema type foreign_syscalls lost verdict_tid busy_ns kept_ns unexplained_ns taken_by_others_ns "
               "taken_by_own_threads_ns outside_calls_ns largest_culprit",
     "traces": "stacks syscalls waits samples joined_stacks",
     "trace_row": "end_ns time_ns duration_ns waited_ns result waited_for",
