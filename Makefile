@@ -69,7 +69,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-all check-builds check-kernels clean demo deps format help lint-quick map size test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-incidents check-kernels clean demo deps format help lint-quick map size test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -444,6 +444,16 @@ check-kernels:
 	@tests/run tests/vm/kernels.t
 	$(disown)
 
+# One after the other: what each stages is to be the largest delay of its process.
+INCIDENTS := $(sort $(wildcard tests/incidents/*.t))
+check-incidents:
+	@tests/deps build check incidents
+	@$(MAKE) $(jobs) all workloads
+	$(disown)
+	@rm -rf $(BUILD)/tests/incidents
+	@status=0; tests/run -j 1 $(INCIDENTS) || status=$$?; tests/incidents/table; exit $$status
+	$(disown)
+
 # Each part is run, whatever became of those before it.
 check-all:
 	@mkdir -p $(BUILD) && rm -f $(BUILD)/totals
@@ -519,7 +529,8 @@ make check        install what the tests need, build, and test what the program 
 make check-kernels  the same with other kernels, in virtual machines (as root);
                   `tests/vm/run 6.1 COMMAND...` runs one command in one
 make check-builds  building: both compilers, other flags, `make install`; lint (as root)
-make check-all    these three
+make check-incidents  incidents in real programs, by what these say of themselves (as root)
+make check-all    the three before that one
 make test         check without sanitizers and without what takes long
 make check-unit   the tests that need neither root nor network
 make fuzz         fuzzing guided by coverage, FUZZ_TIME ($(FUZZ_TIME)) seconds for each of TARGETS
@@ -548,7 +559,7 @@ help:
 	@:
 
 FORCE:
-.PHONY: all unit workloads syntax test check check-all check-builds check-kernels check-unit fuzz \
+.PHONY: all unit workloads syntax test check check-all check-builds check-incidents check-kernels check-unit fuzz \
 	fuzzers lint documents size same bench bench-programs demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: long
+"""Processes that are blocked by another one: at a pipe, a socket, a lock of a file, a file system
+that a process serves, a child."""
+
+import ctypes
+import os
+import pathlib
+import re
+import signal
+import socket
+import time
+
+import incidents
+import kdprocesses
+import kdservers
+import servers
+from incidents import PATIENCE, Script, Staged, kdtest, settles, throughout
+from kdneeds import need
+
+PEER, LOCK = {"peer"}, {"lock"}
+
+
+def holders(path):
+    """PIDs of those who have a lock of a file, by /proc/locks: not of those who wait for one."""
+    inode = os.stat(path).st_ino
+    return {int(pid) for pid in re.findall(
+        rf"^\d+: \w+ +\w+ +\w+ +(\d+) \w+:\w+:{inode} ",
+        pathlib.Path("/proc/locks").read_text(), re.MULTILINE)}
+
+
+# --- Pipes and sockets ---
+
+def stopped_reader(test):
+    """dd into a pipe whose reader was stopped."""
+    reader = Script(test, 'name("reader"); ready(); sys.stdin.buffer.read(1)\n'
+                    "while sys.stdin.buffer.read(1 << 16): pass", full=False)
+    os.kill(reader.pid, signal.SIGSTOP)
+    writer = test.child(["dd", "if=/dev/zero", "bs=4k"], stdin=None, stdout=reader.proc.stdin)
+    settles(writer.pid, "pipe_write")
+    return Staged(writer.pid, f"write() on a full pipe; reader[{reader.pid}] is stopped", PEER,
+                  (("reader", reader.pid),), throughout,
+                  holds=lambda: kdtest.state_of(reader.pid, reader.pid) == "T")
+
+
+def window_zero(test):
+    """A connection whose receiver does not read."""
+    receiver = Script(test, """
+import socket
+name("receiver")
+listener = socket.create_server(("127.0.0.1", 0))
+ready(listener.getsockname()[1])
+peer, _ = listener.accept()
+time.sleep(1000)""")
+    port = int(receiver.words[0])
+    sender = Script(test, """
+import socket
+name("sender")
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+ready()
+while True: peer.sendall(bytes(1 << 16))""", port)
+    settles(sender.pid, "sk_stream_wait_memory")
+    return Staged(sender.pid, f"send() to receiver[{receiver.pid}], which does not read: its window "
+                  "is zero", PEER, (("receiver", receiver.pid), f":{port}"), throughout,
+                  holds=lambda: kdtest.waits_in(sender.pid, "sk_stream_wait_memory"))
+
+
+PRODUCER = """
+name("producer")
+out = int(sys.argv[1])
+ready()
+while True:
+    spend(float(sys.argv[2]))
+    os.write(out, b"x" * 65536)
+"""
+CONSUMER = """
+name("consumer")
+source = int(sys.argv[1])
+ready()
+while True:
+    os.read(source, 65536)
+    spend(float(sys.argv[2]))
+"""
+# One of the two, with a log of the time that it waits for the other.
+LOGGED = {"    os.write(": "    with waiting(): os.write(", "    os.read(": "    with waiting(): os.read("}
+
+
+def pair(test, produce, consume, logged):
+    """A producer and a consumer at a pipe, and how long each takes for 64 KiB, in seconds."""
+    source, out = os.pipe()
+    texts = {"producer": PRODUCER, "consumer": CONSUMER}
+    for plain, with_log in LOGGED.items():
+        texts[logged] = texts[logged].replace(plain, with_log)
+    found = {name: Script(test, texts[name], end, seconds, pass_fds=(end,))
+             for name, end, seconds in (("producer", out, produce), ("consumer", source, consume))}
+    os.close(source)
+    os.close(out)
+    return found["producer"], found["consumer"]
+
+
+def slow_producer(test):
+    producer, consumer = pair(test, 0.03, 0.004, "consumer")
+    return Staged(consumer.pid, f"read() of a pipe whose producer[{producer.pid}] computes", PEER,
+                  (("producer", producer.pid),), consumer.waits)
+
+
+def slow_consumer(test):
+    producer, consumer = pair(test, 0.004, 0.03, "producer")
+    return Staged(producer.pid, f"write() to a pipe whose consumer[{consumer.pid}] computes", PEER,
+                  (("consumer", consumer.pid),), producer.waits)
+
+
+def full_syslog(test):
+    """syslog(), whose daemon is stopped: the queue of its socket is full."""
+    daemon = kdservers.start(test, servers.Rsyslog())
+    target = Script(test, """
+import socket
+name("service")
+log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+log.connect(sys.argv[1])
+ready()
+while True:
+    log.send(b"<14>service: at work")
+    time.sleep(0.001)""", daemon.socket)
+    kdtest.wait_until(daemon.messages.exists, PATIENCE)
+    os.kill(daemon.pid, signal.SIGSTOP)
+    settles(target.pid, "unix_wait_for_peer")
+    return Staged(target.pid, f"send() to the socket of rsyslogd[{daemon.pid}], which is stopped", PEER,
+                  (("rsyslogd", daemon.pid), str(daemon.socket)), throughout,
+                  holds=lambda: kdtest.waits_in(target.pid, "unix_wait_for_peer"))
+
+
+# --- A name server that does not answer ---
+
+ADDRESS = "127.77.0.53"  # getaddrinfo() knows no other port
+
+
+def resolver(test, options):
+    """getaddrinfo() by a name server of our own, in a mount namespace; the server receives, and
+    answers nothing."""
+    need("unshare", "mount")
+    try:
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        silent.bind((ADDRESS, 53))
+    except OSError as why:
+        raise kdtest.Skip(f"no name server of our own: {why}") from None
+    test.stack.callback(silent.close)
+    conf = test.directory() / "resolv.conf"
+    conf.write_text(f"nameserver {ADDRESS}\noptions {options}\n")
+    target = Script(test, """
+import socket
+name("client")
+ready()
+sys.stdin.readline()
+while True:
+    try:
+        socket.getaddrinfo("silent.example.", 80)
+    except OSError:
+        pass""", wrapper=("unshare", "-m", "sh", "-c", f'mount --bind {conf} /etc/resolv.conf && exec "$@"', "sh"))
+    return target, silent
+
+
+def silent_dns(test):
+    """From edge to edge it waits for an answer."""
+    target, silent = resolver(test, "timeout:30 attempts:1")
+    target.send("go")
+    silent.recv(512)
+    settles(target.pid, "poll")
+    return Staged(target.pid, f"getaddrinfo(): no answer of the name server {ADDRESS}",
+                  {"peer", "network"}, (f"{ADDRESS}:53",), throughout)
+
+
+def silent_dns_window(test):
+    """A window of getaddrinfo()."""
+    target, _ = resolver(test, "timeout:1 attempts:1")
+    return Staged(target.pid, f"getaddrinfo() took 1 s: no answer of the name server {ADDRESS}",
+                  {"peer", "network"}, (f"{ADDRESS}:53",), throughout,
+                  args=("--start-trigger", "up:libc.so.6:getaddrinfo,same-thread", "--stop-trigger",
+                        "ur:libc.so.6:getaddrinfo", "--sample-count", "1"),
+                  meanwhile=lambda: target.send("go"))
+
+
+# --- Locks of files ---
+
+def flock(test):
+    """flock(1), behind another one, which has become another program."""
+    need("flock")
+    path = test.directory() / "lock"
+    path.touch()
+    holder = test.child(["flock", "--no-fork", path, "sleep", "1000"]).pid
+    kdtest.wait_until(lambda: holders(path), PATIENCE)
+    waiter = test.child(["flock", path, "true"])
+    settles(waiter.pid, "locks_lock_inode_wait", "flock")
+    return Staged(waiter.pid, f"flock() of a file that sleep[{holder}] has, by /proc/locks", LOCK,
+                  (("sleep", holder),), throughout, holds=lambda: holders(path) == {holder})
+
+
+def flock_by_turns(test):
+    """Two processes take turns."""
+    path = test.directory() / "lock"
+    path.touch()
+    holder = Script(test, """
+import fcntl
+name("updater")
+file = open(sys.argv[1], "r+")
+ready()
+while True:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    time.sleep(0.05)
+    fcntl.lockf(file, fcntl.LOCK_UN)
+    time.sleep(0.005)""", path)
+    waiter = Script(test, """
+import fcntl
+name("reader")
+file = open(sys.argv[1], "r+")
+ready()
+while True:
+    with waiting(): fcntl.lockf(file, fcntl.LOCK_EX)
+    fcntl.lockf(file, fcntl.LOCK_UN)
+    spend(0.003)""", path)
+    return Staged(waiter.pid, f"fcntl() for a lock of a file that updater[{holder.pid}] has again and "
+                  "again", LOCK, (("updater", holder.pid),), waiter.waits)
+
+
+def lease(test):
+    """open() of a file on which another process has a lease, which it does not give up."""
+    path = test.directory() / "leased"
+    path.touch()
+    holder = Script(test, """
+import fcntl, signal
+name("holder")
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+ready()
+time.sleep(1000)""", path)
+    target = Script(test, 'name("opener"); ready(); open(sys.argv[1], "w")', path)
+    settles(target.pid, "break_lease")
+    return Staged(target.pid, f"open() of a file on which holder[{holder.pid}] has a lease", LOCK,
+                  (("holder", holder.pid),), throughout, holds=lambda: holders(path) == {holder.pid})
+
+
+def sqlite(test):
+    """Another process has the lock of a database; this one tries again and again."""
+    path = test.directory() / "base.db"
+    holder = Script(test, """
+import sqlite3
+name("importer")
+base = sqlite3.connect(sys.argv[1], isolation_level=None)
+base.execute("create table t (a)")
+base.execute("begin immediate")
+base.execute("insert into t values (1)")
+ready()
+sys.stdin.readline()
+base.execute("commit")
+time.sleep(1000)""", path)
+    target = Script(test, """
+import sqlite3
+name("client")
+base = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+ready()
+sys.stdin.readline()
+with waiting(): base.execute("insert into t values (2)")
+print("done", flush=True)
+time.sleep(1000)""", path)
+    return path, holder, target
+
+
+# Its busy handler sleeps: the kernel knows no lock, the C library's function and SQLite's say it.
+SQLITE = ("sqliteDefaultBusyCallback",)
+
+
+def sqlite_busy(test):
+    path, holder, target = sqlite(test)
+    target.send("go")
+    target.line("began")
+    return Staged(target.pid, f"sqlite3_step() of a database that importer[{holder.pid}] has locked, "
+                  "by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), target.waits,
+                  holds=lambda: holder.pid in holders(path))
+
+
+def sqlite_busy_window(test):
+    """A window of sqlite3_step()."""
+    path, holder, target = sqlite(test)
+
+    def meanwhile():
+        target.send("go")
+        target.line("began", PATIENCE)
+        time.sleep(0.7)
+        holder.send("commit")
+    return Staged(target.pid, f"sqlite3_step() for 0.7 s: importer[{holder.pid}] had locked the "
+                  "database, by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), target.waits,
+                  args=("--start-trigger", "up:libsqlite3.so.0:sqlite3_step,same-thread", "--stop-trigger",
+                        "ur:libsqlite3.so.0:sqlite3_step", "--sample-count", "1",
+                        "--trigger-delta", "300ms"),
+                  meanwhile=meanwhile)
+
+
+# --- Others that it needs ---
+
+def fuse(test, milliseconds):
+    """A file system whose server takes so long for a read (0: for ever), and who reads a file."""
+    if not os.path.exists("/dev/fuse"):
+        raise kdtest.Skip("this kernel has no FUSE")
+    folder = test.directory() / "slow"
+    folder.mkdir()
+    server = test.child([kdtest.WORKLOADS / "slowfs", folder, milliseconds])
+    # The reader may be in a call that only the end of the server ends.
+    test.stack.callback(ctypes.CDLL(None).umount2, str(folder).encode(), MNT_DETACH)
+    test.stack.callback(server.end)
+    server.line("ready", PATIENCE)
+    reader = test.child(["dd", f"if={folder}/data", "of=/dev/null", "bs=4k"])
+    test.stack.callback(server.end)
+    server.line("began", PATIENCE)
+    return server, reader
+
+
+MNT_DETACH = 2
+
+
+def fuse_silent(test):
+    server, reader = fuse(test, 0)
+    settles(reader.pid, "fuse", "request_wait_answer")
+    return Staged(reader.pid, f"read() of a file system whose server, slowfs[{server.pid}], is silent",
+                  PEER, (("slowfs", server.pid),), throughout)
+
+
+def fuse_slow(test):
+    server, reader = fuse(test, 40)
+    return Staged(reader.pid, f"read() of a file system whose server, slowfs[{server.pid}], takes 40 ms",
+                  PEER, (("slowfs", server.pid),), lambda start, stop: Script.waits(server, start, stop))
+
+
+def hung_child(test):
+    """A shell, whose child does not end."""
+    parent = test.child(["sh", "-c", "sleep 1000; true"])
+    kdtest.wait_until(lambda: kdprocesses.children_of(parent.pid), PATIENCE)
+    child, = kdprocesses.children_of(parent.pid)
+    test.stack.callback(os.kill, child, signal.SIGKILL)
+    settles(parent.pid, "do_wait")
+    return Staged(parent.pid, f"wait4() for its child sleep[{child}]", {"child"},
+                  (("sleep", child),), throughout)
+
+
+def mutex(test):
+    """A mutex, whose holder sleeps."""
+    load = test.workload("locks", "asleep")
+    log = load.ask("log")["asleep"]
+    holder, = log["holders"]
+
+    def took(start, stop):
+        waits = load.ask("log")["asleep"]["waits"]
+        return sum(max(0, min(end, stop) - max(begin, start)) for begin, end in waits)
+    return Staged(load.pid, f"pthread_mutex_lock() of a mutex that holder[{holder}] has while it sleeps",
+                  LOCK, (("holder", holder),), took)
+
+
+incidents.main(stopped_reader, window_zero, slow_producer, slow_consumer, full_syslog, silent_dns,
+               silent_dns_window, flock, flock_by_turns, lease, sqlite_busy, sqlite_busy_window,
+               fuse_silent, fuse_slow, hung_child, mutex)
