@@ -373,7 +373,8 @@ jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 disown = $(if $(SUDO_UID),@chown -R --reference=. $(BUILD))
 
 # What concerns the kernel that runs, and what the program does; the rest is about building it.
-TESTS := $(sort $(wildcard tests/integration/*.t)) tests/fuzz/fuzz.t $(BPF_TESTS)
+TESTS := $(sort $(wildcard tests/integration/*.t)) tests/incidents/blocked.t tests/fuzz/fuzz.t \
+	$(BPF_TESTS)
 BUILD_TESTS := $(sort $(wildcard tests/builds/*.t tests/lint/*.t))
 # Fuzz tests make the same inputs in either build, so they are run with sanitizers.
 SANITIZED := $(UNIT:%=$(BUILD)/asan/%)

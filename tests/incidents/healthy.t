@@ -3,6 +3,9 @@
 # tests/run: long
 """Healthy servers, idle and with little to do: nobody may be accused."""
 
+import dataclasses
+import os
+
 import incidents
 import kdprocesses
 import kdservers
@@ -104,7 +107,9 @@ def redis(test, busy):
 
 
 NODE = """
-const server = require("http").createServer((request, answer) => answer.end("ok"));
+const rows = JSON.stringify(Array.from({ length: 2000 }, (_, id) => ({ id, text: `row ${id}` })));
+const server = require("http").createServer((request, answer) =>
+  answer.end(JSON.stringify(JSON.parse(rows)).slice(0, 100)));
 server.listen(0, "127.0.0.1", () => console.log("ready", server.address().port));
 """
 
@@ -136,11 +141,17 @@ def ovs_vswitchd(test, busy):
 SERVERS = (java, postgresql, mariadb, nginx, redis, node, rsyslogd, ovs_vswitchd)
 
 
-def incident_of(server, busy):
+def incident_of(server, busy, loaded):
+    """loaded: others compute on each CPU at the same time, with less weight than the server."""
     def incident(test):
-        return server(test, busy)
-    incident.__name__ = f"{server.__name__}_{'busy' if busy else 'idle'}"
+        staged = server(test, busy)
+        for _ in os.sched_getaffinity(0) if loaded else ():
+            Script(test, 'name("other"); ready()\nwhile True: pass', wrapper=incidents.OUTSIDE)
+        return dataclasses.replace(staged, truth=f"{staged.truth}, beside others") if loaded else staged
+    incident.__name__ = (f"{server.__name__}_{'busy' if busy else 'idle'}"
+                         f"{'_loaded' if loaded else ''}")
     return incident
 
 
-incidents.main(*(incident_of(server, busy) for server in SERVERS for busy in (False, True)))
+incidents.main(*(incident_of(server, busy, loaded) for server in SERVERS
+                 for busy in (False, True) for loaded in (False, True)))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Long polls of ovs-vswitchd, from three causes. Debian's has no USDT probes, so the windows are
-those of --long-poll, which are the same: from a return of poll() to the next one."""
+"""Long polls of ovs-vswitchd's main thread, from three causes. Debian's has no USDT probes, so the
+windows are those of --long-poll, which are the same."""
 
 import os
 import sys
@@ -11,11 +11,18 @@ import incidents
 import kdgroup
 import kdservers
 from incidents import Script, Staged, kdtest
+from kdneeds import need
 
-# Threads of real time may run in no other group of version 1 that has no limit for them.
-IN_NO_GROUP = ("sh", "-c", f'! [ -d {kdgroup.CPU} ] || echo $$ >{kdgroup.CPU}/cgroup.procs; exec "$@"',
-               "sh")
-WINDOW = ("--long-poll=150ms", "--sample-count", "1")
+WINDOW = ("--long-poll=150ms", "--trigger-delta", "1min,ovs-vswitchd:150ms", "--sample-count", "1")
+# Its log is one of our own. Nothing else of /dev matters to it.
+OWN_LOG = """
+mount -t tmpfs none "$1"
+for file in null zero random urandom; do touch "$1/$file"; mount --bind "/dev/$file" "$1/$file"; done
+ln -s "$2" "$1/log"
+mount --rbind "$1" /dev
+shift 2
+exec "$@"
+"""
 
 
 CHANGES = """
@@ -39,7 +46,9 @@ class Switch(kdservers.DummySwitch):
 
 def ovs_slow_syslog(test):
     """Its messages go to a daemon that takes its time."""
-    path = test.directory() / "log"
+    need("unshare", "mount")
+    folder = test.directory()
+    (folder / "dev").mkdir()
     daemon = Script(test, """
 import socket
 name("slowlogd")
@@ -48,21 +57,23 @@ log.bind(sys.argv[1])
 ready()
 while True:
     log.recv(65536)
-    time.sleep(0.002)""", path)
+    time.sleep(0.03)""", folder / "log")
     switch = Switch()
-    switch.options += (f"--syslog-method=unix:{path}", "-vjsonrpc:syslog:dbg")
+    switch.options += ("-vjsonrpc:syslog:dbg",)
+    switch.within = ("unshare", "-m", "sh", "-ec", OWN_LOG, "sh", folder / "dev", folder / "log")
     kdservers.start(test, switch)
-    return Staged(switch.pid, f"its main thread is blocked in send() of messages to slowlogd[{daemon.pid}]",
-                  {"peer"}, (("slowlogd", daemon.pid), str(path)), args=WINDOW, meanwhile=switch.change)
+    return Staged(switch.pid, f"its main thread is blocked in syslog(), by slowlogd[{daemon.pid}]",
+                  {"peer"}, (("slowlogd", daemon.pid), str(folder / "log")), args=WINDOW,
+                  meanwhile=switch.change)
 
 
 def ovs_throttled(test):
     name = f"kdt-ovs-{os.getpid()}"
     group = test.stack.enter_context(kdgroup.limited_group(name))
-    kdgroup.set_quota(group, 4000)
+    kdgroup.set_quota(group, 10_000, 500_000)
     switch = kdservers.start(test, Switch())
     (group / "cgroup.procs").write_text(str(switch.pid))
-    return Staged(switch.pid, f"its group /{name} has 4 of 100 ms, by cpu.stat", {"throttled"},
+    return Staged(switch.pid, f"its group /{name} has 10 of 500 ms, by cpu.stat", {"throttled"},
                   (f"/{name}",), args=WINDOW, meanwhile=switch.change)
 
 
@@ -74,7 +85,7 @@ def ovs_starved(test):
 
     def meanwhile():
         switch.change()
-        test.workload("roles", f"fifo:{cpu}:300:400", wrapper=IN_NO_GROUP)
+        test.workload("roles", f"fifo:{cpu}:300:400", wrapper=incidents.OUTSIDE)
     return Staged(switch.pid, "fifo (SCHED_FIFO) has the CPU of its main thread for 300 of 400 ms",
                   {"task"}, ("fifo[",), args=WINDOW, meanwhile=meanwhile)
 

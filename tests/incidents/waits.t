@@ -1,70 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Processes that are blocked by another one: at a pipe, a socket, a lock of a file, a file system
-that a process serves, a child."""
+"""Processes that wait for another one: at a pipe, a socket, a lock of a file or a database, a file
+system that a process serves."""
 
 import ctypes
 import os
-import pathlib
-import re
 import signal
 import socket
 import time
 
 import incidents
-import kdprocesses
 import kdservers
 import servers
-from incidents import PATIENCE, Script, Staged, kdtest, settles, throughout
+from incidents import PATIENCE, Script, Staged, holders, kdtest, settles, throughout
 from kdneeds import need
 
 PEER, LOCK = {"peer"}, {"lock"}
 
 
-def holders(path):
-    """PIDs of those who have a lock of a file, by /proc/locks: not of those who wait for one."""
-    inode = os.stat(path).st_ino
-    return {int(pid) for pid in re.findall(
-        rf"^\d+: \w+ +\w+ +\w+ +(\d+) \w+:\w+:{inode} ",
-        pathlib.Path("/proc/locks").read_text(), re.MULTILINE)}
-
-
 # --- Pipes and sockets ---
-
-def stopped_reader(test):
-    """dd into a pipe whose reader was stopped."""
-    reader = Script(test, 'name("reader"); ready(); sys.stdin.buffer.read(1)\n'
-                    "while sys.stdin.buffer.read(1 << 16): pass", full=False)
-    os.kill(reader.pid, signal.SIGSTOP)
-    writer = test.child(["dd", "if=/dev/zero", "bs=4k"], stdin=None, stdout=reader.proc.stdin)
-    settles(writer.pid, "pipe_write")
-    return Staged(writer.pid, f"write() on a full pipe; reader[{reader.pid}] is stopped", PEER,
-                  (("reader", reader.pid),), throughout,
-                  holds=lambda: kdtest.state_of(reader.pid, reader.pid) == "T")
-
-
-def window_zero(test):
-    """A connection whose receiver does not read."""
-    receiver = Script(test, """
-import socket
-name("receiver")
-listener = socket.create_server(("127.0.0.1", 0))
-ready(listener.getsockname()[1])
-peer, _ = listener.accept()
-time.sleep(1000)""")
-    port = int(receiver.words[0])
-    sender = Script(test, """
-import socket
-name("sender")
-peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-ready()
-while True: peer.sendall(bytes(1 << 16))""", port)
-    settles(sender.pid, "sk_stream_wait_memory")
-    return Staged(sender.pid, f"send() to receiver[{receiver.pid}], which does not read: its window "
-                  "is zero", PEER, (("receiver", receiver.pid), f":{port}"), throughout,
-                  holds=lambda: kdtest.waits_in(sender.pid, "sk_stream_wait_memory"))
-
 
 PRODUCER = """
 name("producer")
@@ -183,19 +138,6 @@ def silent_dns_window(test):
 
 # --- Locks of files ---
 
-def flock(test):
-    """flock(1), behind another one, which has become another program."""
-    need("flock")
-    path = test.directory() / "lock"
-    path.touch()
-    holder = test.child(["flock", "--no-fork", path, "sleep", "1000"]).pid
-    kdtest.wait_until(lambda: holders(path), PATIENCE)
-    waiter = test.child(["flock", path, "true"])
-    settles(waiter.pid, "locks_lock_inode_wait", "flock")
-    return Staged(waiter.pid, f"flock() of a file that sleep[{holder}] has, by /proc/locks", LOCK,
-                  (("sleep", holder),), throughout, holds=lambda: holders(path) == {holder})
-
-
 def flock_by_turns(test):
     """Two processes take turns."""
     path = test.directory() / "lock"
@@ -221,24 +163,6 @@ while True:
     spend(0.003)""", path)
     return Staged(waiter.pid, f"fcntl() for a lock of a file that updater[{holder.pid}] has again and "
                   "again", LOCK, (("updater", holder.pid),), waiter.waits)
-
-
-def lease(test):
-    """open() of a file on which another process has a lease, which it does not give up."""
-    path = test.directory() / "leased"
-    path.touch()
-    holder = Script(test, """
-import fcntl, signal
-name("holder")
-signal.signal(signal.SIGIO, signal.SIG_IGN)
-file = os.open(sys.argv[1], os.O_RDONLY)
-fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-ready()
-time.sleep(1000)""", path)
-    target = Script(test, 'name("opener"); ready(); open(sys.argv[1], "w")', path)
-    settles(target.pid, "break_lease")
-    return Staged(target.pid, f"open() of a file on which holder[{holder.pid}] has a lease", LOCK,
-                  (("holder", holder.pid),), throughout, holds=lambda: holders(path) == {holder.pid})
 
 
 def sqlite(test):
@@ -332,17 +256,6 @@ def fuse_slow(test):
                   PEER, (("slowfs", server.pid),), lambda start, stop: Script.waits(server, start, stop))
 
 
-def hung_child(test):
-    """A shell, whose child does not end."""
-    parent = test.child(["sh", "-c", "sleep 1000; true"])
-    kdtest.wait_until(lambda: kdprocesses.children_of(parent.pid), PATIENCE)
-    child, = kdprocesses.children_of(parent.pid)
-    test.stack.callback(os.kill, child, signal.SIGKILL)
-    settles(parent.pid, "do_wait")
-    return Staged(parent.pid, f"wait4() for its child sleep[{child}]", {"child"},
-                  (("sleep", child),), throughout)
-
-
 def mutex(test):
     """A mutex, whose holder sleeps."""
     load = test.workload("locks", "asleep")
@@ -356,6 +269,5 @@ def mutex(test):
                   LOCK, (("holder", holder),), took)
 
 
-incidents.main(stopped_reader, window_zero, slow_producer, slow_consumer, full_syslog, silent_dns,
-               silent_dns_window, flock, flock_by_turns, lease, sqlite_busy, sqlite_busy_window,
-               fuse_silent, fuse_slow, hung_child, mutex)
+incidents.main(slow_producer, slow_consumer, full_syslog, silent_dns, silent_dns_window,
+               flock_by_turns, sqlite_busy, sqlite_busy_window, fuse_silent, fuse_slow, mutex)
