@@ -10,7 +10,7 @@ import pathlib
 import incidents
 import kdgroup
 import kdprocesses
-from incidents import PATIENCE, Script, Staged, kdtest, throughout
+from incidents import PATIENCE, Script, Staged, kdtest, logged, throughout
 from kdneeds import need
 
 THROTTLED = {"throttled"}
@@ -65,7 +65,7 @@ def quota(test):
     worker.send("go")
     kdtest.wait_until(lambda: kdgroup.throttled_periods(group) > 2, PATIENCE)
     return Staged(worker.pid, f"computes in /{name}, which has 20 of 100 ms, by cpu.stat", THROTTLED,
-                  (f"/{name}",), lambda start, stop: (worker.waits(start, stop),) * 2)
+                  (f"/{name}",), lambda start, stop: (logged(worker)(start, stop),) * 2)
 
 
 def quota_of_pod(test):
@@ -108,7 +108,7 @@ while True:
     time.sleep(0.1)""", group / "freezer.state")
     test.stack.callback(freezing.end)
     return Staged(worker.pid, f"in /{name}, which is frozen for 200 of 300 ms", {"frozen"},
-                  (f"/{name}",), freezing.waits)
+                  (f"/{name}",), logged(freezing))
 
 
 def freezer(test):
@@ -150,7 +150,7 @@ def block_throttle(test):
     test.stack.callback(reader.end)
     test.stack.callback(os.kill, pid, 9)
     kdtest.wait_until(lambda: "throtl" in wchan(pid) or kdtest.state_of(pid, pid) == "D", PATIENCE)
-    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", {"throttled", "limit"},
+    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", THROTTLED,
                   (f"/{group.name}",), throughout)
 
 

@@ -83,16 +83,20 @@ class Script(kdtest.Child):
         test.start(self)
         self.words = self.line("ready", PATIENCE).split()[1:]
 
-    def waits(self, start, stop):
-        """How much of the time between two moments it was waiting, by its own log, ns."""
+
+def logged(child):
+    """How much of the time between two moments a process was waiting, by the lines "began NS" and
+    "ended NS" that it prints: a function."""
+    def took(start, stop):
         total, began = 0, None
-        for word, at in re.findall(r"^(began|ended) (\d+)$", self.stdout, re.MULTILINE):
+        for word, at in re.findall(r"^(began|ended) (\d+)$", child.stdout, re.MULTILINE):
             if word == "began":
                 began = int(at)
             elif began is not None:
                 total += max(0, min(stop, int(at)) - max(start, began))
                 began = None
         return total + (max(0, stop - max(start, began)) if began is not None else 0)
+    return took
 
 
 def throughout(start, stop):
@@ -112,14 +116,9 @@ def threads_ran(*pids):
     return found
 
 
-def asleep_in(pid, *functions):
-    """Whether a thread sleeps in one of these kernel functions."""
-    return any(kdtest.waits_in(pid, function) for function in functions)
-
-
 def settles(pid, *functions):
-    """Returns once it does."""
-    kdtest.wait_until(lambda: asleep_in(pid, *functions), PATIENCE)
+    """Returns once a process sleeps in one of these kernel functions."""
+    kdtest.wait_until(lambda: any(kdtest.waits_in(pid, function) for function in functions), PATIENCE)
 
 
 def holders(path):
@@ -211,8 +210,9 @@ def share_is_right(staged, report, first):
     least, most = truth if isinstance(truth, tuple) else (truth - report.ready, truth)
     if isinstance(first, str):
         ns = report.ran if first == RAN else 0
-    else:  # of one that had several causes, the part of this one
-        ns = sum(part["ns"] for part in first.get("causes", [first]) if part["cause"] in staged.causes)
+    else:  # of all who did this, where it was now one, now another
+        others = report.others(staged)
+        ns = sum(row["ns"] for row in report.rows if row["cause"] in staged.causes and row not in others)
     of = report.window * staged.threads
     words = f"{ns / of:.1%} of the window, in truth {least / of:.1%}" + \
         (f" to {most / of:.1%}" if most != least else "")

@@ -13,7 +13,7 @@ import incidents
 import kdgroup
 import kdprocesses
 import servers
-from incidents import PATIENCE, RAN, Script, Staged, kdtest, throughout
+from incidents import PATIENCE, RAN, Script, Staged, kdtest, logged, throughout
 from kdneeds import need, tool
 
 LOCK = {"lock"}
@@ -49,7 +49,7 @@ while True:
     target.send("go")
     computes = tid_of(target.pid, "compute")
     return Staged(target.pid, f"its main thread waits for the global lock, which compute[{computes}] has "
-                  "while it computes", LOCK, (("compute", computes),), target.waits)
+                  "while it computes", LOCK, (("compute", computes),), logged(target))
 
 
 # --- Java ---
@@ -87,7 +87,7 @@ def java_monitor(test):
     java = servers.Java(test, MONITOR)
     holder = java.thread("holder")
     return Staged(java.pid, f"request waits for a monitor that holder[{holder}] has while it sleeps, by "
-                  "jstack", LOCK, (("holder", holder),), lambda start, stop: Script.waits(java, start, stop))
+                  "jstack", LOCK, (("holder", holder),), logged(java))
 
 
 COLLECTOR = """
@@ -152,7 +152,7 @@ def java_pool(test):
     pool = java.thread("pool")
     return Staged(java.pid, f"request waits for pool[{pool}], the only thread of a pool, which sleeps, by "
                   "jstack", OWN_THREAD, (("pool", pool),),
-                  lambda start, stop: Script.waits(java, start, stop))
+                  logged(java))
 
 
 # --- Go ---

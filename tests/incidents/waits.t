@@ -13,7 +13,7 @@ import time
 import incidents
 import kdservers
 import servers
-from incidents import PATIENCE, Script, Staged, holders, kdtest, settles, throughout
+from incidents import PATIENCE, Script, Staged, holders, kdtest, logged, settles, throughout
 from kdneeds import need
 
 PEER, LOCK = {"peer"}, {"lock"}
@@ -57,13 +57,13 @@ def pair(test, produce, consume, logged):
 def slow_producer(test):
     producer, consumer = pair(test, 0.03, 0.004, "consumer")
     return Staged(consumer.pid, f"read() of a pipe whose producer[{producer.pid}] computes", PEER,
-                  (("producer", producer.pid),), consumer.waits)
+                  (("producer", producer.pid),), logged(consumer))
 
 
 def slow_consumer(test):
     producer, consumer = pair(test, 0.004, 0.03, "producer")
     return Staged(producer.pid, f"write() to a pipe whose consumer[{consumer.pid}] computes", PEER,
-                  (("consumer", consumer.pid),), producer.waits)
+                  (("consumer", consumer.pid),), logged(producer))
 
 
 def full_syslog(test):
@@ -162,7 +162,7 @@ while True:
     fcntl.lockf(file, fcntl.LOCK_UN)
     spend(0.003)""", path)
     return Staged(waiter.pid, f"fcntl() for a lock of a file that updater[{holder.pid}] has again and "
-                  "again", LOCK, (("updater", holder.pid),), waiter.waits)
+                  "again", LOCK, (("updater", holder.pid),), logged(waiter))
 
 
 def sqlite(test):
@@ -200,7 +200,7 @@ def sqlite_busy(test):
     target.send("go")
     target.line("began")
     return Staged(target.pid, f"sqlite3_step() of a database that importer[{holder.pid}] has locked, "
-                  "by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), target.waits,
+                  "by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), logged(target),
                   holds=lambda: holder.pid in holders(path))
 
 
@@ -214,7 +214,7 @@ def sqlite_busy_window(test):
         time.sleep(0.7)
         holder.send("commit")
     return Staged(target.pid, f"sqlite3_step() for 0.7 s: importer[{holder.pid}] had locked the "
-                  "database, by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), target.waits,
+                  "database, by /proc/locks", LOCK, (("importer", holder.pid), *SQLITE), logged(target),
                   args=("--start-trigger", "up:libsqlite3.so.0:sqlite3_step,same-thread", "--stop-trigger",
                         "ur:libsqlite3.so.0:sqlite3_step", "--sample-count", "1",
                         "--trigger-delta", "300ms"),
@@ -253,7 +253,7 @@ def fuse_silent(test):
 def fuse_slow(test):
     server, reader = fuse(test, 40)
     return Staged(reader.pid, f"read() of a file system whose server, slowfs[{server.pid}], takes 40 ms",
-                  PEER, (("slowfs", server.pid),), lambda start, stop: Script.waits(server, start, stop))
+                  PEER, (("slowfs", server.pid),), logged(server))
 
 
 def mutex(test):
