@@ -246,6 +246,9 @@ def accused(staged, report):
 
 # --- Judgement ---
 
+AT_TIMES = "at times: "  # a reason of one that may be right, too
+
+
 def known():
     """{(incident, result): why} of results that are wrong for the time being."""
     found = {}
@@ -260,7 +263,7 @@ def check(test, name, result, right, *remarks):
     why = known().get((name, result))
     if why is None:
         test.ok(right, result, *remarks)
-    elif right:
+    elif right and not why.startswith(AT_TIMES):
         test.ok(False, f"{result} is right now: remove its line from {KNOWN.name}", why)
     else:
         test.ok(True, f"{result}, known to be wrong: {why}", *remarks)

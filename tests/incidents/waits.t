@@ -16,7 +16,7 @@ import servers
 from incidents import PATIENCE, Script, Staged, holders, kdtest, logged, settles, throughout
 from kdneeds import need
 
-PEER, LOCK = {"peer"}, {"lock"}
+PEER, LOCK, SERVER = {"peer"}, {"lock"}, {"server"}
 
 
 # --- Pipes and sockets ---
@@ -247,13 +247,13 @@ def fuse_silent(test):
     server, reader = fuse(test, 0)
     settles(reader.pid, "fuse", "request_wait_answer")
     return Staged(reader.pid, f"read() of a file system whose server, slowfs[{server.pid}], is silent",
-                  PEER, (("slowfs", server.pid),), throughout)
+                  SERVER, (("slowfs", server.pid),), throughout)
 
 
 def fuse_slow(test):
     server, reader = fuse(test, 40)
     return Staged(reader.pid, f"read() of a file system whose server, slowfs[{server.pid}], takes 40 ms",
-                  PEER, (("slowfs", server.pid),), logged(server))
+                  SERVER, (("slowfs", server.pid),), logged(server))
 
 
 def mutex(test):
