@@ -63,7 +63,7 @@ static bool describe(struct awaited_process *found, pid_t pid)
 /* Needs CONFIG_PROC_CHILDREN. */
 static bool child_find(struct awaited_process *found, pid_t pid)
 {
-	char path[64], name[300], children[256];
+	char path[64], name[64], children[256];
 	struct dirent *entry;
 	DIR *directory;
 	pid_t only = 0;
@@ -74,7 +74,7 @@ static bool child_find(struct awaited_process *found, pid_t pid)
 	while (directory && (entry = readdir(directory))) {
 		char *end = children;
 
-		snprintf(name, sizeof(name), "task/%.20s/children", entry->d_name);
+		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
 		if (!isdigit((unsigned char)*entry->d_name) ||
 		    proc_file_read(pid, name, children, sizeof(children)) <= 0)
 			continue;

@@ -15,6 +15,7 @@
 #include "text_parts.h"
 #include "text_processes.h"
 #include "text_verdict.h"
+#include "text_who.h"
 
 /* Lines of tables without headers. With headers, verdict, window and advice they are
  * SCREEN_LINES at most. */

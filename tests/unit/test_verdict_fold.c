@@ -7,7 +7,7 @@
 #include "cli/json/json.h"
 #include "cli/model/verdict.h"
 #include "cli/text/text.h"
-#include "cli/text/text_verdict.h"
+#include "cli/text/text_who.h"
 #include "tap.h"
 #include "verdict_sample.h"
 
