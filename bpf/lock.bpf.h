@@ -229,8 +229,10 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	locked->address = address;
 	locked->kind = KD_LOCK_NO_OWNER;
 	locked->holder = locked->holder_tgid = locked->slot = 0;
-	if (!holder_may_be_named(operation, value, thread))
+	if (!holder_may_be_named(operation, value, thread)) {
+		locked->kind = KD_LOCK_CONDITION;
 		return 0;
+	}
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address) &&
 	    bpf_probe_read_user(words, sizeof(u32), (void *)address))
 		return 0;

@@ -127,7 +127,8 @@ _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");
 
 /* Futexes, as far as the C library's locks can be recognized in memory; and kernel locks. */
 enum kd_lock {
-	KD_LOCK_NO_OWNER, /* a condition variable, or a lock that does not store its holder */
+	KD_LOCK_NO_OWNER,  /* a lock that does not store its holder */
+	KD_LOCK_CONDITION, /* no lock: a condition variable, a semaphore or the like */
 	KD_LOCK_MUTEX,
 	KD_LOCK_PI,
 	KD_LOCK_ROBUST,

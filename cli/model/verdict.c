@@ -116,10 +116,10 @@ static void claim_leave(struct claimant *claimant, const struct claim *claim)
 		verdict->unclaimed = *claim;
 }
 
-/* True for a condition variable, or a lock that does not record its holder. */
+/* True for a lock that does not record its holder. */
 static bool is_nobodys(const struct lock_row *lock)
 {
-	return !lock->holder && !kd_lock_is_kernel(lock->kind);
+	return !lock->holder && !kd_lock_is_kernel(lock->kind) && lock->kind != KD_LOCK_CONDITION;
 }
 
 /* Time a thread waited for locks without holder until this waker ended it. */

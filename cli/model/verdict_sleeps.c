@@ -293,21 +293,39 @@ static bool has_kinds(const struct thread_row *thread)
 	return false;
 }
 
-/* A pool thread that rarely sleeps in a futex without a holder is idle, as it is until a time-out.
- * If it sleeps often, it may as well be held up. */
+/* Of the time in futexes, that which is not for locks: other threads signal conditions, if there is
+ * work. Without rows of any, it is not known. */
+static uint64_t signals_of(const struct thread_row *thread, uint64_t in_futex)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+		bool unknown = lock->kind == KD_LOCK_OTHER && !lock->shorter;
+
+		any |= lock->kind == KD_LOCK_CONDITION;
+		if (lock->kind == KD_LOCK_NO_OWNER || unknown)
+			in_futex = u64_sub(in_futex, lock->waits.total);
+	}
+	return any ? in_futex : 0;
+}
+
+/* A pool thread that rarely sleeps in a futex without a holder is idle, as it is until a time-out
+ * or a signal. If it sleeps often, it may as well be held up. */
 uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct kd_count held = waits_for_holders(thread);
 	struct idle idle = { .silent = is_silent(thread) };
-	uint64_t ns;
+	uint64_t ns, in_futex;
 
 	if (!has_kinds(thread))
 		return idle.silent ? thread->ledger.ns[LEDGER_BLOCKED]
 				   : idle_by_calls(sample, thread);
 	sleeps_each(thread, idle_add, &idle);
-	ns = idle.ns;
-	if (u64_sub(idle.futex.count, held.count) < VERDICT_TIMES * (uint64_t)thread->members)
-		ns = u64_add(ns, u64_sub(idle.futex.total, held.total));
+	in_futex = u64_sub(idle.futex.total, held.total);
+	if (u64_sub(idle.futex.count, held.count) >= VERDICT_TIMES * (uint64_t)thread->members)
+		in_futex = signals_of(thread, in_futex);
+	ns = u64_add(idle.ns, in_futex);
 	ns = u64_sub(ns, thread->overslept.late.total); /* it should have run again */
 	return u64_min(ns, ledger_blocked(&thread->ledger));
 }
@@ -558,6 +576,8 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 		claiming.futex.ns = left;
 		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
 	} else if (claiming.futexes >= VERDICT_TIMES * (uint64_t)thread->members) {
+		left -= signals_of(thread, left);
+		claiming.futex.ns = u64_min(claiming.futex.ns, left);
 		claimant->unclaimed(claimant, &claiming.futex);
 	}
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &of_memory);

@@ -112,6 +112,7 @@ extern const char *const awaited_keys[KD_AWAITED_KINDS], *const awaited_titles[K
 /* Locks: ROW(kind, key). */
 #define LOCK_WORDS(ROW)                                                                            \
 	ROW(KD_LOCK_NO_OWNER, "futex")                                                             \
+	ROW(KD_LOCK_CONDITION, "condition")                                                        \
 	ROW(KD_LOCK_MUTEX, "mutex")                                                                \
 	ROW(KD_LOCK_PI, "pi_mutex")                                                                \
 	ROW(KD_LOCK_ROBUST, "robust_mutex")                                                        \

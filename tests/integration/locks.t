@@ -26,7 +26,7 @@ SAMPLE = 0.3  # s, where one of them is enough
 EACH = 200_000  # ns: from the workload's clock to its sleep and back, for each wait
 KINDS = {"asleep": "mutex", "heap": "mutex", "busy": "mutex", "reading": "mutex", "preempted": "mutex",
          "pi": "pi_mutex", "robust": "robust_mutex", "rwlock": "rwlock", "two": "mutex",
-         "condition": "futex", "join": "join", "timed": "futex",
+         "condition": "condition", "join": "join", "timed": "condition",
          "page_pipe": "kernel_mutex", "page_outside": "kernel_mutex", "page_net": "kernel_mutex",
          "page_file": "kernel_rwsem_write", "page_directory": "kernel_rwsem_write"}
 
@@ -89,11 +89,11 @@ def check_role(test, run, role):
         # Who takes a lock writes afterwards who has it: one that lost the CPU between is not known.
         # A wait whose end the kernel did not report is in the row of others.
         unnamed = sum(row["total_ns"] for row in thread["locks"]
-                      if row["kind"] in ("futex", "other") and row["kind"] != kind)
+                      if row["kind"] in ("futex", "condition", "other") and row["kind"] != kind)
         test.between(lock["total_ns"], 0.98 * least - awake - EACH * count - unnamed,
                      # The last one may not have been logged.
                      most + EACH * (count + 2) + 100 * MS, f"{role}: the time that it waited")
-    if kind != "futex":
+    if kind != "condition":
         # A new thread logs its TID itself: one that has had no CPU yet is not in the log.
         unborn = {row["holder_tid"] for row in rows if role == "join" and not
                   row["holder_running_ns"] + row["holder_asleep_ns"]}
@@ -588,7 +588,7 @@ def case_futex_calls(test):
         rows = kdtest.thread_of(sample, truth["tid"])["locks"]
         test.eq(status, 0, f"{call}: the program ends with status 0")
         test.eq(sorted((row["address"], row["kind"], row["count"]) for row in rows),
-                [(hex(truth["address"] + 4 * number), "futex", 1) for number in range(3)],
+                [(hex(truth["address"] + 4 * number), "condition", 1) for number in range(3)],
                 f"{call}: each of the three futexes")
 
 

@@ -108,7 +108,7 @@ def case_locks(test):
 
 
 def case_condition(test):
-    """Nobody holds a condition variable, but somebody fulfils the condition."""
+    """Nobody holds a condition variable: a thread that waits for one has no work until then."""
     (screen, log), = staged(test, "locks", ["condition"]).values()
     # Whoever had the CPU meanwhile is a cause of its own. So are timers that are late, as those of
     # a virtual machine's idle CPU may be: for as long as the holder's sleeps were too long.
@@ -117,10 +117,8 @@ def case_condition(test):
     took = sum(row["ns"] for row in screen.blamed if row["cause"] in kdstaged.TAKERS)
     test.between(took, 0, sum(screen.ready.values()) + 1.1 * screen.interrupted + MS,
                  "and others for no longer than they had the CPU")
-    words = f"waited in futex until holder[{log['holders'][0]}] woke it"
-    test.ok(words in " ".join(screen.text.split()), "in words, with who woke it", screen.text)
-    kdstaged.check_share(test, "condition", screen, screen.json["unexplained_ns"],
-                         screen.inside(log["waits"]), screen.ready[log["tid"]])
+    test.ok(screen.json["unexplained_ns"] < 0.1 * screen.inside(log["waits"]),
+            "nor is it unexplained", screen.text)
 
 
 def case_inversion(test):

@@ -106,6 +106,34 @@ TEST(futexes)
 	judge(&row, "kept 900 of 1000, unexplained 900", "most by threads");
 }
 
+/* Other threads fulfil conditions, if there is work; in other futexes they may hold a lock. */
+TEST(conditions)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_LOCK,
+					.wchan = "futex_do_wait",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.ended_by = 8,
+					.waits = times(90, 900 * MILLI, 10 * MILLI) };
+	struct lock_row locks[] = {
+		{ .kind = KD_LOCK_CONDITION, .waits = times(60, 600 * MILLI, 10 * MILLI) },
+		{ .kind = KD_LOCK_NO_OWNER, .waits = times(20, 200 * MILLI, 10 * MILLI) },
+		{ .kind = KD_LOCK_OTHER, .shorter = 20000, .waits = times(10, 100 * MILLI, 1) },
+	};
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_LOCK] = sleep.waits;
+	row.locks = locks, row.n_locks = 3;
+	judge(&row, "kept 200 of 300, work 700, unexplained 200", "all but the lock");
+	locks[2].shorter = 0;
+	judge(&row, "kept 300 of 400, work 600, unexplained 300", "nor those without a row");
+	row.locks = locks + 1, row.n_locks = 2;
+	judge(&row, "kept 900 of 1000, unexplained 900", "no condition is known");
+	row.locks = locks, row.n_locks = 1;
+	judge(&row, "kept 0 of 100, work 900", "conditions only");
+}
+
 /* In a window that triggers made nothing of the thread that hit them is idle, and others are not in
  * the verdict. */
 TEST(subject)
