@@ -391,29 +391,42 @@ static uint64_t thread_outside(const struct verdict_thread *thread)
 	return thread->row->outside_calls;
 }
 
-/* Adds "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
-static void whose_add(char *sentence, const struct verdict *verdict,
-		      uint64_t (*part)(const struct verdict_thread *), uint64_t sum)
+/* The thread that has nearly all of a sum; NULL: none. Sets the number of those that have a part.
+ */
+static const struct thread_row *whose(const struct verdict *verdict,
+				      uint64_t (*part)(const struct verdict_thread *), uint64_t sum,
+				      uint64_t *threads)
 {
 	const struct verdict_thread *most = NULL;
-	uint64_t most_ns = 0, threads = 0;
-	char who[WHO_LEN];
+	uint64_t most_ns = 0;
 
+	*threads = 0;
 	for (size_t i = 0; i < verdict->n_threads; i++) {
 		const struct verdict_thread *thread = &verdict->threads[i];
 		uint64_t ns = part(thread);
 
-		threads += ns ? thread->row->members : 0;
+		*threads += ns ? thread->row->members : 0;
 		if (ns > most_ns) {
 			most = thread;
 			most_ns = ns;
 		}
 	}
-	if (!most || most->row->members > 1 || most_ns < sum - sum / 10)
+	return most && most->row->members == 1 && most_ns >= sum - sum / 10 ? most->row : NULL;
+}
+
+/* Adds "main[4711]" if one thread has nearly all of a sum, else "5 threads". */
+static void whose_add(char *sentence, const struct verdict *verdict,
+		      uint64_t (*part)(const struct verdict_thread *), uint64_t sum)
+{
+	uint64_t threads;
+	const struct thread_row *most = whose(verdict, part, sum, &threads);
+	char who[WHO_LEN];
+
+	if (!most)
 		add(sentence, "%llu thread%s", (unsigned long long)threads,
 		    threads == 1 ? "" : "s");
 	else
-		add(sentence, "%s", thread_who(who, most->row));
+		add(sentence, "%s", thread_who(who, most));
 }
 
 /* A condition variable has no holder, but a thread wakes the waiters. */
@@ -446,9 +459,23 @@ static uint64_t ran_ns(const struct verdict *verdict)
 	return verdict->busy - u64_min(verdict->delay, verdict->busy);
 }
 
-/* It ran most of the time, or there is nothing else to say. */
-static void ran_make(char *sentence, const struct verdict *verdict, bool multiple)
+/* Adds which of several threads computed, if one did for half of the window or more. */
+static void runner_add(char *sentence, const struct sample *sample)
 {
+	const struct verdict *verdict = sample->verdict;
+	const uint64_t ran = ran_ns(verdict);
+	char who[WHO_LEN];
+	uint64_t threads;
+	const struct thread_row *most = whose(verdict, thread_ran, ran, &threads);
+
+	if (most && verdict->n_threads > 1 && ran >= (sample->end - sample->start) / 2)
+		add(sentence, "; nearly all of it %s", thread_who(who, most));
+}
+
+/* It ran most of the time, or there is nothing else to say. */
+static void ran_make(char *sentence, const struct sample *sample, bool multiple)
+{
+	const struct verdict *verdict = sample->verdict;
 	const char *it = multiple ? "they" : "it";
 
 	if (!verdict->life) {
@@ -471,9 +498,12 @@ static void ran_make(char *sentence, const struct verdict *verdict, bool multipl
 	add(sentence, "%s ran for %s", it, AS_TIME(ran_ns(verdict)));
 	if (!verdict->work)
 		add(sentence, " of %s", AS_TIME(verdict->life));
-	if (ran_ns(verdict))
-		add(sentence, " (user %s, kernel %s)", AS_TIME(verdict->user),
+	if (ran_ns(verdict)) {
+		add(sentence, " (user %s, kernel %s", AS_TIME(verdict->user),
 		    AS_TIME(verdict->kernel));
+		runner_add(sentence, sample);
+		add(sentence, ")");
+	}
 	if (verdict_had_little(verdict))
 		add(sentence, ", %s kept from running for %s", multiple ? "were" : "was",
 		    AS_TIME(verdict->delay));
@@ -513,7 +543,7 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sampl
 	*sentence = '\0';
 	if (verdict->largest == VERDICT_RAN) {
 		if (!i) {
-			ran_make(sentence, verdict, multiple);
+			ran_make(sentence, sample, multiple);
 			return true;
 		}
 		i--;

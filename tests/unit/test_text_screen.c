@@ -127,6 +127,17 @@ TEST(starved)
 	is_golden(&sample, &options, "screen_bold", PARTS(""));
 }
 
+/* Which of its threads computes, if nothing kept them from that. */
+TEST(computes)
+{
+	struct thread_row rows[2] = { runner(4711, "main"), runner(4712, "collector") };
+	struct sample sample = verdict_sample(rows, 2);
+
+	spend(&rows[0], LEDGER_BLOCKED, SECOND);
+	rows[0].ledger.awaited[KD_AWAITED_WORK] = times(9, SECOND, SECOND);
+	is_screen(&sample, "screen_computes");
+}
+
 /* Nothing of the thread whose probes made the sample is idle, and the verdict is of it alone. */
 TEST(triggered)
 {
