@@ -67,7 +67,7 @@ static const struct {
 static const struct {
 	const char *other, *own;
 } named_advice[CAUSES] = {
-	[CAUSE_LOCK] = { NULL, LOCK_STATISTICS },
+	[CAUSE_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
 	[CAUSE_KERNEL_LOCK] = { LOOK_AT("what the holder does"), LOCK_STATISTICS },
 	[CAUSE_PEER] = { LOOK_AT("the process at the other end"),
 			 "see that thread's own sections for what it did meanwhile" },
@@ -313,6 +313,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const pid_t pid = row->who.pid;
 	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 
+	if (row->cause == CAUSE_LOCK && row->at) /* of a file, which has no list */
+		named = named_advice[CAUSE_PEER].own;
 	if (!usual || !text_is_multiprocess(sample))
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
