@@ -28,9 +28,9 @@
 	LOSS(KD_LOSS_LOCKS, "locks", "wait for a lock is", "waits for locks are", \
 	     "in [THREAD LOCK STATISTICS] without their locks, as others (too many different " \
 	     "locks); take a shorter sample.") \
-	LOSS(KD_LOSS_FILES, "descriptors", "wait at a descriptor is", "waits at descriptors are", \
+	LOSS(KD_LOSS_FILES, "descriptors", "sleep is", "sleeps are", \
 	     "missing from [THREAD SLEEP STATISTICS], but not from the other sections (too " \
-	     "many threads wait at them); take a shorter sample.") \
+	     "many threads sleep); take a shorter sample.") \
 	LOSS(KD_LOSS_INTERRUPTIONS, "interruptions", "interruption is", "interruptions are", \
 	     "missing from [INTERRUPTIONS] (too many at once); take a shorter sample.") \
 	LOSS(KD_LOSS_WAITERS, "waiters", "wait for a CPU is", "waits for a CPU are", \

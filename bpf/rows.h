@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Included by kernel_delay.h: rows of hashes, each of a thread in a window, with what they are made
- * of. Threads' waits at descriptors and for locks, stops, moves, input and output, counters. */
+ * of. Threads' sleeps, waits for locks, stops, moves, input and output, counters. */
 #ifndef KERNEL_DELAY_ROWS_H
 #define KERNEL_DELAY_ROWS_H
 

@@ -52,7 +52,7 @@ struct options {
 	uint64_t sample_count;       /* 0: until stopped */
 	uint64_t duration;           /* of the run, ns; UINT64_MAX: no limit */
 	uint64_t interruptions;      /* ns: list those at least this long; 0: none */
-	uint64_t detail;             /* ns: shorter waits at descriptors and locks are summed */
+	uint64_t detail;             /* ns: shorter sleeps, and waits for locks, are summed */
 	bool histogram;              /* also distributions of durations */
 	uint64_t record;             /* ns before a window that the recorder holds; 0: off */
 	uint64_t record_memory;      /* bytes */

@@ -38,7 +38,7 @@ def advice(test, target, other):
     os.setpriority(os.PRIO_PROCESS, other.tid("spin")[0], -15)  # beside load others have less
     for _ in range(20):
         text = test.program("-p", target.pid, "--summary", "--sample-time", "300ms").stdout
-        first = " ".join(text.partition("VERDICT")[2].partition(" ran")[0].split())
+        first = text.partition("VERDICT")[2].partition("VERDICT")[0].partition("STATE")[0]
         if f"[{other.tid('spin')[0]}]" in first or f"[{other.pid}]" in first:
             break
     other.signal(signal.SIGSTOP)
