@@ -19,6 +19,7 @@ def stopped_reader(test):
     reader = Script(test, 'name("reader"); ready(); sys.stdin.buffer.read(1)\n'
                     "while sys.stdin.buffer.read(1 << 16): pass", full=False)
     os.kill(reader.pid, signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(reader.pid, reader.pid) == "T", PATIENCE)
     writer = test.child(["dd", "if=/dev/zero", "bs=4k"], stdin=None, stdout=reader.proc.stdin)
     settles(writer.pid, "pipe_write")
     return Staged(writer.pid, f"write() on a full pipe; reader[{reader.pid}] is stopped", PEER,

@@ -25,6 +25,12 @@ def blocked_in(pid, function):
     kdtest.wait_until(lambda: kdtest.waits_in(pid, function))
 
 
+def stop(pid):
+    """Returns once the process is stopped: it has to get a CPU for that."""
+    os.kill(pid, signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "T")
+
+
 def report(test, pid):
     """The first row of the verdict, what the first sentence says, and the process's sleeps."""
     path = test.directory() / "json"
@@ -62,7 +68,7 @@ def case_child(test):
     test.stack.callback(os.kill, child, signal.SIGKILL)
     blocked_in(child, "hrtimer_nanosleep")
     check(test, "asleep", report(test, parent.pid), "child", child, f"asleep in {wchan(child)}")
-    os.kill(child, signal.SIGSTOP)
+    stop(child)
     check(test, "stopped", report(test, parent.pid), "child", child, "stopped")
 
 
@@ -95,7 +101,7 @@ def case_pipe(test):
     os.close(get)
     os.close(put)
     blocked_in(writer.pid, "pipe_write")
-    reader.signal(signal.SIGSTOP)
+    stop(reader.pid)
     check(test, "pipe", report(test, writer.pid), "peer", reader.pid, "stopped")
     get = os.open(f"/proc/{reader.pid}/fd/0", os.O_RDONLY)
     try:
