@@ -249,9 +249,8 @@ static const struct option_row rows[] = {
 	  "End the run after this time (default: no limit).", DURATION(duration, 1, 0),
 	  .in = SAMPLES },
 	{ "detail", 0, TAKES_VALUE, "DURATION",
-	  "Look at which descriptor, and for which lock, a thread waited only if that took at "
-	  "least "
-	  "this long; shorter waits are one row of each list. 0: always, which slows the target's "
+	  "Look at where a thread slept, and for which lock, only if that took at least "
+	  "this long; shorter sleeps are one row of each list. 0: always, which slows the target's "
 	  "switches.",
 	  DURATION(detail, 0, 0), .preset = "20us", .in = SAMPLES },
 	{ "histogram", 0, TAKES_NONE, NULL,
