@@ -350,7 +350,9 @@ def case_two_files(test):
              and ("result", "complete") in key[1]]
     test.eq(len(found), 1, "of equal series it takes one")
     test.eq(scrape_error(series), 0, "which it does not call an error")
-    test.ok(any("collected before" in line for line in complaints(exporter)), "but logs")
+    # What it writes arrives a moment after its answer.
+    test.ok(kdtest.wait_until(lambda: any("collected before" in line
+                                          for line in complaints(exporter))), "but logs")
 
 
 kdtest.main(case_unit_reports, case_list, case_capture, case_file, case_rewritten,
