@@ -7,6 +7,7 @@
 #include "followed.bpf.h"
 #include "interruption.bpf.h"
 #include "lock.bpf.h"
+#include "long_sleep.bpf.h"
 #include "runqueue.bpf.h"
 #include "slow_call.bpf.h"
 #include "steal.bpf.h"
@@ -44,6 +45,7 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 		lock_across(slot, by, t);
 	if (thread->state == KD_STOPPED)
 		return 0;
+	long_sleep_add(slot, by, t);
 	if (is_inside)
 		file_add(slot, gen, by, t, FILE_ENDED);
 	else

@@ -229,6 +229,7 @@ const struct field thread_fields[] = {
 	THREAD("major_fault_times", FIELD_OBJECT, majors, .flags = FIELD_IF_ANY, .fields = majors_fields),
 	LIST("locks", locks, lock_list),
 	LIST("descriptors", descriptors, descriptor_list),
+	LIST("chains", chains, chain_list, .flags = FIELD_IF_ANY),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
 	LIST("affinity_by", movers, mover_list),

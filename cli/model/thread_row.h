@@ -96,6 +96,7 @@ enum list_id {
 	LIST_HARDIRQS,
 	LIST_SOFTIRQS,
 	LIST_LOCKS,
+	LIST_CHAINS,
 	LISTS
 };
 
@@ -170,6 +171,25 @@ extern const struct row_list descriptor_list;
 /* True if the row is of all those that have none of their own. */
 bool descriptor_row_is_others(const struct descriptor_row *row);
 #define DESCRIPTOR_ROWS 64
+
+/* Where a thread's long sleeps of one kind led: to what another thread of the target did meanwhile,
+ * see chain.h. Only parts inside the window count. */
+enum chain_state { CHAIN_UNKNOWN, CHAIN_RAN, CHAIN_READY, CHAIN_ASLEEP, CHAIN_STATES };
+struct chain_row {
+	char wchan[KD_FUNCTION_LEN]; /* of the sleeps, as in their struct descriptor_row, */
+	int32_t call;                /* and their call */
+	pid_t via;                   /* the thread of the target that ended them */
+	char via_name[KD_COMM_LEN];
+	pid_t tid; /* the thread at the end of the chain; 0: all others */
+	char name[KD_COMM_LEN];
+	uint32_t state; /* enum chain_state: what that one did */
+	/* Where it slept; "" and KD_CALL_NONE: in short sleeps, or unknown. */
+	char in_wchan[KD_FUNCTION_LEN];
+	int32_t in_call;
+	struct kd_count legs;
+};
+extern const struct row_list chain_list;
+#define CHAINS_MOST 32
 
 /* Interrupts that arrived while a thread ran. */
 struct irq_row {
@@ -286,6 +306,8 @@ struct thread_row {
 	bool lock_in_progress; /* locks include a wait still open at the window's end */
 	struct descriptor_row *descriptors; /* by descending total */
 	size_t n_descriptors;
+	struct chain_row *chains; /* by descending total */
+	size_t n_chains;
 	struct kd_span run, long_poll; /* count 0: nothing to print */
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* per tick or run, and the largest */

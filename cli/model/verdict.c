@@ -102,6 +102,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	row->so_far = u64_max(row->so_far, claim->so_far);
 	verdict_row_at(row, claim->at, ns);
 	verdict_row_wait(row, &claim->wait, ns);
+	verdict_row_via(row, claim->via, ns);
 	verdict_row_lock(row, claim->lock, ns);
 	count_join(&row->requests, &claim->requests);
 	finding->failed |= !victim_add(finding, row->number, ns);
@@ -114,46 +115,6 @@ static void claim_leave(struct claimant *claimant, const struct claim *claim)
 
 	if (claim->ns > verdict->unclaimed.ns && verdict_is_about(verdict, finding->thread))
 		verdict->unclaimed = *claim;
-}
-
-/* True for a lock that does not record its holder. */
-static bool is_nobodys(const struct lock_row *lock)
-{
-	return !lock->holder && !kd_lock_is_kernel(lock->kind) && lock->kind != KD_LOCK_CONDITION;
-}
-
-/* Time a thread waited for locks without holder until this waker ended it. */
-static uint64_t until_woken_by(const struct thread_row *thread, pid_t waker)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < thread->n_locks; i++)
-		if (is_nobodys(&thread->locks[i]) && thread->locks[i].released_by == waker)
-			ns = u64_add(ns, thread->locks[i].waits.total);
-	return ns;
-}
-
-static void waker_find(struct verdict *verdict, const struct thread_row *thread)
-{
-	const struct lock_row *most = NULL;
-	uint64_t most_ns = 0;
-
-	for (size_t i = 0; i < thread->n_locks; i++) {
-		const struct lock_row *lock = &thread->locks[i];
-		uint64_t ns = lock->released_by ? until_woken_by(thread, lock->released_by) : 0;
-
-		if (ns > most_ns) {
-			most = lock;
-			most_ns = ns;
-		}
-	}
-	if (most && most->released_by == verdict->waker.tid) {
-		verdict->until_woken = u64_add(verdict->until_woken, most_ns);
-	} else if (most_ns > verdict->until_woken) {
-		verdict->until_woken = most_ns;
-		verdict->waker = (struct verdict_who){ .tid = most->released_by };
-		memcpy(verdict->waker.comm, most->released_name, sizeof(most->released_name));
-	}
 }
 
 static void thread_add(struct verdict_search *finding, struct verdict_thread *into,
@@ -181,7 +142,6 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 	};
 	if (!verdict_is_about(verdict, thread))
 		return;
-	waker_find(verdict, thread);
 	verdict->user = u64_add(verdict->user, ledger->ns[LEDGER_USER]);
 	verdict->kernel = u64_add(verdict->kernel, ledger->ns[LEDGER_KERNEL]);
 	verdict->life = u64_add(verdict->life, ledger->life);

@@ -32,10 +32,6 @@ struct verdict {
 	uint64_t life, work, busy, user, kernel, delay, unexplained;
 	enum verdict_share largest;
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
-	/* Thread that ended most of the waits in futexes without a known holder, such as
-	 * condition variables, and the time of these waits; 0: none. */
-	struct verdict_who waker;
-	uint64_t until_woken;
 	/* The largest of the sleeps that nothing claims. */
 	struct claim unclaimed;
 	/* Thread outside the target that moved target threads between CPUs, and how often; 0:

@@ -109,6 +109,32 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 	}
 }
 
+uint64_t ready_claims_like(struct claimant *claimant, const struct thread_row *thread,
+			   const struct claim *like)
+{
+	uint64_t all = 0, left = like->ns;
+
+	for (size_t i = 0; i < thread->n_culprits; i++)
+		all = u64_add(all, culprit_ns(&thread->culprits[i]));
+	for (size_t i = 0; i < thread->n_culprits; i++) {
+		const struct culprit *culprit = &thread->culprits[i];
+		const enum cause cause = culprit_cause(culprit);
+		struct claim claim = *like;
+
+		claim.ns =
+			(uint64_t)((unsigned __int128)like->ns * culprit_ns(culprit) / (all ?: 1));
+		claim.longest = u64_min(like->longest, claim.ns);
+		claim.who = culprit_who(culprit);
+		claim.wait = (struct wait_words){ 0 };
+		claim.at = NULL;
+		if (cause == CAUSES)
+			continue;
+		left -= claim.ns;
+		claim_give(claimant, cause, &claim);
+	}
+	return left;
+}
+
 /* Sleeps that lasted much longer than requested. */
 static void timer_claims(struct claimant *claimant, const struct thread_row *thread)
 {

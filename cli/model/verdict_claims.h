@@ -23,6 +23,8 @@ struct claim {
 	struct verdict_who who;
 	const struct descriptor *at; /* descriptor waited at; NULL: none */
 	struct wait_words wait;
+	const struct chain_row *via; /* the thread that it kept, for which this one waited; NULL:
+				      * none */
 	const struct lock_row *lock; /* lock of the kernel that has a name; NULL: none */
 	struct kd_count requests;    /* disk requests that ended the waits */
 };
@@ -43,6 +45,11 @@ static inline void claim_give(struct claimant *claimant, enum cause cause,
 	if (claim->ns)
 		claimant->take(claimant, cause, claim);
 }
+
+/* Passes claims for the time of one like this, spread over what had the CPU while this thread was
+ * ready. Returns what is left of the time, ns. */
+uint64_t ready_claims_like(struct claimant *claimant, const struct thread_row *thread,
+			   const struct claim *like);
 
 /* Passes all claims on a thread to claimant->take(). */
 void claims_find(struct claimant *claimant, const struct thread_row *thread);

@@ -24,11 +24,22 @@ void verdict_row_at(struct verdict_row *row, const struct descriptor *at, uint64
 
 void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, uint64_t ns)
 {
-	if (row->wait.words == wait->words && (wait->words || row->wait.wchan == wait->wchan)) {
+	if (row->wait.words == wait->words && row->wait.did == wait->did &&
+	    (wait->words || row->wait.wchan == wait->wchan)) {
 		row->wait_ns = u64_add(row->wait_ns, ns);
 	} else if (ns > row->wait_ns) {
 		row->wait = *wait;
 		row->wait_ns = ns;
+	}
+}
+
+void verdict_row_via(struct verdict_row *row, const struct chain_row *via, uint64_t ns)
+{
+	if (row->via && via && row->via->via == via->via) {
+		row->via_ns = u64_add(row->via_ns, ns);
+	} else if (via && ns > row->via_ns) {
+		row->via = via;
+		row->via_ns = ns;
 	}
 }
 
@@ -92,6 +103,7 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	into->so_far = u64_max(into->so_far, from->so_far);
 	verdict_row_at(into, from->at, from->at_ns);
 	verdict_row_wait(into, &from->wait, from->wait_ns);
+	verdict_row_via(into, from->via, from->via_ns);
 	verdict_row_lock(into, from->lock, from->lock_ns);
 	count_join(&into->requests, &from->requests);
 }

@@ -10,6 +10,7 @@ void verdict_row_at(struct verdict_row *row, const struct descriptor *at, uint64
 
 /* The same of what the waits were for. */
 void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, uint64_t ns);
+void verdict_row_via(struct verdict_row *row, const struct chain_row *via, uint64_t ns);
 
 /* The same for the kernel's lock waited for. */
 void verdict_row_lock(struct verdict_row *row, const struct lock_row *lock, uint64_t ns);

@@ -78,9 +78,12 @@ struct verdict_part {
 
 /* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
  * the wait channel; and what the culprit did at the window's end, both owned by the sample, not
- * escaped; NULL: unknown. */
+ * escaped; NULL: unknown. did: what a culprit in the target did meanwhile; did_in: where it slept,
+ * like wchan. */
 struct wait_words {
 	const char *words, *wchan, *state;
+	enum wait_did { WAIT_UNKNOWN, WAIT_RAN, WAIT_SLEPT } did;
+	const char *did_in;
 };
 
 /* A cause with one culprit, summed over all threads. */
@@ -107,6 +110,8 @@ struct verdict_row {
 	uint64_t lock_ns;               /* also owned by the sample; NULL: none */
 	struct wait_words wait;         /* of most of the waits, */
 	uint64_t wait_ns;               /* and these */
+	const struct chain_row *via;    /* thread of the target that most waited for, and which */
+	uint64_t via_ns;                /* the cause kept; owned by the sample; NULL: none */
 	struct kd_count requests;       /* disk requests that ended the waits */
 	unsigned int threads;           /* target threads affected */
 	int cpu;                        /* the only one on which these ran; -1: none, or several */

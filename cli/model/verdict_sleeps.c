@@ -6,6 +6,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/syscall_set.h"
 #include "thread_row.h"
+#include "verdict_chains.h"
 #include "wchan.h"
 
 /* --- What a sleep was for --- */
@@ -209,13 +210,23 @@ static struct claim sleep_rest(const struct thread_row *thread, enum kd_awaited 
 
 /* --- Idle --- */
 
-/* Waits for user-space locks with a known holder. */
+/* True for a lock in user space that someone had: its holder, or of a lock that does not record
+ * one, who ended the waits, if these were several. */
+static bool is_lock(const struct lock_row *lock)
+{
+	if (kd_lock_is_kernel(lock->kind))
+		return false;
+	return lock->holder || (lock->kind == KD_LOCK_NO_OWNER && lock->released_by &&
+				lock->waits.count >= VERDICT_TIMES);
+}
+
+/* Waits for user-space locks that someone had. */
 static struct kd_count waits_for_holders(const struct thread_row *thread)
 {
 	struct kd_count waits = { .count = 0 };
 
 	for (size_t i = 0; i < thread->n_locks; i++)
-		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
+		if (is_lock(&thread->locks[i]))
 			count_join(&waits, &thread->locks[i].waits);
 	return waits;
 }
@@ -415,11 +426,13 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
-/* Claims of user-space locks with a known holder, as far as the sleeps in futexes go. Returns what
- * is left of these. */
+/* Claims of user-space locks whose holder is known, or who gave it up, as far as the sleeps in
+ * futexes go. Returns what is left of these. */
 static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
 			    uint64_t left)
 {
+	struct chain_of of = { .cause = CAUSE_LOCK };
+
 	for (size_t i = 0; i < thread->n_locks; i++) {
 		const struct lock_row *lock = &thread->locks[i];
 		struct claim claim = {
@@ -432,10 +445,18 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
 		};
 
-		if (!lock->holder || kd_lock_is_kernel(lock->kind))
+		if (!is_lock(lock))
 			continue;
-		memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
+		if (lock->holder) {
+			memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
+		} else {
+			claim.who.tid = lock->released_by;
+			memcpy(claim.who.comm, lock->released_name, sizeof(lock->released_name));
+		}
 		left -= claim.ns;
+		of.via = claim.who.tid;
+		of.claim = claim;
+		claim.ns = chain_claims(claimant, thread, &of);
 		claim_give(claimant, CAUSE_LOCK, &claim);
 	}
 	return left;
@@ -524,6 +545,46 @@ static enum cause loss_cause(const struct claiming *claiming, const struct sleep
 	return CAUSES;
 }
 
+static void claim_describe(struct claim *claim, enum cause cause, const struct descriptor_row *row,
+			   const char *words)
+{
+	claim->who = sleep_who(cause, row);
+	claim->at = row->is.fd >= 0 ? &row->is : NULL;
+	claim->requests = row->requests;
+	claim->wait = (struct wait_words){
+		.words = words,
+		.wchan = *row->wchan ? row->wchan : NULL,
+		.state = *row->awaited_state ? row->awaited_state : NULL,
+	};
+}
+
+enum cause sleep_loss(const struct descriptor_row *row, struct claim *claim)
+{
+	const struct sleep sleep = sleep_of(row);
+	enum cause cause = sleep.cause;
+
+	if (sleep.class == SLEEP_FAULT)
+		cause = CAUSE_PAGE_FAULT;
+	else if (sleep.class != SLEEP_LOSS && sleep.class != SLEEP_ANSWER)
+		return CAUSES;
+	claim_describe(claim, cause, row, sleep.words);
+	return cause;
+}
+
+/* In a window that the user chose, what ended a sleep is followed, and is its cause. */
+static void subject_claim(struct claiming *claiming, enum cause cause,
+			  const struct sleep_part *part, struct claim *claim)
+{
+	struct chain_of of = { .cause = cause, .claim = *claim };
+
+	if (part->row && *part->row->wchan) {
+		of.wchan = part->row->wchan;
+		of.call = part->row->call;
+		claim->ns = chain_claims(claiming->claimant, claiming->thread, &of);
+	}
+	claim_give(claiming->claimant, cause, claim);
+}
+
 static void part_claim(void *context, const struct sleep_part *part)
 {
 	struct claiming *claiming = context;
@@ -532,13 +593,9 @@ static void part_claim(void *context, const struct sleep_part *part)
 	const enum cause cause = loss_cause(claiming, part);
 
 	if (row) {
+		claim_describe(&claim, cause, row, part->is.words);
 		claim.longest = row->waits.max;
 		claim.began = row->waits.began;
-		claim.who = sleep_who(cause, row);
-		claim.at = row->is.fd >= 0 ? &row->is : NULL;
-		claim.requests = row->requests;
-		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
-		claim.wait.state = *row->awaited_state ? row->awaited_state : NULL;
 	}
 	claim.wait.words = part->is.words;
 	if (part->is.class == SLEEP_FUTEX) {
@@ -548,6 +605,8 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claiming->futexes = u64_add(claiming->futexes, claim.count);
 		if (claim.ns > claiming->futex.ns)
 			claiming->futex = claim;
+	} else if (cause == CAUSE_WAIT || (cause == CAUSE_PEER && claiming->claimant->of_subject)) {
+		subject_claim(claiming, cause, part, &claim);
 	} else if (cause != CAUSES) {
 		claim_give(claiming->claimant, cause, &claim);
 	} else if (part->is.class == SLEEP_UNKNOWN && !claiming->silent) {
@@ -574,6 +633,9 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 	claiming.futex.ns = u64_min(claiming.futex.ns, left);
 	if (claimant->of_subject) {
 		claiming.futex.ns = left;
+		claiming.futex.ns = chain_claims(
+			claimant, thread,
+			&(struct chain_of){ .cause = CAUSE_WAIT, .claim = claiming.futex });
 		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
 	} else if (claiming.futexes >= VERDICT_TIMES * (uint64_t)thread->members) {
 		left -= signals_of(thread, left);

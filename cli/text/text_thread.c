@@ -581,6 +581,7 @@ static const struct section {
 	{ .write = text_timers },
 	{ .list = &lock_list, .below = lock_below },
 	{ .list = &descriptor_list },
+	{ .list = &chain_list },
 	{ .write = text_io },
 	{ .list = &block_list },
 	{ .write = text_counters },

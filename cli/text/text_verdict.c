@@ -138,7 +138,8 @@ static const char *cpu_of(char cpu[static 32], const struct verdict_row *row)
 	const int only = is_of_one(row) ? thread_only_cpu(row->worst) : row->cpu;
 
 	snprintf(cpu, 32, "a CPU");
-	if (only >= 0)
+	/* Of a chain, another thread waited for it. */
+	if (only >= 0 && !row->via)
 		snprintf(cpu, 32, "CPU %d", only);
 	return cpu;
 }
@@ -305,6 +306,34 @@ static void state_add(char *sentence, const struct verdict_row *row)
 	add(sentence, ", which is %s", state);
 }
 
+/* Adds ", which ran meanwhile". */
+static void did_add(char *sentence, const struct verdict_row *row)
+{
+	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
+
+	if (row->culprits != 1 || row->wait_ns <= row->ns / 2)
+		return;
+	if (row->wait.did == WAIT_RAN)
+		add(sentence, ", which ran meanwhile");
+	if (row->wait.did != WAIT_SLEPT)
+		return;
+	escape_text(wchan, sizeof(wchan), row->wait.did_in, KD_FUNCTION_LEN);
+	add(sentence, ", which slept meanwhile in %s", wchan);
+}
+
+/* Adds "waited for worker[12], which ": the thread of the target that the cause kept; before is
+ * false for what is added behind a cause that kept others, too. */
+static void via_add(char *sentence, const struct verdict_row *row, bool before)
+{
+	char who[WHO_LEN];
+
+	if (!row->via || row->via_ns <= row->ns / 2 ||
+	    before != (row->via_ns >= row->ns - row->ns / 10))
+		return;
+	text_who(who, row->via->via_name, sizeof(row->via->via_name), row->via->via);
+	add(sentence, before ? "waited for %s, which " : ", mostly by way of %s", who);
+}
+
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
 static void at_add(char *sentence, const struct verdict_row *row)
 {
@@ -367,11 +396,14 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		add(sentence, ".");
 		return;
 	}
+	via_add(sentence, row, true);
 	if (!wait_add(sentence, row))
 		what_add(sentence, row, multiple);
 	state_add(sentence, row);
+	did_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
+	via_add(sentence, row, false);
 	requests_add(sentence, &row->requests);
 	add(sentence, ".");
 }
@@ -429,11 +461,8 @@ static void whose_add(char *sentence, const struct verdict *verdict,
 		add(sentence, "%s", thread_who(who, most));
 }
 
-/* A condition variable has no holder, but a thread wakes the waiters. */
 static void unexplained_make(char *sentence, const struct verdict *verdict)
 {
-	char who[WHO_LEN];
-	bool woken = verdict->until_woken > verdict->unexplained / 2;
 	const struct wait_words *wait = &verdict->unclaimed.wait;
 	bool slept = verdict->unclaimed.ns > verdict->unexplained / 4 &&
 		     (wait->words || wait->wchan);
@@ -441,17 +470,13 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	share_add(sentence, verdict, verdict->unexplained);
 	add(sentence, ") unexplained: ");
 	whose_add(sentence, verdict, thread_unexplained, verdict->unexplained);
-	if (woken)
-		add(sentence, " waited in futex until %s woke it.",
-		    text_who(who, verdict->waker.comm, sizeof(verdict->waker.comm),
-			     verdict->waker.tid));
-	else if (!slept)
+	if (!slept) {
 		add(sentence, " did not run, and the reason is unknown.");
-	if (!woken && slept) {
-		add(sentence, " ");
-		wait_text_add(sentence, wait);
-		add(sentence, ".");
+		return;
 	}
+	add(sentence, " ");
+	wait_text_add(sentence, wait);
+	add(sentence, ".");
 }
 
 static uint64_t ran_ns(const struct verdict *verdict)

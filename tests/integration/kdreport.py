@@ -132,6 +132,7 @@ class Thread:
         self.silent = False
         self.calls, self.hardirqs, self.softirqs = {}, {}, {}
         self.blocked, self.locks, self.descriptors = {}, [], []  # by what it waited for
+        self.chains = []
         self.stops = {}  # by whom
         self.movers = {}  # by whom
         self.counters = {}  # of events and ratios, by their text
@@ -366,6 +367,8 @@ class Parser:
             self.thread.culprits.append(kdculprits.row(text, ReportError))
         elif self.section == "THREAD SLEEP STATISTICS":
             self.thread.descriptors.append(Row(kddescriptors.row(text, ReportError)))
+        elif self.section == "THREAD CHAINS":
+            self.thread.chains.append(Row(kddescriptors.chain(text, ReportError)))
         else:
             {"THREAD TIME": self.time, "THREAD SWITCHES": self.switches, "IN FLIGHT": self.flight,
              "THREAD LOCK STATISTICS": self.lock, "THREAD COUNTERS": self.counter}.get(self.section, self.row)(text)

@@ -240,6 +240,26 @@ static void everything_used(struct thread_row *row)
 		  .waits = { 2, 4, 3, 0 } },
 		{ .call = KD_CALL_NONE, .is = { .fd = -1 }, .waits = { 3, 3, 1, 0 } }
 	};
+	static struct chain_row chains[] = {
+		{ .wchan = "futex_do_wait",
+		  .via = 2147483647,
+		  .via_name = "sixteen letters!",
+		  .tid = 4711,
+		  .name = "\033[2J",
+		  .state = CHAIN_ASLEEP,
+		  .in_wchan = "anon_pipe_read",
+		  .legs = { 1234, 600000000, 123456789, 0 } },
+		{ .wchan = "do_epoll_wait",
+		  .call = KD_CALL_NONE,
+		  .via = 2,
+		  .via_name = "worker",
+		  .tid = 2,
+		  .name = "worker",
+		  .state = CHAIN_READY,
+		  .in_call = KD_CALL_NONE,
+		  .legs = { 1, 200000000, 200000000, 0 } },
+		{ .call = KD_CALL_NONE, .in_call = KD_CALL_NONE, .legs = { 3, 3, 1, 0 } }
+	};
 	static struct io_row io[KD_IO_KINDS];
 	static struct counter_row counters[] = {
 		{ "cycles", -1, 4000000000, SECOND, SECOND, false },
@@ -252,7 +272,10 @@ static void everything_used(struct thread_row *row)
 
 	descriptors[1].call = syscall_number("recvfrom");
 	descriptors[3].call = syscall_number("clock_nanosleep");
+	chains[0].call = syscall_number("futex");
+	chains[0].in_call = syscall_number("read");
 	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
+	row->chains = chains, row->n_chains = COUNT(chains);
 	row->counters = counters, row->n_counters = COUNT(counters);
 	row->io = io;
 	row->io[KD_IO_NETWORK] = (struct io_row){ { 1000, 4000000 }, { 2000, 123456789 } };

@@ -281,6 +281,7 @@ static void list_has_keys(const char *key, const struct row_list *list)
 		[LIST_HARDIRQS] = "name unhandled ",
 		[LIST_SOFTIRQS] = "name vector ",
 		[LIST_LOCKS] = "address kind shorter_than_ns holder_tid ",
+		[LIST_CHAINS] = "wchan call ended_by_tid tid state in_wchan in_call ",
 	};
 	char text[SAY_LEN] = "", *row;
 

@@ -351,14 +351,14 @@ TEST(kernel_lock)
 	spend(&row, LEDGER_BLOCKED, SECOND);
 	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(9, SECOND, 200 * MILLI);
 	judge(&row,
-	      "kernel_lock 1000/200 x9 outsider[7], kept 1000 of 1000, until [8] woke it 1000",
-	      "the holder; a waker only of the condition");
+	      "kernel_lock 1000/200 x9 outsider[7], kept 1000 of 1000",
+	      "the holder; no waker of a condition");
 	ok(!verdict_find(&verdict, &sample) && verdict.rows[0].who.pid == 6 &&
 		   verdict.rows[0].at == &pipe.is,
 	   "its process, and which descriptor it was");
 	verdict_clear(&verdict);
 	locks[0].kind = KD_LOCK_KERNEL_RWSEM_WRITE;
-	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000, until [8] woke it 1000",
+	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000",
 	      "a guess that is refuted");
 }
 
@@ -395,8 +395,8 @@ TEST(memory_lock)
 	      "what mmap took, not what close did");
 }
 
-/* Of a condition variable, which is nobody's: of those who end its waits, the one with most. */
-TEST(waker)
+/* Of a lock that does not record its holder: who ended the waits, as that one had it. */
+TEST(no_owner)
 {
 	struct lock_row locks[] = {
 		{ .waits = times(9, 100 * MILLI, MILLI), .released_by = 9, .released_name = "c" },
@@ -412,8 +412,10 @@ TEST(waker)
 		spend(&rows[i], LEDGER_BLOCKED, 610 * MILLI);
 		rows[i].ledger.awaited[KD_AWAITED_LOCK] = times(36, 610 * MILLI, MILLI);
 	}
-	is_verdict(&sample, "kept 1220 of 2000, unexplained 1220, until c[9] woke it 320",
-		   "a condition");
+	is_verdict(&sample,
+		   "lock 320/1 x36 c[9] of 2 worst 160 main, lock 300/1 x18 b[8] of 2 worst 150 "
+		   "main, kept 1220 of 2000, unexplained 600",
+		   "those who gave it up");
 }
 
 /* Sleeps are no delay but for what they were too long, if that was much. */

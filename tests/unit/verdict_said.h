@@ -62,9 +62,6 @@ __attribute__((unused)) static void is_verdict(struct sample *sample, const char
 		say(text, ", work %g", ms(verdict.work));
 	if (verdict.unexplained)
 		say(text, ", unexplained %g", ms(verdict.unexplained));
-	if (verdict.until_woken)
-		say(text, ", until %s[%d] woke it %g", verdict.waker.comm, verdict.waker.tid,
-		    ms(verdict.until_woken));
 	if (verdict.moves)
 		say(text, ", moved %u by %s[%d]", (unsigned int)verdict.moves, verdict.mover.comm,
 		    verdict.mover.tid);

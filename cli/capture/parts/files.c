@@ -58,9 +58,8 @@ bool session_files_pending(const struct session *session, const struct session_v
 	return false;
 }
 
-/* The function that says most about what the sleep was for. */
-static void wchan_name(struct session *session, const struct kd_wchan *wchan,
-		       char name[static KD_FUNCTION_LEN])
+void session_wchan_name(struct session *session, const struct kd_wchan *wchan,
+			char name[static KD_FUNCTION_LEN])
 {
 	char found[KD_WCHAN][KD_FUNCTION_LEN];
 	const char *names[KD_WCHAN];
@@ -96,7 +95,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 		.requests = waits->requests,
 	};
 
-	wchan_name(session, &key->wchan, descriptor.wchan);
+	session_wchan_name(session, &key->wchan, descriptor.wchan);
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }

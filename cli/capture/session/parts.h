@@ -85,6 +85,7 @@ struct session_part {
 	PART(stops) \
 	PART(movers) \
 	PART(files) \
+	PART(long_sleeps) \
 	PART(classes) \
 	PART(wakers) \
 	PART(tracing) \
@@ -150,6 +151,7 @@ struct session {
 	struct culprits *culprits;
 	struct faults *faults;
 	struct histograms *histograms;
+	const struct kd_long_sleep *long_sleeps; /* the map's memory */
 	struct recorder *recorder;
 	struct resources *resources;
 	struct process_set *process_set;

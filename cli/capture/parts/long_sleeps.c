@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Long sleeps, and the chains that they lead to. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/capture/session/hashes.h"
+#include "cli/capture/session/maps.h"
+#include "cli/capture/session/parts.h"
+#include "cli/capture/session/types.h"
+#include "cli/model/chain.h"
+#include "files.h"
+#include "kernel_delay.skel.h"
+
+static exit_status long_sleeps_select(struct session *session)
+{
+	uint32_t of_slot = KD_LONG_SLEEPS_OF_SLOT;
+
+	while (of_slot * 2 * session->slots <= KD_LONG_SLEEPS)
+		of_slot *= 2;
+	session->skel->rodata->kd_long_sleeps_of_slot = of_slot;
+	return session_map_resize(session->skel->maps.kd_long_sleeps,
+				  (uint64_t)of_slot * session->slots);
+}
+
+static exit_status long_sleeps_attach(struct session *session)
+{
+	session->long_sleeps = session_map(session, session->skel->maps.kd_long_sleeps);
+	return session->long_sleeps ? 0 : EX_OSERR;
+}
+
+struct reading {
+	struct session *session;
+	const struct session_view *view;
+	struct chains chains;
+};
+
+/* Copies an entry unless it was, or is being, overwritten. */
+static bool entry_read(struct kd_long_sleep *sleep, const struct kd_long_sleep *from,
+		       uint64_t number)
+{
+	if (__atomic_load_n(&from->number, __ATOMIC_ACQUIRE) != number)
+		return false;
+	*sleep = *from;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number;
+}
+
+/* 0 if the slot has another thread by now. */
+static uint32_t waker_of(const struct session_view *view, uint32_t slot, uint32_t tid)
+{
+	return slot < view->slots && view->threads[slot].task && view->threads[slot].tid == tid
+		       ? slot
+		       : 0;
+}
+
+static void sleep_add(const struct reading *reading, struct chain_thread *thread,
+		      const struct kd_long_sleep *sleep)
+{
+	struct chain_sleep *added = &thread->sleeps[thread->n++];
+
+	*added = (struct chain_sleep){
+		.since = sleep->since,
+		.until = sleep->until,
+		.call = sleep->call < 0 ? KD_CALL_NONE : sleep->call,
+		.waker = waker_of(reading->view, sleep->waker, sleep->waker_tid),
+		.did = sleep->did,
+		.woken = sleep->woken,
+	};
+	session_wchan_name(reading->session, &sleep->wchan, added->wchan);
+}
+
+/* A thread's times until t. */
+static struct kd_activity times_until(const struct kd_thread *thread, uint64_t t)
+{
+	struct kd_activity times = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
+	const uint32_t state = thread_state(thread);
+
+	if (kd_is_running(state))
+		times.running += u64_sub(t, thread->run_since);
+	else if (kd_is_ready(state))
+		times.ready += u64_sub(t, thread->since);
+	return times;
+}
+
+/* A sleep that goes on at the window's end. If it is for a lock, it leads to the holder. */
+static void open_add(const struct reading *reading, struct chain_thread *thread,
+		     const struct kd_thread *of)
+{
+	const struct session_view *view = reading->view;
+	const bool seeded = of->state == KD_UNSEEN;
+	struct kd_long_sleep sleep = {
+		.since = of->since,
+		.until = view->end,
+		.wchan = of->wchan[1],
+		.call = seeded ? of->seed_call : of->slept_in,
+		.did = { of->run_ns, of->ready_ns, of->asleep_ns },
+	};
+
+	if (!seeded && of->locked.address && of->locked.holder) {
+		sleep.waker = waker_of(view, of->locked.slot, of->locked.holder);
+		sleep.waker_tid = of->locked.holder;
+	}
+	if (sleep.waker) {
+		const struct kd_thread holder = view->threads[sleep.waker];
+
+		sleep.woken = times_until(&holder, view->end);
+	}
+	sleep_add(reading, thread, &sleep);
+}
+
+static bool is_asleep(const struct kd_thread *thread, uint64_t end)
+{
+	const uint32_t state = thread_state(thread);
+
+	return thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+}
+
+/* Returns 0 or -ENOMEM. */
+static int thread_read(const struct reading *reading, uint32_t slot)
+{
+	const uint32_t of_slot = reading->session->skel->rodata->kd_long_sleeps_of_slot;
+	const struct kd_long_sleep *entries = &reading->session->long_sleeps[slot * of_slot];
+	const struct kd_thread of = reading->view->threads[slot];
+	struct chain_thread *thread = &reading->chains.threads[slot];
+	struct kd_long_sleep sleep;
+	uint64_t first = u64_sub(of.long_sleeps, of_slot);
+
+	if (!of.task)
+		return 0;
+	thread->tid = (pid_t)of.tid;
+	memcpy(thread->name, of.comm, sizeof(thread->name));
+	thread->from = of.tracked;
+	thread->sleeps = calloc(of.long_sleeps - first + 1, sizeof(*thread->sleeps));
+	if (!thread->sleeps)
+		return -ENOMEM;
+	for (uint64_t i = first; i < of.long_sleeps; i++) {
+		bool read = entry_read(&sleep, &entries[i % of_slot], i + 1);
+
+		if (!read)
+			thread->n = 0; /* so are those before it */
+		if (read)
+			sleep_add(reading, thread, &sleep);
+		if (!read || first)
+			thread->from = UINT64_MAX;
+	}
+	if (is_asleep(&of, reading->view->end))
+		open_add(reading, thread, &of);
+	return 0;
+}
+
+static bool has_any(const struct session_view *view)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].task && view->threads[slot].long_sleeps)
+			return true;
+	return false;
+}
+
+static int long_sleeps_read(struct session *session, struct session_hash hash)
+{
+	const struct session_view *view = hash.view;
+	struct reading reading = { session, view, { .n = view->slots } };
+	int result = 0;
+
+	if (!has_any(view))
+		return 0;
+	reading.chains.start = view->start;
+	reading.chains.end = view->end;
+	reading.chains.threads = calloc(view->slots, sizeof(*reading.chains.threads));
+	if (!reading.chains.threads)
+		return -ENOMEM;
+	for (uint32_t slot = 1; slot < view->slots && !result; slot++)
+		result = thread_read(&reading, slot);
+	for (uint32_t slot = 1; slot < view->slots && !result; slot++)
+		if (hash.row_of[slot])
+			result = chains_add(&reading.chains, slot, session_hash_row(&hash, slot));
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		free(reading.chains.threads[slot].sleeps);
+	free(reading.chains.threads);
+	return result;
+}
+
+SESSION_PART(long_sleeps) = {
+	.select = long_sleeps_select,
+	.attach = long_sleeps_attach,
+	.read = long_sleeps_read,
+};

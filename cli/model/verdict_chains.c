@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verdict_chains.h"
+
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "thread_row.h"
+#include "verdict_sleeps.h"
+#include "wchan.h"
+
+/* Chains that are known for less of the sleeps do not stand for the rest. */
+#define KNOWN_LEAST 50 /* percent */
+
+static bool is_of(const struct chain_row *chain, const struct chain_of *of)
+{
+	const char *name = chain->wchan;
+	const struct wchan *wchan;
+
+	if (!chain->tid || (of->via && chain->via != of->via))
+		return false;
+	if (of->wchan)
+		return chain->call == of->call &&
+		       !strncmp(chain->wchan, of->wchan, KD_FUNCTION_LEN);
+	wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	return wchan && wchan->cause == WCHAN_FUTEX;
+}
+
+/* The row of a thread at the end of a chain; NULL: it is of several threads, or unknown. */
+static const struct thread_row *thread_of(const struct sample *sample, pid_t tid)
+{
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
+			return &sample->threads[i];
+	return NULL;
+}
+
+/* The sleep of that thread; NULL: it has no row. */
+static const struct descriptor_row *sleep_at(const struct thread_row *thread,
+					     const struct chain_row *chain)
+{
+	const struct descriptor_row *most = NULL;
+
+	for (size_t i = 0; *chain->in_wchan && i < thread->n_descriptors; i++) {
+		const struct descriptor_row *sleep = &thread->descriptors[i];
+
+		if (sleep->call == chain->in_call &&
+		    !strncmp(sleep->wchan, chain->in_wchan, sizeof(sleep->wchan)) &&
+		    (!most || sleep->waits.total > most->waits.total))
+			most = sleep;
+	}
+	return most;
+}
+
+/* A thread that was not kept from running: it is the culprit, by what it did. Of a lock that is its
+ * holder, whoever it waited for in turn. */
+static void end_claim(struct claimant *claimant, const struct chain_of *of,
+		      const struct chain_row *chain, const struct claim *like)
+{
+	struct claim claim = *like;
+
+	if (of->cause != CAUSE_LOCK) {
+		claim.who = (struct verdict_who){ .tid = chain->tid };
+		memcpy(claim.who.comm, chain->name, sizeof(chain->name));
+		if (chain->via == chain->tid)
+			claim.via = NULL;
+	} else {
+		claim.who = of->claim.who;
+		claim.via = NULL;
+	}
+	if (chain->state == CHAIN_RAN)
+		claim.wait.did = WAIT_RAN;
+	else if (chain->state == CHAIN_ASLEEP && *chain->in_wchan)
+		claim.wait.did = WAIT_SLEPT;
+	claim.wait.did_in = chain->in_wchan;
+	claim_give(claimant, of->cause, &claim);
+}
+
+static void leg_claims(struct claimant *claimant, const struct chain_of *of,
+		       const struct chain_row *chain, uint64_t ns)
+{
+	const struct thread_row *thread = thread_of(claimant->sample, chain->tid);
+	const struct descriptor_row *sleep = NULL;
+	struct claim claim = of->claim;
+	enum cause cause;
+
+	claim.ns = ns;
+	claim.count = chain->legs.count;
+	claim.longest = u64_min(chain->legs.max, ns);
+	claim.began = claim.so_far = 0;
+	claim.via = chain;
+	if (thread && chain->state == CHAIN_READY) {
+		ns = ready_claims_like(claimant, thread, &claim);
+		claim.ns = ns;
+	} else if (thread && chain->state == CHAIN_ASLEEP) {
+		sleep = sleep_at(thread, chain);
+	}
+	if (sleep) {
+		cause = sleep_loss(sleep, &claim);
+		if (cause != CAUSES) {
+			claim_give(claimant, cause, &claim);
+			return;
+		}
+	}
+	claim.wait = of->claim.wait;
+	claim.at = of->claim.at;
+	claim.requests = of->claim.requests;
+	end_claim(claimant, of, chain, &claim);
+}
+
+uint64_t chain_claims(struct claimant *claimant, const struct thread_row *thread,
+		      const struct chain_of *of)
+{
+	uint64_t known = 0, left = of->claim.ns, all;
+
+	for (size_t i = 0; i < thread->n_chains; i++)
+		if (is_of(&thread->chains[i], of))
+			known = u64_add(known, thread->chains[i].legs.total);
+	/* Of the others it is not known who ended them. */
+	all = u64_times(known, 100) >= u64_times(left, KNOWN_LEAST) ? left : known;
+	for (size_t i = 0; i < thread->n_chains && known; i++) {
+		const struct chain_row *chain = &thread->chains[i];
+		uint64_t ns;
+
+		if (!is_of(chain, of))
+			continue;
+		ns = (uint64_t)((unsigned __int128)chain->legs.total * all / known);
+		ns = u64_min(ns, left);
+		left -= ns;
+		leg_claims(claimant, of, chain, ns);
+	}
+	return left;
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A thread that waits for another one of the target: what kept that one is the cause, in a window
+that the user chose, and with locks. Who waits for whom, and why, is what the workload does."""
+
+import re
+
+import kdtest
+from kdtest import MS
+from kdtrigger import BOTH, Triggered
+
+WORK_NS = 30 * MS
+WAITS = {"condition": "wait", "poll": "wait", "mutex": "lock"}
+
+
+def chosen(test, wait, work):
+    """Captures a call of the workload. Returns its truths, the window, and the first sentence."""
+    load = test.workload("led", wait, work)
+    path = test.directory() / "json"
+    run = Triggered(test, load.pid, *BOTH, "--sample-count", "1", "-o", f"json:{path}", "-o", "-")
+    truths = load.ask("go")
+    run.finish(test)
+    sample, = kdtest.samples_of(path)
+    text = test.program("--replay", path, "--summary").stdout
+    said = re.search(r"^VERDICT (.*)$", re.sub(r"\n {8}", " ", text), re.MULTILINE)
+    return truths, sample, said and said[1]
+
+
+def led_to(test, wait, work, cause, who, via, words):
+    """Checks one window of it: the cause of most of the waits for the worker, whose doing it was,
+    and what is said. who and via: names of truths."""
+    what = f"{wait}, {work}"
+    truths, sample, said = chosen(test, wait, work)
+    test.eq(sample["verdict_tid"], truths["main"], f"{what}: of the thread that waited")
+    led = sum(row["ns"] for row in sample["verdict"]
+              if row["cause"] == cause and row["who"].get("tid") == truths[who])
+    # Others have a CPU, too, now and then.
+    test.ok(led > WORK_NS / 2, f"{what}: the cause, and whose doing", sample["verdict"])
+    chains = kdtest.thread_of(sample, truths["main"])["chains"]
+    test.eq({chain["ended_by_tid"] for chain in chains}, {truths["worker"]},
+            f"{what}: for whom it waited")
+    slept = sum(kdtest.thread_of(sample, truths["main"])["ledger"][state]
+                for state in ("blocked_ns", "blocked_uninterruptible_ns"))
+    led = sum(chain["total_ns"] for chain in chains)
+    test.between(led, slept - 5 * MS, slept, f"{what}: all of its sleep is followed")
+    for name in via:
+        test.ok(f"{name}[{truths[name]}]" in said, f"{what}: {name} is named", said)
+    for word in words:
+        test.ok(word in said, f"{what}: in words", said)
+
+
+def case_computes(test):
+    for wait in ("condition", "poll", "mutex"):
+        led_to(test, wait, "computes", WAITS[wait], "worker", ("worker",), ("which ran meanwhile",))
+
+
+def case_sleeps(test):
+    for wait in ("condition", "poll", "mutex"):
+        led_to(test, wait, "sleeps", WAITS[wait], "worker", ("worker",), ("which slept meanwhile in",))
+
+
+def case_reads(test):
+    for wait in ("condition", "poll", "mutex"):
+        led_to(test, wait, "reads", "peer", "outside", ("worker", "outside"),
+               ("which waited for outside",))
+
+
+def case_two(test):
+    led_to(test, "condition", "two", "peer", "outside", ("worker", "outside"), ())
+
+
+def case_crowded(test):
+    kdtest.only_beside_another_cpu("who waits for a thread without a CPU would be without, too")
+    for wait in ("condition", "mutex"):
+        led_to(test, wait, "crowded", "task", "outside", ("worker", "outside"),
+               ("which waited for a CPU, on which outside",))
+
+
+kdtest.main(case_computes, case_sleeps, case_reads, case_two, case_crowded)
