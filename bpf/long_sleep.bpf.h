@@ -23,7 +23,6 @@ static __always_inline void waker_note(struct kd_long_sleep *sleep, u32 tid, u64
 	sleep->waker_tid = tid;
 	sleep->woken.running = waker->run_ns + elapsed(waker->run_since, t);
 	sleep->woken.ready = waker->ready_ns;
-	sleep->woken.asleep = waker->asleep_ns;
 }
 
 /* A thread has slept until t; its state is still the sleeping one. The kernel holds its pi_lock, so
@@ -32,11 +31,12 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_long_sleep *sleep;
-	u32 index = slot * kd_long_sleeps_of_slot;
+	struct kd_ring_of ring = kd_long_sleeps_of(slot);
+	u32 index;
 
 	if (!thread || elapsed(thread->since, t) < LONG_SLEEP_NS)
 		return 0;
-	index += thread->long_sleeps & (kd_long_sleeps_of_slot - 1);
+	index = ring.first + (thread->long_sleeps & (ring.n - 1));
 	sleep = bpf_map_lookup_elem(&kd_long_sleeps, &index);
 	if (!sleep)
 		return 0;
@@ -49,7 +49,6 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 	sleep->tid = thread->tid;
 	sleep->did.running = thread->run_ns;
 	sleep->did.ready = thread->ready_ns;
-	sleep->did.asleep = thread->asleep_ns;
 	waker_note(sleep, by, t);
 	thread->long_sleeps++;
 	barrier();

@@ -98,7 +98,6 @@ const volatile __u32 kd_worst = 0;        /* only the longest windows are wanted
 /* Descriptors and locks are looked up after waits of this length; shorter waits are only summed
  * up. */
 const volatile __u64 kd_detail_ns = 0;
-const volatile __u32 kd_long_sleeps_of_slot = 1; /* a power of two */
 const volatile __u8 kd_steal = 0;                /* a hypervisor may take CPUs, and reports it */
 const volatile __u8 kd_interruptions_wanted = 0; /* --interruptions */
 const volatile __u32 kd_histograms_max = 0;      /* --histogram: per bank; 0: not wanted */
@@ -199,7 +198,7 @@ QUEUE_MAP(kd_replaced, struct kd_process); /* KD_REPLACED, for several processes
 
 SHARED_ARRAY(kd_threads, 1, struct kd_thread);         /* kd_slots */
 SHARED_ARRAY(kd_records, 1, struct kd_record);         /* kd_banks * kd_slots */
-SHARED_ARRAY(kd_long_sleeps, 1, struct kd_long_sleep); /* kd_long_sleeps_of_slot * kd_slots */
+SHARED_ARRAY(kd_long_sleeps, 1, struct kd_long_sleep); /* kd_long_sleeps_of(kd_slots).first */
 
 /* --histogram: by slot; banks have kd_histograms_max entries each, one after the other. */
 SHARED_ARRAY(kd_histogram_sets, 1, struct kd_histogram_set); /* kd_slots */

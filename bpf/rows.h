@@ -83,28 +83,43 @@ struct kd_wchan {
 	__u64 frames[KD_WCHAN];
 };
 
-/* Times of a thread up to some moment, ns. */
-struct kd_activity {
-	__u64 running, ready, asleep;
-};
-
 /* A long sleep that a wakeup ended: from such a sleep to those of its waker, and so on, chains lead
  * to what a thread waited for. */
-struct kd_long_sleep {
-	__u64 number;             /* of its thread, from 1 on; 0: being written */
-	__u64 since, until;       /* since the epoch */
-	struct kd_wchan wchan;    /* as in the sleep's row of kd_files, */
-	__s32 call;               /* and its call */
-	__u32 tid;                /* of the sleeper */
-	__u32 waker, waker_tid;   /* slot and TID of a target thread; 0: someone else, or nobody */
-	struct kd_activity did;   /* the sleeper's times at since, */
-	struct kd_activity woken; /* and the waker's at until */
+struct kd_times { /* of a thread up to some moment, ns */
+	__u64 running, ready;
 };
-_Static_assert(sizeof(struct kd_long_sleep) == 112, "no padding");
 
-/* Each thread keeps its last ones; in all threads about KD_LONG_SLEEPS. Both are powers of two. */
-#define KD_LONG_SLEEPS 4096
-#define KD_LONG_SLEEPS_OF_SLOT 16 /* or more */
+struct kd_long_sleep {
+	__u64 number;           /* of its thread, from 1 on; 0: being written */
+	__u64 since, until;     /* since the epoch */
+	struct kd_wchan wchan;  /* as in the sleep's row of kd_files, */
+	__s32 call;             /* and its call */
+	__u32 tid;              /* of the sleeper */
+	__u32 waker, waker_tid; /* slot and TID of a target thread; 0: someone else, or nobody */
+	struct kd_times did;    /* the sleeper's at since, */
+	struct kd_times woken;  /* and the waker's at until */
+};
+_Static_assert(sizeof(struct kd_long_sleep) == 96, "no padding");
+
+/* The last ones of each thread; more in the first slots, which all threads of most targets have.
+ * All three are powers of two. */
+#define KD_LONG_SLEEPS_FIRST_SLOTS 64
+#define KD_LONG_SLEEPS_FIRST 128
+#define KD_LONG_SLEEPS 16
+
+struct kd_ring_of {
+	__u32 first, n; /* entries of kd_long_sleeps */
+};
+static __always_inline struct kd_ring_of kd_long_sleeps_of(__u32 slot)
+{
+	if (slot < KD_LONG_SLEEPS_FIRST_SLOTS)
+		return (struct kd_ring_of){ slot * KD_LONG_SLEEPS_FIRST, KD_LONG_SLEEPS_FIRST };
+	return (struct kd_ring_of){
+		KD_LONG_SLEEPS_FIRST_SLOTS * (KD_LONG_SLEEPS_FIRST - KD_LONG_SLEEPS) +
+			slot * KD_LONG_SLEEPS,
+		KD_LONG_SLEEPS,
+	};
+}
 
 /* Sleeps of a thread of one kind that ended in a window. */
 struct kd_file_key {
@@ -174,6 +189,11 @@ static __always_inline int kd_lock_is_kernel(__u32 kind)
 {
 	return kind >= KD_LOCK_KERNEL_MUTEX;
 }
+
+/* Times of a thread up to some moment, ns. */
+struct kd_activity {
+	__u64 running, ready, asleep;
+};
 
 /* Lock of a thread's current or last sleep. */
 struct kd_locked {

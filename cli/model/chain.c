@@ -49,8 +49,8 @@ static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
 
 /* The thread did not sleep long for ns, the last part of a time of which both ends are known. */
 static void awake_add(struct follow *follow, const struct chain_thread *thread, uint64_t ns,
-		      uint64_t whole, const struct kd_activity *before,
-		      const struct kd_activity *after)
+		      uint64_t whole, const struct kd_times *before,
+		      const struct kd_times *after)
 {
 	uint64_t ran = part_of(u64_sub(after->running, before->running), ns, whole), ready;
 
@@ -65,9 +65,9 @@ static void awake_add(struct follow *follow, const struct chain_thread *thread, 
 
 /* What a thread did from start to end, when its times were these. */
 static void thread_follow(struct follow *follow, uint32_t number, uint64_t start, uint64_t end,
-			  struct kd_activity did, unsigned int depth)
+			  struct kd_times did, unsigned int depth)
 {
-	static const struct kd_activity nothing;
+	static const struct kd_times nothing;
 	const struct chain_thread *thread = &follow->chains->threads[number];
 	size_t i = ARRAY_SPLIT(thread->n, j, thread->sleeps[j].until <= end);
 

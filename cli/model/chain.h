@@ -20,10 +20,10 @@
 struct chain_sleep {
 	uint64_t since, until;
 	char wchan[KD_FUNCTION_LEN];
-	int32_t call;             /* or KD_CALL_* */
-	uint32_t waker;           /* number of the thread that ended it; 0: none of the target */
-	struct kd_activity did;   /* the sleeper's times at since, */
-	struct kd_activity woken; /* and the waker's at until */
+	int32_t call;          /* or KD_CALL_* */
+	uint32_t waker;        /* number of the thread that ended it; 0: none of the target */
+	struct kd_times did;   /* the sleeper's times at since, */
+	struct kd_times woken; /* and the waker's at until */
 };
 
 struct chain_thread {

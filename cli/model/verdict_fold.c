@@ -35,7 +35,7 @@ void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, ui
 
 void verdict_row_via(struct verdict_row *row, const struct chain_row *via, uint64_t ns)
 {
-	if (row->via && via && row->via->via == via->via) {
+	if (row->via && via && row->via->tid == via->tid) {
 		row->via_ns = u64_add(row->via_ns, ns);
 	} else if (via && ns > row->via_ns) {
 		row->via = via;

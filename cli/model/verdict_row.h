@@ -110,8 +110,8 @@ struct verdict_row {
 	uint64_t lock_ns;               /* also owned by the sample; NULL: none */
 	struct wait_words wait;         /* of most of the waits, */
 	uint64_t wait_ns;               /* and these */
-	const struct chain_row *via;    /* thread of the target that most waited for, and which */
-	uint64_t via_ns;                /* the cause kept; owned by the sample; NULL: none */
+	const struct chain_row *via;    /* chain to the thread that the cause kept, for which others */
+	uint64_t via_ns;                /* waited; owned by the sample; NULL: none */
 	struct kd_count requests;       /* disk requests that ended the waits */
 	unsigned int threads;           /* target threads affected */
 	int cpu;                        /* the only one on which these ran; -1: none, or several */

@@ -454,7 +454,8 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 			memcpy(claim.who.comm, lock->released_name, sizeof(lock->released_name));
 		}
 		left -= claim.ns;
-		of.via = claim.who.tid;
+		/* Where others had it in between, these ended the waits. */
+		of.via = lock->others > lock->waits.count / 10 ? 0 : claim.who.tid;
 		of.claim = claim;
 		claim.ns = chain_claims(claimant, thread, &of);
 		claim_give(claimant, CAUSE_LOCK, &claim);

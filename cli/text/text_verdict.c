@@ -321,16 +321,21 @@ static void did_add(char *sentence, const struct verdict_row *row)
 	add(sentence, ", which slept meanwhile in %s", wchan);
 }
 
-/* Adds "waited for worker[12], which ": the thread of the target that the cause kept; before is
- * false for what is added behind a cause that kept others, too. */
+/* Adds "waited for worker[12], which ": the thread of the target that the cause kept, and of a
+ * single one that waited, who else is between; before is false for what is added behind a cause that
+ * kept others, too. */
 static void via_add(char *sentence, const struct verdict_row *row, bool before)
 {
+	const struct chain_row *via = row->via;
 	char who[WHO_LEN];
 
-	if (!row->via || row->via_ns <= row->ns / 2 ||
+	if (!via || row->via_ns <= row->ns / 2 ||
 	    before != (row->via_ns >= row->ns - row->ns / 10))
 		return;
-	text_who(who, row->via->via_name, sizeof(row->via->via_name), row->via->via);
+	if (before && via->via != via->tid && is_of_one(row))
+		add(sentence, "waited for %s, which ",
+		    text_who(who, via->via_name, sizeof(via->via_name), via->via));
+	text_who(who, via->name, sizeof(via->name), via->tid);
 	add(sentence, before ? "waited for %s, which " : ", mostly by way of %s", who);
 }
 

@@ -6,7 +6,7 @@ import re
 DESCRIPTOR = re.compile(r"(?P<kind>[a-z_]+) +(?P<fd>\d+|-)  +(?P<count>\d+)  +(?P<total>[\d,]+)  +"
                         r"(?P<max>[\d,]+)  +(?P<max_at>[\d:.]+|-)   *(?:(?P<ended_by>\d+) (?P<ended_name>.{16}) *|-) +"
                         r"(?P<what>.+)$")
-CHAIN = re.compile(r"(?:(?P<wchan>\S+) +)?(?:(?P<via>\d+) (?P<via_name>.{16}) *|-) +(?P<count>\d+)  +"
+CHAIN = re.compile(r" *(?:(?P<wchan>\S+) +)?(?:(?P<via>\d+) (?P<via_name>.{16}) *|-) +(?P<count>\d+)  +"
                    r"(?P<total>[\d,]+)  +(?P<max>[\d,]+)  +(?P<max_at>[\d:.]+|-)  *(?P<led_to>.+)$")
 
 

@@ -128,20 +128,27 @@ def case_inversion(test):
     hog = test.workload("roles", f"fifo:{kdtest.last_cpu()}:45:50")
     # What is left of the holder's CPU is not for others: it has to have the lock again and again.
     (screen, log), = staged(test, "locks", ["starved"], first="holder").values()
-    row = kdstaged.check_first(test, "inversion", screen, ("lock",),
-                               "threads waited for a lock that holder[")
-    if row:
-        test.eq(([row["who"].get("tid")], row["threads"]), (log["holders"], 3), "who had it")
-        waits = [wait for waits in (log["waits"], *log["others"]) for wait in waits]
-        # Who sleeps from edge to edge may be idle, by what the program knows; whose lock it is where
-        # one began before, it may not know.
-        within = [wait for wait in waits if wait[0] > screen.start]
-        kdstaged.check_share(test, "inversion", screen, row["ns"], screen.inside(within),
-                             sum(screen.ready.values()), most=screen.inside(waits))
-    # Beside others who had it, too, for all of whom it was ready.
-    had = [row for row in screen.blamed if row["who"].get("tid") == hog.tid("fifo")[0]]
-    test.eq([(row["cause"], row["worst_tid"]) for row in had], [("task", log["holders"][0])],
-            "and who had the holder's CPU")
+    check_led(test, "inversion", screen, log, (hog.pid, *hog.tid("fifo")))
+
+
+def check_led(test, what, screen, log, of_hog):
+    """Checks three threads that wait for a lock, whose holder waits for a CPU that a hog has: the hog
+    is the cause of both, as far as the waits are followed; the holder is of the rest of the waits."""
+    (pid, hog), (holder,) = of_hog, log["holders"]
+    row = kdstaged.check_first(test, what, screen, ("task",), f"[{hog}]", f"holder[{holder}]", who=pid)
+    if not row:
+        return
+    test.eq(row["threads"], 4, f"{what}: it kept the holder and those who wait for the lock")
+    # Those that it was about to release may not have been logged yet.
+    waits = sum(max(0, screen.stop - max(waits[-1][-1], screen.start)) + screen.inside(waits)
+                for waits in (log["waits"], *log["others"]))
+    had = sum(row["woken_ns"] + row["preempted_ns"]
+              for row in kdtest.thread_of(screen.json, holder)["ready_by"] if row.get("tid") == hog)
+    locks = sum(row["ns"] for row in screen.blamed
+                if row["cause"] == "lock" and row["who"].get("tid") == holder)
+    kdstaged.check_share(test, what, screen, row["ns"] + locks, waits + had,
+                         sum(screen.ready.values()))
+    test.ok(row["ns"] > 2 * had, f"{what}: the waits are followed", row, had)
 
 
 def case_preempted_holder(test):
@@ -150,39 +157,16 @@ def case_preempted_holder(test):
     kdtest.only_beside_another_cpu("for those who wait")
     cpu, load = kdtest.last_cpu(), test.workload("locks", "starved")
     hog = test.workload("roles", f"spin:{cpu}", wrapper=("nice", "-n", "-10"))
-    others = []
-
-    def had_by_others():
-        """For how long others, among them the holder, had the CPU until now."""
-        return time.monotonic_ns() - time.clock_gettime_ns(kdtest.cpu_clock(hog.pid))
-
-    def measure():
-        others.append(-had_by_others())
-        time.sleep(1.5 * SAMPLE)
-        others.append(had_by_others())
+    of_hog = hog.pid, *hog.tid("spin")
     with heavy_group() as join:  # both: others are no match for them
         join(load, hog)
-        screen = kdstaged.watch(test, {"preempted": load}, None, measure, logs=True,
+        screen = kdstaged.watch(test, {"preempted": load}, None,
+                                lambda: time.sleep(1.5 * SAMPLE), logs=True,
                                 stop=[hog])["preempted"]
         log = screen.log["starved"]
         load.end()
         hog.end()
-    holder, = log["holders"]
-    row = kdstaged.check_first(test, "preempted", screen, ("lock",),
-                               f"threads waited for a lock that holder[{holder}]")
-    if row:
-        # Those that it was about to release may not have been logged yet.
-        test.eq((row["who"].get("tid"), row["threads"]), (holder, 3), "who had it")
-        waits = [max(0, screen.stop - max(waits[-1][-1], screen.start)) + screen.inside(waits)
-                 for waits in (log["waits"], *log["others"])]
-        kdstaged.check_share(test, "preempted", screen, row["ns"], sum(waits),
-                             sum(screen.ready.values()))
-    had = [row for row in screen.blamed if row["who"].get("pid") == hog.pid]
-    test.eq([(row["cause"], row["worst_tid"]) for row in had], [("task", holder)],
-            "and who had the holder's CPU")
-    if had:
-        kdstaged.check_share(test, "preempted: the CPU", screen, had[0]["ns"], screen.ready[holder],
-                             sum(others) + screen.stop - screen.start - 1.5 * SAMPLE * SECOND)
+    check_led(test, "preempted", screen, log, of_hog)
 
 
 def fills_memory_at_once():

@@ -73,11 +73,11 @@ TEST(awake)
 	cast_init(&cast);
 	own = slept(&cast, 1, 1100, 1200, "futex_do_wait", 2);
 	cast.threads[2].from = 1100 * MILLI;
-	own->woken = (struct kd_activity){ .running = 70 * MILLI, .ready = 20 * MILLI };
+	own->woken = (struct kd_times){ .running = 70 * MILLI, .ready = 20 * MILLI };
 	leads(&cast, "worker->worker running 70, worker->worker ready 20, worker->worker asleep 10",
 	      "all of its life");
 	before = slept(&cast, 2, 900, 1000, "ep_poll", 0);
-	before->did = (struct kd_activity){ .running = 10 * MILLI, .ready = 20 * MILLI };
+	before->did = (struct kd_times){ .running = 10 * MILLI, .ready = 20 * MILLI };
 	leads(&cast, "worker->worker running 30, worker->worker asleep 70",
 	      "a part of the time since it slept");
 	cast.threads[2].n = 0;

@@ -350,16 +350,14 @@ TEST(kernel_lock)
 	row.descriptors = &pipe, row.n_descriptors = 1;
 	spend(&row, LEDGER_BLOCKED, SECOND);
 	row.ledger.awaited[KD_AWAITED_KERNEL_LOCK] = times(9, SECOND, 200 * MILLI);
-	judge(&row,
-	      "kernel_lock 1000/200 x9 outsider[7], kept 1000 of 1000",
+	judge(&row, "kernel_lock 1000/200 x9 outsider[7], kept 1000 of 1000",
 	      "the holder; no waker of a condition");
 	ok(!verdict_find(&verdict, &sample) && verdict.rows[0].who.pid == 6 &&
 		   verdict.rows[0].at == &pipe.is,
 	   "its process, and which descriptor it was");
 	verdict_clear(&verdict);
 	locks[0].kind = KD_LOCK_KERNEL_RWSEM_WRITE;
-	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000",
-	      "a guess that is refuted");
+	judge(&row, "kernel_lock 1000/200 x9, kept 1000 of 1000", "a guess that is refuted");
 }
 
 /* What is little of the window harms nobody, however much of the busy time it is. */

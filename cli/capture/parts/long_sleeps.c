@@ -16,13 +16,8 @@
 
 static exit_status long_sleeps_select(struct session *session)
 {
-	uint32_t of_slot = KD_LONG_SLEEPS_OF_SLOT;
-
-	while (of_slot * 2 * session->slots <= KD_LONG_SLEEPS)
-		of_slot *= 2;
-	session->skel->rodata->kd_long_sleeps_of_slot = of_slot;
 	return session_map_resize(session->skel->maps.kd_long_sleeps,
-				  (uint64_t)of_slot * session->slots);
+				  kd_long_sleeps_of(session->slots).first);
 }
 
 static exit_status long_sleeps_attach(struct session *session)
@@ -73,9 +68,9 @@ static void sleep_add(const struct reading *reading, struct chain_thread *thread
 }
 
 /* A thread's times until t. */
-static struct kd_activity times_until(const struct kd_thread *thread, uint64_t t)
+static struct kd_times times_until(const struct kd_thread *thread, uint64_t t)
 {
-	struct kd_activity times = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
+	struct kd_times times = { thread->run_ns, thread->ready_ns };
 	const uint32_t state = thread_state(thread);
 
 	if (kd_is_running(state))
@@ -96,7 +91,7 @@ static void open_add(const struct reading *reading, struct chain_thread *thread,
 		.until = view->end,
 		.wchan = of->wchan[1],
 		.call = seeded ? of->seed_call : of->slept_in,
-		.did = { of->run_ns, of->ready_ns, of->asleep_ns },
+		.did = { of->run_ns, of->ready_ns },
 	};
 
 	if (!seeded && of->locked.address && of->locked.holder) {
@@ -121,12 +116,12 @@ static bool is_asleep(const struct kd_thread *thread, uint64_t end)
 /* Returns 0 or -ENOMEM. */
 static int thread_read(const struct reading *reading, uint32_t slot)
 {
-	const uint32_t of_slot = reading->session->skel->rodata->kd_long_sleeps_of_slot;
-	const struct kd_long_sleep *entries = &reading->session->long_sleeps[slot * of_slot];
+	const struct kd_ring_of ring = kd_long_sleeps_of(slot);
+	const struct kd_long_sleep *entries = &reading->session->long_sleeps[ring.first];
 	const struct kd_thread of = reading->view->threads[slot];
 	struct chain_thread *thread = &reading->chains.threads[slot];
 	struct kd_long_sleep sleep;
-	uint64_t first = u64_sub(of.long_sleeps, of_slot);
+	uint64_t first = u64_sub(of.long_sleeps, ring.n);
 
 	if (!of.task)
 		return 0;
@@ -137,7 +132,7 @@ static int thread_read(const struct reading *reading, uint32_t slot)
 	if (!thread->sleeps)
 		return -ENOMEM;
 	for (uint64_t i = first; i < of.long_sleeps; i++) {
-		bool read = entry_read(&sleep, &entries[i % of_slot], i + 1);
+		bool read = entry_read(&sleep, &entries[i % ring.n], i + 1);
 
 		if (!read)
 			thread->n = 0; /* so are those before it */
