@@ -8,8 +8,10 @@
 #include "verdict_sleeps.h"
 #include "wchan.h"
 
-/* Chains that are known for less of the sleeps do not stand for the rest. */
-#define KNOWN_LEAST 50 /* percent */
+/* What is known of the last sleeps stands for the others, if it is this much of their time, and
+ * none of them was much longer. */
+#define KNOWN_LEAST 20 /* percent */
+#define LONGER 4       /* times */
 
 static bool is_of(const struct chain_row *chain, const struct chain_of *of)
 {
@@ -110,13 +112,18 @@ static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 uint64_t chain_claims(struct claimant *claimant, const struct thread_row *thread,
 		      const struct chain_of *of)
 {
-	uint64_t known = 0, left = of->claim.ns, all;
+	uint64_t known = 0, longest = 0, left = of->claim.ns, all;
 
-	for (size_t i = 0; i < thread->n_chains; i++)
-		if (is_of(&thread->chains[i], of))
-			known = u64_add(known, thread->chains[i].legs.total);
-	/* Of the others it is not known who ended them. */
-	all = u64_times(known, 100) >= u64_times(left, KNOWN_LEAST) ? left : known;
+	for (size_t i = 0; i < thread->n_chains; i++) {
+		if (!is_of(&thread->chains[i], of))
+			continue;
+		known = u64_add(known, thread->chains[i].legs.total);
+		longest = u64_max(longest, thread->chains[i].legs.max);
+	}
+	all = u64_times(known, 100) >= u64_times(left, KNOWN_LEAST) &&
+			      u64_times(longest, LONGER) >= u64_min(of->claim.longest, left)
+		      ? left
+		      : known;
 	for (size_t i = 0; i < thread->n_chains && known; i++) {
 		const struct chain_row *chain = &thread->chains[i];
 		uint64_t ns;

@@ -203,11 +203,15 @@ TEST(verdict)
 	       "whom it waited for");
 	is_led(&waits, &worker, &chain, true, "peer 500/100 x5 outside[9], kept 500 of 1000",
 	       "the same in a window that was chosen");
-	chain.legs.total = 100 * MILLI;
+	chain.legs.total = 99 * MILLI;
 	is_led(&waits, &worker, &chain, false,
-	       "lock 400/100 x5 worker[2], peer 100/100 x5 outside[9], kept 500 of 2000",
+	       "lock 401/100 x5 worker[2], peer 99/99 x5 outside[9], kept 500 of 2000",
 	       "what is known of a part");
-	chain.legs.total = 300 * MILLI;
+	chain.legs.total = 100 * MILLI;
 	is_led(&waits, &worker, &chain, false, "peer 500/100 x5 outside[9], kept 500 of 2000",
-	       "what is known of most");
+	       "it stands for the others");
+	chain.legs.max = 24 * MILLI;
+	is_led(&waits, &worker, &chain, false,
+	       "lock 400/100 x5 worker[2], peer 100/24 x5 outside[9], kept 500 of 2000",
+	       "not for one that was much longer");
 }
