@@ -189,6 +189,21 @@ __noinline int tick_begin(u32 slot)
 	return 0;
 }
 
+/* What the thread computes: a profile without stacks, of which there is no more than a tick's. */
+static __always_inline void tick_note(struct kd_thread *thread, u32 slot)
+{
+	struct kd_ring_of ring = kd_ring_of(slot);
+	u32 index = ring.first + (thread->user_ticks & (ring.n - 1));
+	struct kd_user_tick *tick = bpf_map_lookup_elem(&kd_user_ticks, &index);
+
+	if (!tick)
+		return;
+	tick->at = clock_now();
+	tick->ip = regs_ip(current_user_regs());
+	barrier();
+	thread->user_ticks++;
+}
+
 /* Softirqs count as system time, and are in neither state. */
 __noinline int tick_end(u32 slot)
 {
@@ -215,10 +230,13 @@ __noinline int tick_end(u32 slot)
 	ticks->all++;
 	if (thread->softirq.since)
 		return 0;
-	if (state == KD_USER)
+	if (state == KD_USER) {
 		ticks->user[BOUNDED(in_kernel, 2)]++;
-	else if (state == KD_FAULT)
+		if (!in_kernel)
+			tick_note(thread, slot);
+	} else if (state == KD_FAULT) {
 		ticks->fault[BOUNDED(in_kernel, 2)]++;
+	}
 	return 0;
 }
 

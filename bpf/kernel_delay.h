@@ -291,7 +291,8 @@ struct kd_thread {
 	 * iterator found it in. */
 	struct kd_wchan wchan[2];
 	__u64 wchan_at;
-	__u64 long_sleeps; /* how many it had, see struct kd_long_sleep */
+	__u64 long_sleeps; /* how many it had, see struct kd_long_sleep, */
+	__u64 user_ticks;  /* and of struct kd_user_tick */
 	struct kd_looked looked;
 	struct kd_timer timer;
 	struct kd_irq_frame hardirq;

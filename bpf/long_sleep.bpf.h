@@ -31,7 +31,7 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_long_sleep *sleep;
-	struct kd_ring_of ring = kd_long_sleeps_of(slot);
+	struct kd_ring_of ring = kd_ring_of(slot);
 	u32 index;
 
 	if (!thread || elapsed(thread->since, t) < LONG_SLEEP_NS)

@@ -198,7 +198,8 @@ QUEUE_MAP(kd_replaced, struct kd_process); /* KD_REPLACED, for several processes
 
 SHARED_ARRAY(kd_threads, 1, struct kd_thread);         /* kd_slots */
 SHARED_ARRAY(kd_records, 1, struct kd_record);         /* kd_banks * kd_slots */
-SHARED_ARRAY(kd_long_sleeps, 1, struct kd_long_sleep); /* kd_long_sleeps_of(kd_slots).first */
+SHARED_ARRAY(kd_long_sleeps, 1, struct kd_long_sleep); /* kd_ring_of(kd_slots).first */
+SHARED_ARRAY(kd_user_ticks, 1, struct kd_user_tick);   /* as many */
 
 /* --histogram: by slot; banks have kd_histograms_max entries each, one after the other. */
 SHARED_ARRAY(kd_histogram_sets, 1, struct kd_histogram_set); /* kd_slots */

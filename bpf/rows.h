@@ -101,24 +101,27 @@ struct kd_long_sleep {
 };
 _Static_assert(sizeof(struct kd_long_sleep) == 96, "no padding");
 
-/* The last ones of each thread; more in the first slots, which all threads of most targets have.
- * All three are powers of two. */
-#define KD_LONG_SLEEPS_FIRST_SLOTS 64
-#define KD_LONG_SLEEPS_FIRST 128
-#define KD_LONG_SLEEPS 16
+/* A tick that hit a thread in user mode. */
+struct kd_user_tick {
+	__u64 at; /* since the epoch */
+	__u64 ip; /* the instruction that it came before */
+};
+
+/* Rings with the last entries of each thread; longer in the first slots, which all threads of most
+ * targets have. All three are powers of two. */
+#define KD_RINGS_FIRST 64 /* slots */
+#define KD_RING_FIRST 128
+#define KD_RING 16
 
 struct kd_ring_of {
-	__u32 first, n; /* entries of kd_long_sleeps */
+	__u32 first, n; /* entries of the array with all rings */
 };
-static __always_inline struct kd_ring_of kd_long_sleeps_of(__u32 slot)
+static __always_inline struct kd_ring_of kd_ring_of(__u32 slot)
 {
-	if (slot < KD_LONG_SLEEPS_FIRST_SLOTS)
-		return (struct kd_ring_of){ slot * KD_LONG_SLEEPS_FIRST, KD_LONG_SLEEPS_FIRST };
-	return (struct kd_ring_of){
-		KD_LONG_SLEEPS_FIRST_SLOTS * (KD_LONG_SLEEPS_FIRST - KD_LONG_SLEEPS) +
-			slot * KD_LONG_SLEEPS,
-		KD_LONG_SLEEPS,
-	};
+	if (slot < KD_RINGS_FIRST)
+		return (struct kd_ring_of){ slot * KD_RING_FIRST, KD_RING_FIRST };
+	return (struct kd_ring_of){ KD_RINGS_FIRST * (KD_RING_FIRST - KD_RING) + slot * KD_RING,
+				    KD_RING };
 }
 
 /* Sleeps of a thread of one kind that ended in a window. */

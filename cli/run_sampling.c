@@ -14,6 +14,7 @@
 #include "cli/base/log.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
+#include "cli/capture/computed.h"
 #include "cli/capture/collect.h"
 #include "cli/capture/interruptions.h"
 #include "cli/capture/parts/locks.h"
@@ -187,6 +188,20 @@ static int locks_describe(struct run_state *run, struct sample *sample)
 	return error;
 }
 
+/* Finds the functions in which threads computed. A profile says more. */
+static void computed_describe(struct run_state *run, struct sample *sample)
+{
+	struct stacks *stacks;
+
+	if (!run->options->stacks || run->options->profile_hz ||
+	    !(run->live || outputs_have_samples(run->outputs)) ||
+	    !computed_is_worth(run->session, sample))
+		return;
+	stacks = lock_stacks(run);
+	if (stacks)
+		computed_find(run->session, stacks, sample);
+}
+
 /* Windows of triggers begin at any time, when nothing is read. */
 static int resources_collect(struct run_state *run, const struct session_view *view,
 			     struct sample *sample)
@@ -250,6 +265,8 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 		      ?: tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	traces_finish(&sample->traces);
 	error = error ?: locks_describe(run, sample);
+	if (!error)
+		computed_describe(run, sample);
 	sample->distributions = run->options->histogram;
 	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;

@@ -49,8 +49,7 @@ static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
 
 /* The thread did not sleep long for ns, the last part of a time of which both ends are known. */
 static void awake_add(struct follow *follow, const struct chain_thread *thread, uint64_t ns,
-		      uint64_t whole, const struct kd_times *before,
-		      const struct kd_times *after)
+		      uint64_t whole, const struct kd_times *before, const struct kd_times *after)
 {
 	uint64_t ran = part_of(u64_sub(after->running, before->running), ns, whole), ready;
 

@@ -77,6 +77,16 @@ static const struct field overslept_fields[] = {
 	FIELDS_END,
 };
 
+/* Of several threads the function is that of the first. */
+#define COMPUTED(key, kind, member) FIELD(key, kind, struct computed, member, .flags = FIELD_IF_ANY)
+static const struct field computed_fields[] = {
+	COMPUTED("function", FIELD_NAME, function),
+	COMPUTED("object", FIELD_NAME, object),
+	FIELD_SUM("ticks", struct computed, ticks),
+	FIELD_SUM("of_ticks", struct computed, of),
+	FIELDS_END,
+};
+
 static const struct field long_poll_fields[] = {
 	FIELDS_SPAN(struct thread_row, long_poll.),
 	{ .key = "buckets", .kind = FIELD_COMPLETE, .of = OPEN_ROUND },
@@ -229,6 +239,7 @@ const struct field thread_fields[] = {
 	THREAD("major_fault_times", FIELD_OBJECT, majors, .flags = FIELD_IF_ANY, .fields = majors_fields),
 	LIST("locks", locks, lock_list),
 	LIST("descriptors", descriptors, descriptor_list),
+	THREAD("computed", FIELD_OBJECT, computed, .flags = FIELD_IF_ANY, .fields = computed_fields),
 	LIST("chains", chains, chain_list, .flags = FIELD_IF_ANY),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),

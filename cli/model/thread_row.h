@@ -282,6 +282,14 @@ struct io_row {
 	struct kd_io read, written;
 };
 
+/* The function that most of the ticks hit in which a thread was in user mode. */
+#define COMPUTED_LEN 128
+struct computed {
+	uint64_t ticks, of; /* so many, of all; 0: unknown */
+	char function[COMPUTED_LEN];
+	char object[COMPUTED_LEN]; /* its program or library, without directories; raw */
+};
+
 /* One thread, or several similar ones that were folded. */
 struct thread_row {
 	pid_t tid;              /* of the first, if folded */
@@ -306,6 +314,7 @@ struct thread_row {
 	bool lock_in_progress; /* locks include a wait still open at the window's end */
 	struct descriptor_row *descriptors; /* by descending total */
 	size_t n_descriptors;
+	struct computed computed;
 	struct chain_row *chains; /* by descending total */
 	size_t n_chains;
 	struct kd_span run, long_poll; /* count 0: nothing to print */

@@ -5,7 +5,6 @@
 
 #include "cli/base/arith.h"
 #include "thread_row.h"
-#include "verdict_sleeps.h"
 #include "wchan.h"
 
 /* What is known of the last sleeps stands for the others, if it is this much of their time, and
@@ -97,7 +96,7 @@ static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 		sleep = sleep_at(thread, chain);
 	}
 	if (sleep) {
-		cause = sleep_loss(sleep, &claim);
+		cause = of->loss(sleep, &claim);
 		if (cause != CAUSES) {
 			claim_give(claimant, cause, &claim);
 			return;

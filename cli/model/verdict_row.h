@@ -100,21 +100,21 @@ struct verdict_row {
 	/* Order among rows: ns, but of several with nothing in common just below that of each
 	 * named one that is larger than each of them. */
 	uint64_t rank;
-	uint64_t count, longest;        /* 0: unknown */
-	uint64_t so_far;                /* longest one still open; 0: none known */
-	uint64_t began;                 /* when the longest did; 0: unknown */
-	bool before;                    /* the longest began before the window, so may exceed ns */
-	const struct descriptor *at;    /* descriptor of most of the waits, owned by the */
-	uint64_t at_ns;                 /* sample; NULL: none */
-	const struct lock_row *lock;    /* the kernel's lock with a name of most of the waits, */
-	uint64_t lock_ns;               /* also owned by the sample; NULL: none */
-	struct wait_words wait;         /* of most of the waits, */
-	uint64_t wait_ns;               /* and these */
-	const struct chain_row *via;    /* chain to the thread that the cause kept, for which others */
-	uint64_t via_ns;                /* waited; owned by the sample; NULL: none */
-	struct kd_count requests;       /* disk requests that ended the waits */
-	unsigned int threads;           /* target threads affected */
-	int cpu;                        /* the only one on which these ran; -1: none, or several */
+	uint64_t count, longest;     /* 0: unknown */
+	uint64_t so_far;             /* longest one still open; 0: none known */
+	uint64_t began;              /* when the longest did; 0: unknown */
+	bool before;                 /* the longest began before the window, so may exceed ns */
+	const struct descriptor *at; /* descriptor of most of the waits, owned by the */
+	uint64_t at_ns;              /* sample; NULL: none */
+	const struct lock_row *lock; /* the kernel's lock with a name of most of the waits, */
+	uint64_t lock_ns;            /* also owned by the sample; NULL: none */
+	struct wait_words wait;      /* of most of the waits, */
+	uint64_t wait_ns;            /* and these */
+	const struct chain_row *via; /* chain to the thread that the cause kept, for which others */
+	uint64_t via_ns;             /* waited; owned by the sample; NULL: none */
+	struct kd_count requests;    /* disk requests that ended the waits */
+	unsigned int threads;        /* target threads affected */
+	int cpu;                     /* the only one on which these ran; -1: none, or several */
 	const struct thread_row *worst; /* thread that lost most; owned by the sample */
 	uint64_t worst_ns;
 	const struct thread_row *last; /* latest thread with claims, which may have several */

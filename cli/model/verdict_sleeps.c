@@ -341,6 +341,54 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	return u64_min(ns, ledger_blocked(&thread->ledger));
 }
 
+/* --- Claims of one sleep --- */
+
+/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
+static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
+{
+	struct verdict_who who = { .tid = 0 };
+
+	if (cause == CAUSE_DISK)
+		memcpy(who.comm, row->is.device, sizeof(row->is.device));
+	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
+		who.tid = who.pid = row->awaited_pid;
+		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
+	}
+	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
+		return who;
+	who.tid = row->ended_by;
+	who.pid = row->ended_pid;
+	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
+	return who;
+}
+
+static void claim_describe(struct claim *claim, enum cause cause, const struct descriptor_row *row,
+			   const char *words)
+{
+	claim->who = sleep_who(cause, row);
+	claim->at = row->is.fd >= 0 ? &row->is : NULL;
+	claim->requests = row->requests;
+	claim->wait = (struct wait_words){
+		.words = words,
+		.wchan = *row->wchan ? row->wchan : NULL,
+		.state = *row->awaited_state ? row->awaited_state : NULL,
+	};
+}
+
+/* For chains. */
+static enum cause sleep_loss(const struct descriptor_row *row, struct claim *claim)
+{
+	const struct sleep sleep = sleep_of(row);
+	enum cause cause = sleep.cause;
+
+	if (sleep.class == SLEEP_FAULT)
+		cause = CAUSE_PAGE_FAULT;
+	else if (sleep.class != SLEEP_LOSS && sleep.class != SLEEP_ANSWER)
+		return CAUSES;
+	claim_describe(claim, cause, row, sleep.words);
+	return cause;
+}
+
 /* --- Locks --- */
 
 /* Waits for mmap_lock, where the kernel reports no lock waits (before 5.19, or a wait already
@@ -431,7 +479,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
 			    uint64_t left)
 {
-	struct chain_of of = { .cause = CAUSE_LOCK };
+	struct chain_of of = { .loss = sleep_loss, .cause = CAUSE_LOCK };
 
 	for (size_t i = 0; i < thread->n_locks; i++) {
 		const struct lock_row *lock = &thread->locks[i];
@@ -497,25 +545,6 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 
 /* --- Claims --- */
 
-/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
-static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
-{
-	struct verdict_who who = { .tid = 0 };
-
-	if (cause == CAUSE_DISK)
-		memcpy(who.comm, row->is.device, sizeof(row->is.device));
-	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
-		who.tid = who.pid = row->awaited_pid;
-		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
-	}
-	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
-		return who;
-	who.tid = row->ended_by;
-	who.pid = row->ended_pid;
-	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
-	return who;
-}
-
 struct claiming {
 	struct claimant *claimant;
 	const struct thread_row *thread;
@@ -546,37 +575,11 @@ static enum cause loss_cause(const struct claiming *claiming, const struct sleep
 	return CAUSES;
 }
 
-static void claim_describe(struct claim *claim, enum cause cause, const struct descriptor_row *row,
-			   const char *words)
-{
-	claim->who = sleep_who(cause, row);
-	claim->at = row->is.fd >= 0 ? &row->is : NULL;
-	claim->requests = row->requests;
-	claim->wait = (struct wait_words){
-		.words = words,
-		.wchan = *row->wchan ? row->wchan : NULL,
-		.state = *row->awaited_state ? row->awaited_state : NULL,
-	};
-}
-
-enum cause sleep_loss(const struct descriptor_row *row, struct claim *claim)
-{
-	const struct sleep sleep = sleep_of(row);
-	enum cause cause = sleep.cause;
-
-	if (sleep.class == SLEEP_FAULT)
-		cause = CAUSE_PAGE_FAULT;
-	else if (sleep.class != SLEEP_LOSS && sleep.class != SLEEP_ANSWER)
-		return CAUSES;
-	claim_describe(claim, cause, row, sleep.words);
-	return cause;
-}
-
 /* In a window that the user chose, what ended a sleep is followed, and is its cause. */
 static void subject_claim(struct claiming *claiming, enum cause cause,
 			  const struct sleep_part *part, struct claim *claim)
 {
-	struct chain_of of = { .cause = cause, .claim = *claim };
+	struct chain_of of = { .loss = sleep_loss, .cause = cause, .claim = *claim };
 
 	if (part->row && *part->row->wchan) {
 		of.wchan = part->row->wchan;
@@ -634,9 +637,10 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 	claiming.futex.ns = u64_min(claiming.futex.ns, left);
 	if (claimant->of_subject) {
 		claiming.futex.ns = left;
-		claiming.futex.ns = chain_claims(
-			claimant, thread,
-			&(struct chain_of){ .cause = CAUSE_WAIT, .claim = claiming.futex });
+		claiming.futex.ns = chain_claims(claimant, thread,
+						 &(struct chain_of){ .loss = sleep_loss,
+								     .cause = CAUSE_WAIT,
+								     .claim = claiming.futex });
 		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
 	} else if (claiming.futexes >= VERDICT_TIMES * (uint64_t)thread->members) {
 		left -= signals_of(thread, left);

@@ -13,8 +13,4 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread);
  * chose, or for what need not come. */
 uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread);
 
-/* Describes the loss by a sleep of another thread in a claim, without its time. Returns its cause;
- * CAUSES: it is no loss. */
-enum cause sleep_loss(const struct descriptor_row *row, struct claim *claim);
-
 #endif

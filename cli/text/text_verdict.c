@@ -322,15 +322,14 @@ static void did_add(char *sentence, const struct verdict_row *row)
 }
 
 /* Adds "waited for worker[12], which ": the thread of the target that the cause kept, and of a
- * single one that waited, who else is between; before is false for what is added behind a cause that
- * kept others, too. */
+ * single one that waited, who else is between; before is false for what is added behind a cause
+ * that kept others, too. */
 static void via_add(char *sentence, const struct verdict_row *row, bool before)
 {
 	const struct chain_row *via = row->via;
 	char who[WHO_LEN];
 
-	if (!via || row->via_ns <= row->ns / 2 ||
-	    before != (row->via_ns >= row->ns - row->ns / 10))
+	if (!via || row->via_ns <= row->ns / 2 || before != (row->via_ns >= row->ns - row->ns / 10))
 		return;
 	if (before && via->via != via->tid && is_of_one(row))
 		add(sentence, "waited for %s, which ",
@@ -502,6 +501,27 @@ static void runner_add(char *sentence, const struct sample *sample)
 		add(sentence, "; nearly all of it %s", thread_who(who, most));
 }
 
+#define COMPUTED_WIDTH 48 /* bytes of a name */
+#define COMPUTED_LEAST 20 /* percent of a thread's time in user mode */
+
+/* Adds " (84 % in hashTypeGet [redis-server])": where one that ran most was in user mode. */
+static void computed_add(char *sentence, const struct verdict *verdict, const char *before,
+			 const char *behind)
+{
+	uint64_t threads;
+	const struct thread_row *most = whose(verdict, thread_ran, ran_ns(verdict), &threads);
+	const struct computed *computed = most ? &most->computed : NULL;
+	char name[ESCAPE_SIZE(COMPUTED_WIDTH)], object[ESCAPE_SIZE(COMPUTED_WIDTH)];
+
+	if (!computed || !computed->ticks ||
+	    u64_times(computed->ticks, 100) < u64_times(computed->of, COMPUTED_LEAST))
+		return;
+	escape_text(name, sizeof(name), computed->function, COMPUTED_WIDTH);
+	escape_text(object, sizeof(object), computed->object, COMPUTED_WIDTH);
+	add(sentence, "%s%s of that in %s%s%s%s%s", before, AS_SHARE(computed->ticks, computed->of),
+	    name, *object ? " [" : "", object, *object ? "]" : "", behind);
+}
+
 /* It ran most of the time, or there is nothing else to say. */
 static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 {
@@ -517,8 +537,9 @@ static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 		share_add(sentence, verdict, ran_ns(verdict));
 		add(sentence, "): ");
 		whose_add(sentence, verdict, thread_ran, ran_ns(verdict));
-		add(sentence, " ran: user %s, kernel %s.", AS_SHARE(verdict->user, verdict->busy),
-		    AS_SHARE(verdict->kernel, verdict->busy));
+		add(sentence, " ran: user %s", AS_SHARE(verdict->user, verdict->busy));
+		computed_add(sentence, verdict, " (", ")");
+		add(sentence, ", kernel %s.", AS_SHARE(verdict->kernel, verdict->busy));
 		return;
 	}
 	if (verdict_had_little(verdict))
@@ -529,8 +550,9 @@ static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 	if (!verdict->work)
 		add(sentence, " of %s", AS_TIME(verdict->life));
 	if (ran_ns(verdict)) {
-		add(sentence, " (user %s, kernel %s", AS_TIME(verdict->user),
-		    AS_TIME(verdict->kernel));
+		add(sentence, " (user %s", AS_TIME(verdict->user));
+		computed_add(sentence, verdict, ", ", "");
+		add(sentence, ", kernel %s", AS_TIME(verdict->kernel));
 		runner_add(sentence, sample);
 		add(sentence, ")");
 	}

@@ -17,7 +17,7 @@
 static exit_status long_sleeps_select(struct session *session)
 {
 	return session_map_resize(session->skel->maps.kd_long_sleeps,
-				  kd_long_sleeps_of(session->slots).first);
+				  kd_ring_of(session->slots).first);
 }
 
 static exit_status long_sleeps_attach(struct session *session)
@@ -116,7 +116,7 @@ static bool is_asleep(const struct kd_thread *thread, uint64_t end)
 /* Returns 0 or -ENOMEM. */
 static int thread_read(const struct reading *reading, uint32_t slot)
 {
-	const struct kd_ring_of ring = kd_long_sleeps_of(slot);
+	const struct kd_ring_of ring = kd_ring_of(slot);
 	const struct kd_long_sleep *entries = &reading->session->long_sleeps[ring.first];
 	const struct kd_thread of = reading->view->threads[slot];
 	struct chain_thread *thread = &reading->chains.threads[slot];

@@ -86,6 +86,7 @@ struct session_part {
 	PART(movers) \
 	PART(files) \
 	PART(long_sleeps) \
+	PART(user_ticks) \
 	PART(classes) \
 	PART(wakers) \
 	PART(tracing) \
@@ -151,7 +152,8 @@ struct session {
 	struct culprits *culprits;
 	struct faults *faults;
 	struct histograms *histograms;
-	const struct kd_long_sleep *long_sleeps; /* the map's memory */
+	const struct kd_long_sleep *long_sleeps; /* the maps' memory */
+	const struct kd_user_tick *user_ticks;
 	struct recorder *recorder;
 	struct resources *resources;
 	struct process_set *process_set;
