@@ -375,6 +375,17 @@ static void requests_add(char *sentence, const struct kd_count *requests)
 		    AS_TIME(requests->max));
 }
 
+/* Adds "; main[4711] for 1.97 s of 2.00 s": of several threads, the one that it kept longest. */
+static void worst_add(char *sentence, const struct verdict_row *row)
+{
+	const struct thread_row *worst = row->worst;
+	char who[WHO_LEN];
+
+	if (!is_of_one(row) && worst->members == 1)
+		add(sentence, "; %s for %s of %s", thread_who(who, worst), AS_TIME(row->worst_ns),
+		    AS_TIME(worst->ledger.life));
+}
+
 /* "84 % (840 ms of 1.00 s" */
 static void share_add(char *sentence, const struct verdict *verdict, uint64_t part)
 {
@@ -397,6 +408,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	subject_add(sentence, row);
 	if (row->n_parts) {
 		parts_add(sentence, row);
+		worst_add(sentence, row);
 		add(sentence, ".");
 		return;
 	}
@@ -409,6 +421,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	at_add(sentence, row);
 	via_add(sentence, row, false);
 	requests_add(sentence, &row->requests);
+	worst_add(sentence, row);
 	add(sentence, ".");
 }
 

@@ -97,14 +97,18 @@ def case_disk(test):
 
 
 def case_locks(test):
-    """The holder of the lock is named, whatever it does meanwhile."""
+    """The holder of the lock is named, whatever it does meanwhile; but if it waits for a disk, that is
+    the cause of these waits, as far as they are followed."""
     for role, (screen, log) in staged(test, "locks", LOCKS).items():
-        row = kdstaged.check_first(test, role, screen, ("lock",), "waited for a lock that holder[")
-        if not row:
-            continue
-        test.eq([row["who"].get("tid")], log["holders"], f"{role}: who had it")
-        kdstaged.check_share(test, role, screen, row["ns"], screen.inside(log["waits"]),
-                             screen.ready[log["tid"]])
+        first = kdstaged.check_first(test, role, screen, ("lock", "disk") if role == "syncing" else ("lock",),
+                                     *["waited for a lock that holder["] * (role != "syncing"))
+        rows = [row for row in screen.blamed if row["cause"] == "lock"] if first else []
+        for row in rows[:1]:
+            test.eq([row["who"].get("tid")], log["holders"], f"{role}: who had it")
+        by_disk = sum(row["ns"] for row in screen.blamed if row["cause"] == "disk")
+        if first:
+            kdstaged.check_share(test, role, screen, sum(row["ns"] for row in rows),
+                                 screen.inside(log["waits"]), screen.ready[log["tid"]] + by_disk)
 
 
 def case_condition(test):
