@@ -25,6 +25,7 @@
 #include "cli/capture/session/windows.h"
 #include "cli/capture/tracer.h"
 #include "cli/model/losses.h"
+#include "cli/model/path_choice.h"
 #include "cli/model/resource.h"
 #include "cli/model/verdict.h"
 #include "cli/process/pids.h"

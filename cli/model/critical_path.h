@@ -27,8 +27,6 @@
 #include "bpf/kernel_delay.h"
 #include "recording.h"
 
-struct sample;
-
 /* States of legs: enum ledger_state, or one of these: a task outside the target runs, in user or
  * kernel mode; unknown. */
 enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
@@ -100,11 +98,6 @@ struct critical_path {
 	struct path_row *rows;         /* in order of time, without gaps, from start to end */
 	size_t n_rows;
 };
-
-/* Fills the zeroed path of a finished sample with a recording. Prefers the thread whose probe
- * ended the window, then the one whose probe began it, then the one the verdict is about. Leaves
- * it empty if no thread of the target is known. Returns 0 or -ENOMEM. */
-int critical_path_of_sample(struct sample *sample);
 
 /* Fills the rows of a path whose other members are set. Rows have no gaps, whatever the
  * recording holds. Takes time in proportion to the events between start and end, and memory for

@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include "cli/base/escape.h"
+#include "cli/model/path_choice.h"
 #include "cli/model/resource.h"
 #include "cli/model/summary.h"
 #include "cli/text/text.h"
