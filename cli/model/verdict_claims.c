@@ -5,6 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "thread_row.h"
+#include "verdict_limits.h"
 
 #define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
 const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
@@ -198,13 +199,9 @@ static void stolen_claims(struct claimant *claimant, const struct thread_row *th
 /* How often it was frozen is unknown. */
 static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
-	const char *group = claimant->sample->frozen_group;
-	size_t length = strlen(group), capacity = sizeof(claim.who.comm) - 1;
+	const struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN],
+				     .who = limit_who(claimant->sample->frozen_group) };
 
-	/* The end of a long path says more. */
-	memcpy(claim.who.comm, group + (length > capacity ? length - capacity : 0),
-	       length > capacity ? capacity : length);
 	claim_give(claimant, CAUSE_FROZEN, &claim);
 }
 

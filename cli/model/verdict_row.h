@@ -21,6 +21,7 @@
 	ROW(CAUSE_LOCK, "lock", "lock", "THREAD BLOCKED STATISTICS")                               \
 	ROW(CAUSE_KERNEL_LOCK, "kernel_lock", "lock in the kernel", "THREAD BLOCKED STATISTICS")   \
 	ROW(CAUSE_DISK, "disk", "disk", "THREAD BLOCKED STATISTICS")                               \
+	ROW(CAUSE_DISK_LIMIT, "disk_limit", "disk limit of its group", "THREAD BLOCKED STATISTICS") \
 	ROW(CAUSE_PAGE_FAULT, "page_fault", "page faults", "THREAD TIME")                          \
 	ROW(CAUSE_MAJOR_FAULT, "major_fault", "major page faults", "PAGE FAULTS")                  \
 	ROW(CAUSE_RECLAIM, "reclaim", "reclaim of memory", "THREAD TIME")                          \

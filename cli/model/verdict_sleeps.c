@@ -6,6 +6,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/syscall_set.h"
 #include "thread_row.h"
+#include "verdict_limits.h"
 #include "wchan.h"
 
 /* --- What a sleep was for --- */
@@ -60,7 +61,7 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
 	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
 	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
-	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK,
+	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK_LIMIT,
 	[WCHAN_DAEMON] = CAUSE_SERVER,   [WCHAN_NET] = CAUSE_SERVER,
 	[WCHAN_MEMORY] = CAUSE_RECLAIM,  [WCHAN_PAGE] = CAUSE_PAGE_FAULT,
 	[WCHAN_RCU] = CAUSE_KERNEL_WORK, [WCHAN_KERNEL] = CAUSE_KERNEL_WORK,
@@ -475,11 +476,15 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 
 /* --- Claims --- */
 
-/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
-static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
+/* A disk's name, or the group with a limit; else the waker, if it was nearly always the same, or
+ * who could have been. */
+static struct verdict_who sleep_who(const struct sample *sample, enum cause cause,
+				    const struct descriptor_row *row)
 {
 	struct verdict_who who = { .tid = 0 };
 
+	if (cause == CAUSE_DISK_LIMIT)
+		return limit_who(sample->disk_limit.group);
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
 	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
@@ -529,12 +534,15 @@ static void part_claim(void *context, const struct sleep_part *part)
 	struct claiming *claiming = context;
 	const struct descriptor_row *row = part->row;
 	struct claim claim = sleep_rest(claiming->thread, part->kind, &part->in);
-	const enum cause cause = loss_cause(claiming, part);
+	const struct sample *sample = claiming->claimant->sample;
+	enum cause cause = loss_cause(claiming, part);
 
+	if (row && cause == CAUSE_DISK && limit_holds_disk(sample, row, claim.ns))
+		cause = CAUSE_DISK_LIMIT;
 	if (row) {
 		claim.longest = row->waits.max;
 		claim.began = row->waits.began;
-		claim.who = sleep_who(cause, row);
+		claim.who = sleep_who(sample, cause, row);
 		claim.at = row->is.fd >= 0 ? &row->is : NULL;
 		claim.requests = row->requests;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;

@@ -40,6 +40,7 @@ static const struct {
 	[CAUSE_LOCK] = { "--off-cpu=1ms shows where it waits for locks",
 			 "--off-cpu=1ms shows where they wait for locks" },
 	[CAUSE_KERNEL_LOCK] = { "--off-cpu=1ms shows which lock of the kernel it is", NULL },
+	[CAUSE_DISK_LIMIT] = { "raise the group's limit (io.max, io.latency, io.weight)", NULL },
 	[CAUSE_DISK] = { "-s 1ms lists the slow calls and their stacks", NULL },
 	[CAUSE_PAGE_FAULT] = { "--profile shows where it touches new memory",
 			       "--profile shows where they touch new memory" },
@@ -187,25 +188,14 @@ static void amount(char text[static 32], const struct disk_limit *limit)
 			 what);
 }
 
-/* True if the limit is on the disk, one of its partitions, or a device it is part of. */
-static bool is_of_disk(const struct disk_limit *limit, const char *disk)
+const char *text_disk_limit(char text[static TEXT_LIMIT_LEN], const struct disk_limit *limit)
 {
-	const size_t length = strlen(limit->device);
+	char device[16], much[32];
 
-	if (!*disk || !strncmp(disk, "dm-", 3) || !strncmp(disk, "md", 2) ||
-	    !strncmp(limit->device, "dm-", 3) || !strncmp(limit->device, "md", 2))
-		return true;
-	return !strncmp(disk, limit->device, length) &&
-	       !(disk[length] >= 'a' && disk[length] <= 'o');
-}
-
-/* A disk that serves requests at once is not the reason to wait: the group's limit holds the
- * requests back. */
-static bool is_limited(const struct sample *sample, const struct verdict_row *row)
-{
-	return row->cause == CAUSE_DISK && sample->disk_limit.per_second &&
-	       sample->disk_limit.kind < DISK_LIMIT_KINDS && row->requests.total <= row->ns / 2 &&
-	       is_of_disk(&sample->disk_limit, row->who.comm);
+	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
+	amount(much, limit);
+	snprintf(text, TEXT_LIMIT_LEN, "%s: %s", device, much);
+	return text;
 }
 
 #define ADVICE_WIDTH (SCREEN_WIDTH - sizeof("NEXT    "))
@@ -227,11 +217,9 @@ static void group_advice(char advice[static SCREEN_WIDTH], const char *before, c
 
 static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
 {
-	char device[16], much[32], after[64];
+	char text[TEXT_LIMIT_LEN], after[TEXT_LIMIT_LEN + 4];
 
-	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
-	amount(much, limit);
-	snprintf(after, sizeof(after), " (%s: %s)", device, much);
+	snprintf(after, sizeof(after), " (%s)", text_disk_limit(text, limit));
 	group_advice(advice, limit->version_1 ? "raise blkio.throttle of " : "raise io.max of ",
 		     limit->group, after);
 }
@@ -322,7 +310,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 			?: nice_advice(sample, row) ?: usual;
 	if (rules_advice(advice, sample, row))
 		return;
-	if (is_limited(sample, row))
+	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);

@@ -46,6 +46,8 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks" },
 	[CAUSE_KERNEL_LOCK] = { "waited for %s that %s held", "waited for %s" },
 	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
+	[CAUSE_DISK_LIMIT] = { "was held back by the disk limit of the group %s",
+			       "was held back by the disk limit of its group" },
 	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
 	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
 				"had major page faults (pages read from disk or swap)" },
@@ -75,6 +77,8 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs" },
 	[CAUSE_SOFTIRQ] = { "were interrupted by softirqs, mostly %s",
 			    "were interrupted by softirqs" },
+	[CAUSE_DISK_LIMIT] = { "were held back by the disk limit of the group %s",
+			       "were held back by the disk limit of their group" },
 	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory" },
 	[CAUSE_CHILD] = { .named = "waited for their child %s" },
 	[CAUSE_TIMER] = { "woke up later than their timers, for %s",
@@ -155,15 +159,21 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-/* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
-static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
+/* "/pods/web (20 ms per 100 ms)", "/pods/web (vda: 20 reads/s)", " of 5 ms per 20 ms". Returns who.
+ */
+static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct sample *sample,
+			      const struct verdict_row *row)
 {
 	bool of_group = row->cause == CAUSE_THROTTLED;
+	char limit[TEXT_LIMIT_LEN];
 
 	text_path_cut(who, WHO_LEN + CLASS_LEN, row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
 	if (row->who.period_ns && (*who || !of_group))
 		text_append(who, WHO_LEN + CLASS_LEN, of_group ? " (%s per %s)" : " of %s per %s",
 			    AS_LIMIT(row->who.quota_ns), AS_LIMIT(row->who.period_ns));
+	if (row->cause == CAUSE_DISK_LIMIT && *who && sample->disk_limit.per_second)
+		text_append(who, WHO_LEN + CLASS_LEN, " (%s)",
+			    text_disk_limit(limit, &sample->disk_limit));
 	return who;
 }
 
@@ -222,7 +232,13 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	}
 }
 
-static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
+static bool is_limit(enum cause cause)
+{
+	return cause == CAUSE_THROTTLED || cause == CAUSE_DEADLINE || cause == CAUSE_DISK_LIMIT;
+}
+
+static void what_add(char *sentence, const struct sample *sample, const struct verdict_row *row,
+		     bool multiple)
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
@@ -230,8 +246,8 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 	bool named;
 	const char *format;
 
-	if (row->cause == CAUSE_THROTTLED || row->cause == CAUSE_DEADLINE)
-		named = *limit_text(who, row);
+	if (is_limit(row->cause))
+		named = *limit_text(who, sample, row);
 	else
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
@@ -258,7 +274,8 @@ static bool says_enough(const struct verdict_row *row)
 	bool named = *row->who.comm;
 
 	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
-	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_PEER)) ||
+	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
+			  row->cause == CAUSE_PEER)) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
 }
 
@@ -368,7 +385,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		return;
 	}
 	if (!wait_add(sentence, row))
-		what_add(sentence, row, multiple);
+		what_add(sentence, sample, row, multiple);
 	state_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);

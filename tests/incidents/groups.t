@@ -150,7 +150,7 @@ def block_throttle(test):
     test.stack.callback(reader.end)
     test.stack.callback(os.kill, pid, 9)
     kdtest.wait_until(lambda: "throtl" in wchan(pid) or kdtest.state_of(pid, pid) == "D", PATIENCE)
-    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", THROTTLED,
+    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", {"disk_limit"},
                   (f"/{group.name}",), throughout)
 
 

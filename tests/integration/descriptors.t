@@ -326,11 +326,15 @@ def case_limit(test):
             path = test.directory() / "limit.json"
             text = test.program("-p", load.pid, "--sample-time", "1", "-o", f"json:{path}", "-o", "-",
                                 "--summary").stdout
-            found = json.loads(path.read_text()).get("disk_limit", {})
+            sample = json.loads(path.read_text())
+            found = sample.get("disk_limit", {})
             test.eq((found.get("group"), found.get("device"), found.get("per_second")),
                     (f"/{group.name}", disk, reads) if held else (None,) * 3, f"{reads} reads a second")
             test.eq(bool(re.search(rf"^NEXT .* of /{group.name} \({disk}: {reads} reads/s\)$", text,
                                    re.MULTILINE)), held, f"{reads}: NEXT names it")
+            first = sample["verdict"][0] if held else {}
+            test.eq((first.get("cause"), first.get("who", {}).get("comm")),
+                    ("disk_limit", f"/{group.name}") if held else (None, None), "the limit is the cause")
         load.end()
 
 

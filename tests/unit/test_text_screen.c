@@ -197,6 +197,8 @@ TEST(disk_limit)
 		report_text(judged(&sample), &summary, made_begin(&made));
 		text = made_end(&made);
 		ok(strstr(text, cases[i].next), "%s: %s", cases[i].next, strstr(text, "NEXT"));
+		is_i64(strstr(text, "disk limit of its group  /a") != NULL,
+		       !strncmp(cases[i].next, "raise", 5), "whose doing it is");
 		free(text);
 	}
 	sample.disk_limit = (struct disk_limit){ "",   "vda",      DISK_LIMIT_WRITE_BYTES,
