@@ -24,6 +24,7 @@
 #include "cli/stack/kernel_symbols.h"
 #include "collect_awaited.h"
 #include "collect_groups.h"
+#include "collect_memory.h"
 #include "collect_row.h"
 #include "session.h"
 
@@ -54,6 +55,7 @@ struct collector {
 	uint64_t frozen_looked;               /* last read of cgroups, CLOCK_MONOTONIC ns */
 	struct disk_limits disk_limits;
 	struct quota_watch quota_watch;
+	struct memory_watch memory_watch;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -452,11 +454,13 @@ static void frozen_take(const struct collector *collector, const struct session_
 int collector_drain(struct collector *collector)
 {
 	struct session_view view = session_window_now(collector->session);
+	const bool open = view.gen && view.end == KD_NEVER;
 	int result = 0;
 
 	frozen_look(collector);
 	disk_limits_look(&collector->disk_limits, &view);
-	quota_watch_look(&collector->quota_watch, collector->pid, view.gen && view.end == KD_NEVER);
+	quota_watch_look(&collector->quota_watch, collector->pid, open);
+	memory_watch_look(&collector->memory_watch, collector->pid, open);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
 		    view.end != KD_NEVER)
@@ -572,6 +576,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result)
+		memory_limit_take(&collector->memory_watch, sample);
 	if (!result)
 		awaited_take(sample);
 	if (!result)

@@ -493,6 +493,18 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define MEMORY_LIMIT(key, kind, member, ...)                                                       \
+	FIELD(key, kind, struct memory_limit, member, __VA_ARGS__)
+static const struct field memory_limit_fields[] = {
+	MEMORY_LIMIT("group", FIELD_NAME, group),
+	MEMORY_LIMIT("file", FIELD_NAME, file),
+	MEMORY_LIMIT("version_1", FIELD_BOOL, version_1, .flags = FIELD_IF_ANY),
+	MEMORY_LIMIT("bytes", FIELD_U64, bytes),
+	MEMORY_LIMIT("used_bytes", FIELD_U64, used),
+	MEMORY_LIMIT("hits", FIELD_U64, hits),
+	FIELDS_END,
+};
+
 #define CPU_RULE(key, kind, member, ...)                                                           \
 	FIELD(key, kind, struct cpu_rules, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
 static const struct field cpu_rules_fields[] = {
@@ -575,6 +587,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_rules", FIELD_OBJECT, cpu_rules, .fields = cpu_rules_fields,
 	       .flags = FIELD_IF_ANY),

@@ -185,4 +185,14 @@ struct disk_limit {
  * dispatched, and loses some of each time slice. */
 #define DISK_LIMIT_REACHED 70 /* percent */
 
+/* --- Memory limit of a cgroup --- */
+
+struct memory_limit {
+	char group[CULPRIT_GROUP_LEN]; /* as in struct culprit */
+	char file[32];                 /* that sets it, as "memory.max" */
+	bool version_1;
+	uint64_t bytes, used; /* 0 bytes: no limit */
+	uint64_t hits;        /* how often it was reached in the window */
+};
+
 #endif

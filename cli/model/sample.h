@@ -144,6 +144,9 @@ struct sample {
 	 * if no limit is known. */
 	struct disk_limit disk_limit;
 
+	/* The memory limit that threads ran into; bytes is 0 if none is known. */
+	struct memory_limit memory_limit;
+
 	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
 	struct quota_use quota_use;
 	struct pressures pressures;

@@ -450,7 +450,8 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_majors *majors = &thread->majors;
-	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM] };
+	const struct verdict_who limit = limit_who(claimant->sample->memory_limit.group);
+	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM], .who = limit };
 	uint64_t ran = thread->ledger.ns[LEDGER_FAULT];
 	struct kd_count asleep = sleep_faults(thread);
 	uint64_t reading = u64_min(majors->asleep, asleep.total);
@@ -458,7 +459,8 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	const struct claim major = { .ns = u64_add(running, reading),
 				     .count = majors->times.count,
 				     .longest = majors->times.max,
-				     .began = majors->times.began };
+				     .began = majors->times.began,
+				     .who = limit };
 	struct claim others;
 
 	asleep.total -= reading;
@@ -485,6 +487,8 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 
 	if (cause == CAUSE_DISK_LIMIT)
 		return limit_who(sample->disk_limit.group);
+	if (cause == CAUSE_RECLAIM && *sample->memory_limit.group)
+		return limit_who(sample->memory_limit.group);
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
 	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {

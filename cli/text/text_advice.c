@@ -170,22 +170,43 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	}
 }
 
+#define SCALED_LEN 16
+/* "2.1M", "120", of 1,000 or 1,024 each; between is before the unit. */
+static void scaled(char text[static SCALED_LEN], uint64_t number, unsigned int base,
+		   const char *between)
+{
+	static const char *const units[] = { "", "k", "M", "G", "T" };
+	double value = (double)number;
+	size_t unit = 0;
+
+	for (; value >= base && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		value /= base;
+	snprintf(text, SCALED_LEN, "%.*f%s%s", value < 10 && unit ? 1 : 0, value, between,
+		 units[unit]);
+}
+
+const char *text_bytes(char text[static TEXT_BYTES_LEN], uint64_t bytes)
+{
+	char number[SCALED_LEN];
+
+	scaled(number, bytes, 1024, " ");
+	snprintf(text, TEXT_BYTES_LEN, "%s%s", number, bytes >= 1024 ? "iB" : "B");
+	return text;
+}
+
 /* "reads 2.1 MB/s", "120 writes/s" */
 static void amount(char text[static 32], const struct disk_limit *limit)
 {
-	static const char *const units[] = { "", "k", "M", "G", "T" };
 	const char *what = disk_limit_words[limit->kind];
-	double value = (double)limit->per_second;
-	size_t unit = 0;
+	const bool bytes = limit->kind == DISK_LIMIT_READ_BYTES ||
+			   limit->kind == DISK_LIMIT_WRITE_BYTES;
+	char number[SCALED_LEN];
 
-	for (; value >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		value /= 1000;
-	if (limit->kind == DISK_LIMIT_READ_BYTES || limit->kind == DISK_LIMIT_WRITE_BYTES)
-		snprintf(text, 32, "%s %.*f %sB/s", what, value < 10 && unit ? 1 : 0, value,
-			 units[unit]);
+	scaled(number, limit->per_second, 1000, bytes ? " " : "");
+	if (bytes)
+		snprintf(text, 32, "%s %sB/s", what, number);
 	else
-		snprintf(text, 32, "%.*f%s %s/s", value < 10 && unit ? 1 : 0, value, units[unit],
-			 what);
+		snprintf(text, 32, "%s %s/s", number, what);
 }
 
 const char *text_disk_limit(char text[static TEXT_LIMIT_LEN], const struct disk_limit *limit)
@@ -222,6 +243,23 @@ static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_lim
 	snprintf(after, sizeof(after), " (%s)", text_disk_limit(text, limit));
 	group_advice(advice, limit->version_1 ? "raise blkio.throttle of " : "raise io.max of ",
 		     limit->group, after);
+}
+
+/* True if a larger memory limit of the group would help. */
+static bool is_memory_limit(const struct sample *sample, const struct verdict_row *row)
+{
+	return (row->cause == CAUSE_RECLAIM || row->cause == CAUSE_MAJOR_FAULT) && !row->who.tid &&
+	       *row->who.comm && sample->memory_limit.bytes;
+}
+
+static void memory_advice(char advice[static SCREEN_WIDTH], const struct memory_limit *limit)
+{
+	char file[ESCAPE_SIZE(sizeof(limit->file))], bytes[TEXT_BYTES_LEN], before[64], after[64];
+
+	escape_text(file, sizeof(file), limit->file, sizeof(limit->file));
+	snprintf(before, sizeof(before), "raise %.32s of ", file);
+	snprintf(after, sizeof(after), " (%s)", text_bytes(bytes, limit->bytes));
+	group_advice(advice, before, limit->group, after);
 }
 
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
@@ -312,6 +350,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
+	else if (is_memory_limit(sample, row))
+		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
 	else

@@ -49,7 +49,7 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_DISK_LIMIT] = { "was held back by the disk limit of the group %s",
 			       "was held back by the disk limit of its group" },
 	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
-	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
+	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap) under %s",
 				"had major page faults (pages read from disk or swap)" },
 	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory" },
 	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
@@ -159,6 +159,18 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
+/* "the memory limit of the group /pods/web (8.0 MiB)" */
+static const char *memory_text(char who[static WHO_LEN + CLASS_LEN], const struct sample *sample,
+			       const struct verdict_row *row)
+{
+	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], bytes[TEXT_BYTES_LEN];
+
+	text_path_cut(group, sizeof(group), row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
+	snprintf(who, WHO_LEN + CLASS_LEN, "the memory limit of the group %.200s (%s)", group,
+		 text_bytes(bytes, sample->memory_limit.bytes));
+	return who;
+}
+
 /* "/pods/web (20 ms per 100 ms)", "/pods/web (vda: 20 reads/s)", " of 5 ms per 20 ms". Returns who.
  */
 static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct sample *sample,
@@ -232,6 +244,13 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	}
 }
 
+/* True if it is the doing of a group's memory limit. */
+static bool is_memory_limit(const struct verdict_row *row)
+{
+	return (row->cause == CAUSE_RECLAIM || row->cause == CAUSE_MAJOR_FAULT) && !row->who.tid &&
+	       *row->who.comm;
+}
+
 static bool is_limit(enum cause cause)
 {
 	return cause == CAUSE_THROTTLED || cause == CAUSE_DEADLINE || cause == CAUSE_DISK_LIMIT;
@@ -248,6 +267,8 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 
 	if (is_limit(row->cause))
 		named = *limit_text(who, sample, row);
+	else if (is_memory_limit(row))
+		named = *memory_text(who, sample, row);
 	else
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
@@ -275,7 +296,7 @@ static bool says_enough(const struct verdict_row *row)
 
 	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
 	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
-			  row->cause == CAUSE_PEER)) ||
+			  row->cause == CAUSE_PEER || is_memory_limit(row))) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
 }
 
