@@ -586,6 +586,8 @@ const struct field json_sample_fields[] = {
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
+	SAMPLE("group_frozen_ns", FIELD_U64, group_frozen_ns, .flags = FIELD_IF_ANY),
+	SAMPLE("group_frozen_last_ns", FIELD_U64, group_frozen_last_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,

@@ -139,6 +139,9 @@ struct sample {
 
 	struct cpu_quota quota; /* the tightest of its cgroup and those above; zeros: none */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* frozen cgroup, as in struct culprit; "": unknown */
+	/* For how long the target's group of version 1 was seen frozen: its threads may have slept
+	 * then without an event. And for how long before the end, if it was frozen then. */
+	uint64_t group_frozen_ns, group_frozen_last_ns;
 
 	/* Disk limit of the threads' cgroup, and its usage, while they waited; per_second is 0
 	 * if no limit is known. */

@@ -110,15 +110,18 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 	}
 }
 
-/* Sleeps that lasted much longer than requested. */
+/* Sleeps that lasted much longer than requested, but not in the freezer. */
 static void timer_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_count *late = &thread->overslept.late;
-	const struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
-				     .count = late->count,
-				     .longest = late->max,
-				     .began = late->began };
+	uint64_t frozen = limit_frozen_asleep(claimant->sample, thread);
+	struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
+			       .count = late->count,
+			       .longest = late->max,
+			       .began = late->began };
 
+	claim.ns = u64_sub(claim.ns, frozen);
+	claim.longest = frozen ? u64_min(claim.longest, claim.ns) : claim.longest;
 	claim_give(claimant, CAUSE_TIMER, &claim);
 }
 
@@ -199,7 +202,8 @@ static void stolen_claims(struct claimant *claimant, const struct thread_row *th
 /* How often it was frozen is unknown. */
 static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	const struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN],
+	const struct claim claim = { .ns = u64_add(thread->ledger.ns[LEDGER_FROZEN],
+						   limit_frozen_asleep(claimant->sample, thread)),
 				     .who = limit_who(claimant->sample->frozen_group) };
 
 	claim_give(claimant, CAUSE_FROZEN, &claim);

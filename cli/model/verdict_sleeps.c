@@ -318,6 +318,7 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	const struct kd_count held = waits_for_holders(thread);
 	struct idle idle = { .silent = is_silent(thread) };
 	uint64_t ns, in_futex;
+	uint64_t frozen = limit_frozen_asleep(sample, thread);
 
 	if (!has_kinds(thread))
 		return idle.silent ? thread->ledger.ns[LEDGER_BLOCKED]
@@ -327,7 +328,8 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	if (u64_sub(idle.futex.count, held.count) >= VERDICT_TIMES * (uint64_t)thread->members)
 		in_futex = signals_of(thread, in_futex);
 	ns = u64_add(idle.ns, in_futex);
-	ns = u64_sub(ns, thread->overslept.late.total); /* it should have run again */
+	/* It should have run again. */
+	ns = u64_sub(ns, u64_max(thread->overslept.late.total, frozen));
 	return u64_min(ns, ledger_blocked(&thread->ledger));
 }
 

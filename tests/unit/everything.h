@@ -395,6 +395,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.quota = (struct cpu_quota){ "/pods/web", 20000000, 100000000 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
+	sample.group_frozen_ns = 1234567, sample.group_frozen_last_ns = 234567;
 	sample.memory_limit = (struct memory_limit){ "/pods/web", "memory.max", true,
 						     8388608,     8388000,      77 };
 	sample.pressures = (struct pressures){
