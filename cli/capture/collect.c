@@ -22,6 +22,7 @@
 #include "cli/model/sample.h"
 #include "cli/stack/kernel_symbols.h"
 #include "collect_awaited.h"
+#include "collect_faulted.h"
 #include "collect_frozen.h"
 #include "collect_groups.h"
 #include "collect_memory.h"
@@ -537,6 +538,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 		cpu_rules_take(&collector->quota_watch, sample);
 	if (!result)
 		memory_limit_take(&collector->memory_watch, sample);
+	if (!result)
+		faulted_take(sample);
 	if (!result)
 		awaited_take(sample);
 	if (!result)

@@ -505,6 +505,26 @@ static const struct field memory_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define FAULTED(key, kind, member, ...) FIELD(key, kind, struct faulted, member, __VA_ARGS__)
+static const struct field faulted_kind_fields[] = {
+	FAULTED("for", FIELD_WORD, kind, .words = faulted_keys, .of = FAULTED_SORTS),
+	FAULTED("path", FIELD_NAME, path, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define FAULTED_OF(key, kind, member, ...)                                                         \
+	FIELD(key, kind, struct faulted_thread, member, __VA_ARGS__)
+static const struct field faulted_fields[] = {
+	FAULTED_OF("tid", FIELD_I32, tid),
+	FAULTED_OF("minor", FIELD_OBJECT, minor, .fields = faulted_kind_fields,
+		   .flags = FIELD_IF_ANY),
+	FAULTED_OF("major", FIELD_OBJECT, major, .fields = faulted_kind_fields,
+		   .flags = FIELD_IF_ANY),
+	FAULTED_OF("shared_pid", FIELD_I32, shared_pid, .flags = FIELD_IF_ANY),
+	FAULTED_OF("shared_name", FIELD_NAME, shared_name, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 #define CPU_RULE(key, kind, member, ...)                                                           \
 	FIELD(key, kind, struct cpu_rules, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
 static const struct field cpu_rules_fields[] = {
@@ -592,6 +612,7 @@ const struct field json_sample_fields[] = {
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,
 	       .flags = FIELD_IF_ANY),
+	SAMPLE("faulted", FIELD_OBJECT, faulted, .fields = faulted_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_rules", FIELD_OBJECT, cpu_rules, .fields = cpu_rules_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("quota_use", FIELD_OBJECT, quota_use, .fields = quota_use_fields,

@@ -14,6 +14,7 @@
 #include "bpf/kernel_delay.h"
 #include "critical_path.h"
 #include "culprit.h"
+#include "faulted.h"
 #include "interruption.h"
 #include "pressure.h"
 #include "recording.h"
@@ -149,6 +150,8 @@ struct sample {
 
 	/* The memory limit that threads ran into; bytes is 0 if none is known. */
 	struct memory_limit memory_limit;
+
+	struct faulted_thread faulted; /* what most page faults of a thread were for */
 
 	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
 	struct quota_use quota_use;

@@ -290,7 +290,8 @@ struct thread_row {
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* per tick or run, and the largest */
 	struct kd_overslept overslept;
-	struct kd_majors majors;  /* timed major faults */
+	struct kd_majors majors;                        /* timed major faults */
+	uint64_t faulted[KD_FAULTED_KINDS][KD_FAULTED]; /* as in struct kd_record; not kept */
 	struct culprit *culprits; /* what had the CPU while it was ready; by descending time */
 	size_t n_culprits;
 	struct stop_row *stops; /* by descending time */

@@ -12,8 +12,8 @@ struct verdict_who limit_who(const char *group);
 /* True if waits for a disk, ns in all, are the doing of a limit of the threads' group. */
 bool limit_holds_disk(const struct sample *sample, const struct descriptor_row *row, uint64_t ns);
 
-/* Time in which a thread slept because its group was frozen, which it did not notice: it was to wake
- * up earlier, or slept all the time. */
+/* Time in which a thread slept because its group was frozen, which it did not notice: it was to
+ * wake up earlier, or slept all the time. */
 uint64_t limit_frozen_asleep(const struct sample *sample, const struct thread_row *thread);
 
 #endif

@@ -446,6 +446,19 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 
 /* --- Memory --- */
 
+/* The process with which the thread has had the same pages since a fork, so that it copies them. */
+static struct verdict_who copies_who(const struct sample *sample, const struct thread_row *thread)
+{
+	const struct faulted_thread *faulted = &sample->faulted;
+	struct verdict_who who = { .tid = 0 };
+
+	if (faulted->tid != thread->tid || !faulted->shared_pid)
+		return who;
+	who.tid = who.pid = faulted->shared_pid;
+	memcpy(who.comm, faulted->shared_name, sizeof(faulted->shared_name));
+	return who;
+}
+
 /* Claims of page faults and reclaim, on CPU and asleep. The longest case is known for major
  * faults, and for sleeps if none of them is a major fault's. How often memory was reclaimed is
  * unknown. */
@@ -474,6 +487,7 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	else
 		others.count = u64_max(others.count, asleep.count);
 	claim_give(claimant, CAUSE_MAJOR_FAULT, &major);
+	others.who = copies_who(claimant->sample, thread);
 	claim_give(claimant, CAUSE_PAGE_FAULT, &others);
 	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
 }

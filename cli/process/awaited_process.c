@@ -60,33 +60,11 @@ static bool describe(struct awaited_process *found, pid_t pid)
 
 /* --- Children --- */
 
-/* Needs CONFIG_PROC_CHILDREN. */
 static bool child_find(struct awaited_process *found, pid_t pid)
 {
-	char path[64], name[64], children[256];
-	struct dirent *entry;
-	DIR *directory;
-	pid_t only = 0;
-	size_t n = 0;
+	pid_t only;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		char *end = children;
-
-		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
-		if (!isdigit((unsigned char)*entry->d_name) ||
-		    proc_file_read(pid, name, children, sizeof(children)) <= 0)
-			continue;
-		while (isdigit((unsigned char)*end)) {
-			only = (pid_t)strtol(end, &end, 10);
-			end += *end == ' ';
-			n++;
-		}
-	}
-	if (directory)
-		closedir(directory);
-	return n == 1 && describe(found, only);
+	return proc_children(pid, &only, 1) == 1 && describe(found, only);
 }
 
 /* --- Locks of files --- */

@@ -75,6 +75,8 @@ static const struct {
 	[CAUSE_SERVER] = { LOOK_AT("the process that has to answer"),
 			   "see that thread's own sections for what it did meanwhile" },
 	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
+	[CAUSE_PAGE_FAULT] = { LOOK_AT("the process that has the same pages"),
+			       "see the sections of the process that has the same pages" },
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
 };
 

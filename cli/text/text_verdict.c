@@ -48,7 +48,8 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
 	[CAUSE_DISK_LIMIT] = { "was held back by the disk limit of the group %s",
 			       "was held back by the disk limit of its group" },
-	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
+	[CAUSE_PAGE_FAULT] = { "had page faults: it copied what it shares with %s since a fork",
+			       "had page faults" },
 	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap) under %s",
 				"had major page faults (pages read from disk or swap)" },
 	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory" },
@@ -216,6 +217,7 @@ static const char *const deeds[CAUSES] = {
 	[CAUSE_SOFTIRQ] = "handled soft interrupts",
 	[CAUSE_LOCK] = "held a lock",
 	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
+	[CAUSE_PAGE_FAULT] = "shares the pages that were copied",
 	[CAUSE_PEER] = "was at the other end of a pipe or socket",
 	[CAUSE_STOPPED] = "stopped them",
 };
@@ -356,6 +358,24 @@ static void at_add(char *sentence, const struct verdict_row *row)
 	    (int)row->at->fd, *escaped ? ", " : "", escaped);
 }
 
+/* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
+static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
+{
+	const bool major = row->cause == CAUSE_MAJOR_FAULT;
+	const struct faulted *of = major ? &sample->faulted.major : &sample->faulted.minor;
+	char path[ESCAPE_SIZE(FAULTED_PATH)];
+
+	if ((!major && row->cause != CAUSE_PAGE_FAULT) || row->who.tid ||
+	    row->worst->tid != sample->faulted.tid || row->worst_ns <= row->ns / 2 ||
+	    of->kind >= FAULTED_SORTS || !faulted_words[of->kind])
+		return;
+	add(sentence, ", mostly %s", faulted_words[of->kind]);
+	if (!*of->path)
+		return;
+	text_path_cut(path, sizeof(path), of->path, sizeof(of->path), PATH_WIDTH);
+	add(sentence, " (%.200s)", path);
+}
+
 /* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
 static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
 {
@@ -407,6 +427,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	}
 	if (!wait_add(sentence, row))
 		what_add(sentence, sample, row, multiple);
+	faulted_add(sentence, sample, row);
 	state_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);

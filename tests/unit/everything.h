@@ -395,6 +395,13 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.quota = (struct cpu_quota){ "/pods/web", 20000000, 100000000 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
+	sample.faulted = (struct faulted_thread){
+		.tid = 9720,
+		.minor = { FAULTED_COPY, "" },
+		.major = { FAULTED_FILE, "/var/lib/data" },
+		.shared_pid = 9800,
+		.shared_name = "saver",
+	};
 	sample.group_frozen_ns = 1234567, sample.group_frozen_last_ns = 234567;
 	sample.memory_limit = (struct memory_limit){ "/pods/web", "memory.max", true,
 						     8388608,     8388000,      77 };
