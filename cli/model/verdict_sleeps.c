@@ -60,8 +60,10 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_IDLE] = CAUSES,           [WCHAN_TIME] = CAUSES,
 	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
 	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
+	[WCHAN_FILELOCK] = CAUSE_LOCK,  [WCHAN_LEASE] = CAUSE_LOCK,
 	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
 	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK_LIMIT,
+	[WCHAN_FUSE] = CAUSE_SERVER,     [WCHAN_PAGER] = CAUSE_SERVER,
 	[WCHAN_DAEMON] = CAUSE_SERVER,   [WCHAN_NET] = CAUSE_SERVER,
 	[WCHAN_MEMORY] = CAUSE_RECLAIM,  [WCHAN_PAGE] = CAUSE_PAGE_FAULT,
 	[WCHAN_RCU] = CAUSE_KERNEL_WORK, [WCHAN_KERNEL] = CAUSE_KERNEL_WORK,
@@ -93,7 +95,7 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 	if (sleep.class != SLEEP_LOSS || sleep.cause != CAUSE_LOCK)
 		sleep.cause = wchan_causes[wchan->cause];
 	sleep.class = SLEEP_LOSS;
-	sleep.words = wchan->words;
+	sleep.words = wchan->cause == WCHAN_FILELOCK ? NULL : wchan->words;
 	return sleep;
 }
 

@@ -296,7 +296,7 @@ static bool says_enough(const struct verdict_row *row)
 {
 	bool named = *row->who.comm;
 
-	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
+	return row->cause == CAUSE_CHILD ||
 	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
 			  row->cause == CAUSE_PEER || is_memory_limit(row))) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
@@ -315,25 +315,6 @@ static void wait_text_add(char *sentence, const struct wait_words *wait)
 	add(sentence, "waited in %s", wchan);
 }
 
-/* "waited for a pipe that is full", "waited for slowfs[12]: the program that serves its file system
- * (FUSE)", "waited in do_that, until main[12] woke it". Returns false if that is not known. */
-static bool wait_add(char *sentence, const struct verdict_row *row)
-{
-	char who[WHO_LEN];
-	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
-
-	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
-	    row->wait_ns <= row->ns / 2)
-		return false;
-	if (row->wait.words && named && !until)
-		add(sentence, "waited for %s: %s", who, row->wait.words);
-	else
-		wait_text_add(sentence, &row->wait);
-	if (named && until)
-		add(sentence, ", until %s woke it", who);
-	return true;
-}
-
 /* Adds ", which is stopped". */
 static void state_add(char *sentence, const struct verdict_row *row)
 {
@@ -343,6 +324,30 @@ static void state_add(char *sentence, const struct verdict_row *row)
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
 	add(sentence, ", which is %s", state);
+}
+
+/* "waited for a pipe that is full", "waited for slowfs[12], which is stopped: the program that
+ * serves its file system (FUSE)", "waited in do_that, until main[12] woke it". Returns false if
+ * that is not known. */
+static bool wait_add(char *sentence, const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
+
+	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
+	    row->wait_ns <= row->ns / 2)
+		return false;
+	if (row->wait.words && named && !until) {
+		add(sentence, "waited for %s", who);
+		state_add(sentence, row);
+		add(sentence, ": %s", row->wait.words);
+		return true;
+	}
+	wait_text_add(sentence, &row->wait);
+	if (named && until)
+		add(sentence, ", until %s woke it", who);
+	state_add(sentence, row);
+	return true;
 }
 
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
@@ -425,10 +430,11 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		add(sentence, ".");
 		return;
 	}
-	if (!wait_add(sentence, row))
+	if (!wait_add(sentence, row)) {
 		what_add(sentence, sample, row, multiple);
-	faulted_add(sentence, sample, row);
-	state_add(sentence, row);
+		faulted_add(sentence, sample, row);
+		state_add(sentence, row);
+	}
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
 	requests_add(sentence, &row->requests);
