@@ -160,6 +160,8 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "request_total_ns", row->requests.total);
 		writer_u64(writer, "request_max_ns", row->requests.max);
 		writer_moment(writer, "request_max_at", row->requests.began);
+		if (row->queued)
+			writer_u64(writer, "request_queued_ns", row->queued);
 	}
 	writer_u64(writer, "threads", row->threads);
 	writer_i64(writer, "worst_tid", row->worst->tid);

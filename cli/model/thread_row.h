@@ -162,8 +162,10 @@ struct descriptor_row {
 	pid_t awaited_pid;
 	char awaited_name[KD_COMM_LEN];
 	char awaited_state[WAIT_STATE_LEN];
-	/* Disk: requests whose completion ended the waits. */
+	/* Disk: requests whose completion ended the waits, and how long they were queued before the
+	 * driver got them. */
 	struct kd_count requests;
+	uint64_t queued;
 };
 extern const struct row_list descriptor_list;
 

@@ -104,6 +104,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	verdict_row_wait(row, &claim->wait, ns);
 	verdict_row_lock(row, claim->lock, ns);
 	count_join(&row->requests, &claim->requests);
+	row->queued = u64_add(row->queued, claim->queued);
 	finding->failed |= !victim_add(finding, row->number, ns);
 }
 

@@ -24,7 +24,8 @@ struct claim {
 	const struct descriptor *at; /* descriptor waited at; NULL: none */
 	struct wait_words wait;
 	const struct lock_row *lock; /* lock of the kernel that has a name; NULL: none */
-	struct kd_count requests;    /* disk requests that ended the waits */
+	struct kd_count requests;    /* disk requests that ended the waits, */
+	uint64_t queued;             /* and how long the driver did not have them */
 };
 
 /* Receives claims one by one. */

@@ -108,7 +108,8 @@ struct verdict_row {
 	uint64_t lock_ns;               /* also owned by the sample; NULL: none */
 	struct wait_words wait;         /* of most of the waits, */
 	uint64_t wait_ns;               /* and these */
-	struct kd_count requests;       /* disk requests that ended the waits */
+	struct kd_count requests;       /* disk requests that ended the waits, */
+	uint64_t queued;                /* and how long the driver did not have them */
 	unsigned int threads;           /* target threads affected */
 	int cpu;                        /* the only one on which these ran; -1: none, or several */
 	const struct thread_row *worst; /* thread that lost most; owned by the sample */

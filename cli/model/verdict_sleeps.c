@@ -60,7 +60,7 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_IDLE] = CAUSES,           [WCHAN_TIME] = CAUSES,
 	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
 	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
-	[WCHAN_FILELOCK] = CAUSE_LOCK,  [WCHAN_LEASE] = CAUSE_LOCK,
+	[WCHAN_FILELOCK] = CAUSE_LOCK,   [WCHAN_LEASE] = CAUSE_LOCK,
 	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
 	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK_LIMIT,
 	[WCHAN_FUSE] = CAUSE_SERVER,     [WCHAN_PAGER] = CAUSE_SERVER,
@@ -567,6 +567,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claim.who = sleep_who(sample, cause, row);
 		claim.at = row->is.fd >= 0 ? &row->is : NULL;
 		claim.requests = row->requests;
+		claim.queued = row->queued;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
 		claim.wait.state = *row->awaited_state ? row->awaited_state : NULL;
 	}

@@ -394,15 +394,20 @@ static void user_add(char *sentence, const struct quota_use *use, const struct v
 	add(sentence, ", mostly by %.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
 }
 
-/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
-static void requests_add(char *sentence, const struct kd_count *requests)
+/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most, after 3.00 ms in the queue": the
+ * speed of a disk, and what it had to do before. */
+static void requests_add(char *sentence, const struct verdict_row *row)
 {
+	const struct kd_count *requests = &row->requests;
+
 	if (requests->count == 1)
 		add(sentence, "; its request took %s", AS_TIME(requests->max));
 	else if (requests->count)
 		add(sentence, "; %s requests took %s on average, %s at most",
 		    GROUPED(requests->count), AS_TIME(requests->total / requests->count),
 		    AS_TIME(requests->max));
+	if (requests->count && row->queued > requests->total / 10)
+		add(sentence, ", after %s in the queue", AS_TIME(row->queued / requests->count));
 }
 
 /* "84 % (840 ms of 1.00 s" */
@@ -437,7 +442,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	}
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
-	requests_add(sentence, &row->requests);
+	requests_add(sentence, row);
 	add(sentence, ".");
 }
 

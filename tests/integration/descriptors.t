@@ -364,6 +364,8 @@ def case_requests(test):
                  sum(calls) + 100 * MS, "as long as the waits, and no longer than all calls")
     test.between(max(row["request_max_ns"] for row in rows), got["request_total_ns"] /
                  max(got["requests"], 1), max(calls) + 100 * MS, "the longest")
+    queued = sum(row.get("request_queued_ns", 0) for row in rows)
+    test.between(queued, 0, sum(calls) - got["request_total_ns"] + 100 * MS, "queued within the calls")
     test.ok(re.search(rf"; requests: {rows[0]['requests']:,} in {rows[0]['request_total_ns']:,} ns",
                       text), "the section has what JSON has", text)
     metrics = test.program("--replay", report, "-o", "openmetrics").stdout

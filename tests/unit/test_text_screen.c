@@ -206,7 +206,20 @@ TEST(disk_limit)
 	memset(sample.disk_limit.group, 0xff, sizeof(sample.disk_limit.group) - 1);
 	memset(sample.disk_limit.device + 3, 0x1b, sizeof(sample.disk_limit.device) - 4);
 	strcpy(disk.is.device, "dm-0");
-	disk.requests = times(0, 0, 0);
+	disk.requests = times(9, 100 * MILLI, 20 * MILLI), disk.queued = 300 * MILLI;
+	sample.disk_limit.per_second = 0;
+	{
+		struct made made;
+		char *text;
+
+		report_text(judged(&sample), &summary, made_begin(&made));
+		text = made_end(&made);
+		ok(strstr(text, "after 33.3 ms in the queue"), "how long they were queued: %s",
+		   text);
+		free(text);
+	}
+	sample.disk_limit.per_second = UINT64_MAX;
+	disk.requests = times(0, 0, 0), disk.queued = 0;
 	out = tmpfile();
 	report_text(judged(&sample), &summary, out);
 	fits(out, "hostile names of limits");

@@ -99,7 +99,11 @@ TEST(disk_limit)
 	disk.requests = times(9, 500 * MILLI, 90 * MILLI);
 	verdict_is(&row, &sample, "disk 900/100 x9 vda requests 500/90 x9, kept 900 of 1000",
 		   "a disk that is slow");
-	disk.requests = times(0, 0, 0);
+	disk.queued = 300 * MILLI;
+	verdict_is(&row, &sample,
+		   "disk 900/100 x9 vda requests 500/90 x9 queued 300, kept 900 of 1000",
+		   "and what it had to do before");
+	disk.requests = times(0, 0, 0), disk.queued = 0;
 	disk.awaited = KD_AWAITED_FILE;
 	row.ledger.awaited[KD_AWAITED_FILE] = disk.waits;
 	row.ledger.awaited[KD_AWAITED_DISK] = times(0, 0, 0);

@@ -94,6 +94,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 		.others = waits->others,
 		.in_progress = key->in_progress,
 		.requests = waits->requests,
+		.queued = waits->queued,
 	};
 
 	wchan_name(session, &key->wchan, descriptor.wchan);
