@@ -22,6 +22,7 @@
 #include "cli/model/sample.h"
 #include "cli/stack/kernel_symbols.h"
 #include "collect_awaited.h"
+#include "collect_disks.h"
 #include "collect_faulted.h"
 #include "collect_frozen.h"
 #include "collect_groups.h"
@@ -54,6 +55,7 @@ struct collector {
 	struct disk_limits disk_limits;
 	struct quota_watch quota_watch;
 	struct memory_watch memory_watch;
+	struct disk_watch disk_watch;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -144,6 +146,7 @@ void collector_free(struct collector *collector)
 	free(collector->ended_in);
 	lock_callers_free(collector->callers);
 	frozen_clear(&collector->frozen_watch);
+	disk_watch_clear(&collector->disk_watch);
 	quota_watch_clear(&collector->quota_watch);
 	free(collector);
 }
@@ -419,6 +422,7 @@ int collector_drain(struct collector *collector)
 
 	frozen_look(&collector->frozen_watch, collector->session, collector->pid);
 	disk_limits_look(&collector->disk_limits, &view);
+	disk_watch_look(&collector->disk_watch, &view);
 	quota_watch_look(&collector->quota_watch, collector->pid, open);
 	memory_watch_look(&collector->memory_watch, collector->pid, open);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
@@ -536,6 +540,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result)
+		disk_use_take(&collector->disk_watch, sample);
 	if (!result)
 		memory_limit_take(&collector->memory_watch, sample);
 	if (!result)

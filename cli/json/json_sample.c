@@ -495,6 +495,13 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define DISK_USE(key, kind, member, ...) FIELD(key, kind, struct disk_use, member, __VA_ARGS__)
+static const struct field disk_use_fields[] = {
+	DISK_USE("device", FIELD_NAME, device),      DISK_USE("pid", FIELD_I32, pid),
+	DISK_USE("name", FIELD_NAME, name),          DISK_USE("bytes", FIELD_U64, bytes),
+	DISK_USE("all_bytes", FIELD_U64, all_bytes), FIELDS_END,
+};
+
 #define MEMORY_LIMIT(key, kind, member, ...)                                                       \
 	FIELD(key, kind, struct memory_limit, member, __VA_ARGS__)
 static const struct field memory_limit_fields[] = {
@@ -611,6 +618,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("group_frozen_ns", FIELD_U64, group_frozen_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("group_frozen_last_ns", FIELD_U64, group_frozen_last_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("disk_use", FIELD_OBJECT, disk_use, .fields = disk_use_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,
 	       .flags = FIELD_IF_ANY),

@@ -148,6 +148,8 @@ struct sample {
 	 * if no limit is known. */
 	struct disk_limit disk_limit;
 
+	struct disk_use disk_use; /* of the disk that threads waited for longest */
+
 	/* The memory limit that threads ran into; bytes is 0 if none is known. */
 	struct memory_limit memory_limit;
 

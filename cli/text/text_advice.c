@@ -352,6 +352,11 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
+	else if (row->cause == CAUSE_DISK && sample->disk_use.pid &&
+		 !strncmp(sample->disk_use.device, row->who.comm, DISK_LIMIT_DEVICE))
+		snprintf(advice, SCREEN_WIDTH,
+			 "look at who has the disk: kernel_delay %d --resources",
+			 (int)sample->disk_use.pid);
 	else if (is_memory_limit(sample, row))
 		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)

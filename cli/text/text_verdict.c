@@ -363,6 +363,18 @@ static void at_add(char *sentence, const struct verdict_row *row)
 	    (int)row->at->fd, *escaped ? ", " : "", escaped);
 }
 
+/* Adds ", of whose bytes backup-agent[712] had 88 %". */
+static void disk_use_add(char *sentence, const struct disk_use *use, const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+
+	if (row->cause == CAUSE_DISK && use->pid && row->culprits == 1 &&
+	    !strncmp(use->device, row->who.comm, sizeof(use->device)))
+		add(sentence, ", of whose bytes %s had %s",
+		    text_who(who, use->name, sizeof(use->name), use->pid),
+		    AS_SHARE(use->bytes, use->all_bytes));
+}
+
 /* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
 static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
 {
@@ -438,6 +450,7 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	if (!wait_add(sentence, row)) {
 		what_add(sentence, sample, row, multiple);
 		faulted_add(sentence, sample, row);
+		disk_use_add(sentence, &sample->disk_use, row);
 		state_add(sentence, row);
 	}
 	user_add(sentence, &sample->quota_use, row);

@@ -338,6 +338,67 @@ def case_limit(test):
         load.end()
 
 
+# Reads a file of 64 MiB past the page cache, so many bytes at once, and logs how many and when.
+READING = """
+import mmap, os, sys, time
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+size = int(sys.argv[2])
+buffer = mmap.mmap(-1, size)
+print("ready", flush=True)
+at = done = logged = 0
+while True:
+    done += os.preadv(file, [buffer], at)
+    at = (at + size) % (64 << 20)
+    now = time.monotonic_ns()
+    if now - logged > 5_000_000:
+        print(now, done, flush=True)
+        logged = now
+"""
+
+
+def case_others_use(test):
+    """Who else reads from the disk that a process waits for: named if it has most of the bytes."""
+    disk = disk_of("/var/tmp")
+    if not disk:
+        raise kdtest.Skip("files are not on a disk here")
+    path = f"/var/tmp/kdtest-{os.getpid()}"
+    test.stack.callback(os.unlink, path)
+    with open(path, "wb") as file:
+        for _ in range(64):
+            file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    small, large = (test.child([sys.executable, "-c", READING, path, size]) for size in (4096, 1 << 20))
+    for child in (small, large):
+        child.line("ready")
+    report = test.directory() / "use.json"
+    for _ in range(10):  # others may use the disk, too, or write what reaches it later
+        text = test.program("-p", small.pid, "--sample-time", "0.5", "-o", f"json:{report}", "-o", "-",
+                            "--summary").stdout
+        sample = json.loads(report.read_text())
+        use = sample.get("disk_use")
+        if use and use["pid"] == large.pid:
+            break
+    large.end()
+    alone = test.directory() / "alone.json"
+    test.program("-p", small.pid, "--sample-time", "0.5", "-o", f"json:{alone}")
+    small.end()
+    test.ok(json.loads(alone.read_text()).get("disk_use", {}).get("pid") != large.pid, "nobody that has ended")
+    log = [tuple(map(int, line.split())) for line in large.stdout.splitlines() if line[0].isdigit()]
+    start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
+    read = max(done for at, done in log if at < end) - min(done for at, done in log if at > start)
+    device = {row.get("device") for thread in sample["threads"] for row in thread["descriptors"]
+              if row["for"] == "disk"}
+    if not test.ok(use, "it is found", sample):
+        return
+    test.eq((use["pid"], use["device"] in device), (large.pid, True), "who has most, of which disk")
+    test.between(use["bytes"], 0.85 * read, 1.2 * read + (8 << 20), "as many as it has counted")
+    test.between(use["all_bytes"], use["bytes"], 2 * use["bytes"], "most of all")
+    row = sample["verdict"][0]
+    if row["cause"] == "disk":
+        test.ok(re.search(rf", of whose bytes python3\S*\[{large.pid}\] had \d+ %", " ".join(text.split())),
+                "which is said", text)
+
+
 def case_requests(test):
     """Reads past the page cache: the disk's part of each lies inside the call."""
     if not os.major(os.stat("/var/tmp").st_dev):
@@ -457,4 +518,4 @@ def case_ends_before_reading(test):
 
 
 kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
-            case_file, case_disk, case_limit, case_requests, case_traced_requests, case_ends_before_reading)
+            case_file, case_disk, case_limit, case_others_use, case_requests, case_traced_requests, case_ends_before_reading)

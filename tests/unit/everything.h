@@ -403,6 +403,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 		.shared_name = "saver",
 	};
 	sample.group_frozen_ns = 1234567, sample.group_frozen_last_ns = 234567;
+	sample.disk_use = (struct disk_use){ "vda1", 712, "backup-agent", 88000, 100000 };
 	sample.memory_limit = (struct memory_limit){ "/pods/web", "memory.max", true,
 						     8388608,     8388000,      77 };
 	sample.pressures = (struct pressures){

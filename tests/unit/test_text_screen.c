@@ -212,9 +212,13 @@ TEST(disk_limit)
 		struct made made;
 		char *text;
 
+		sample.disk_use = (struct disk_use){ "dm-0", 712, "backup-agent", 88000, 100000 };
 		report_text(judged(&sample), &summary, made_begin(&made));
 		text = made_end(&made);
-		ok(strstr(text, "after 33.3 ms in the queue"), "how long they were queued: %s",
+		ok(strstr(text, "backup-agent[712]") && strstr(text, "88 %"), "who has the disk");
+		ok(strstr(text, "NEXT    look at who has the disk: kernel_delay 712 --resources"),
+		   "and where to look");
+		ok(strstr(text, "after 33.3 ms in"), "how long they were queued: %s",
 		   text);
 		free(text);
 	}
