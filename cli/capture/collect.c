@@ -28,6 +28,7 @@
 #include "collect_groups.h"
 #include "collect_memory.h"
 #include "collect_row.h"
+#include "collect_workers.h"
 #include "session.h"
 
 /* Threads that ended in a window, folded by process and name. */
@@ -540,6 +541,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result)
+		result = workers_take(sample);
 	if (!result)
 		disk_use_take(&collector->disk_watch, sample);
 	if (!result)

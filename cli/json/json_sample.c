@@ -106,6 +106,8 @@ static void who_write(struct json_writer *writer, const struct verdict_who *who)
 		writer_word(writer, "policy", culprit_policies[who->policy]);
 		writer_i64(writer, "priority", who->priority);
 	}
+	if (who->work)
+		writer_text(writer, "work", who->work, WORK_LEN);
 	if (who->stopped_by[0])
 		writer_word(writer, "stopped_by", who->stopped_by);
 	if (who->group[0])
@@ -495,6 +497,13 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define WORKER(key, kind, member, ...) FIELD(key, kind, struct worker_row, member, __VA_ARGS__)
+static const struct field worker_fields[] = {
+	WORKER("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	WORKER("work", FIELD_NAME, work, .flags = FIELD_REQUIRED),
+	FIELDS_END,
+};
+
 #define DISK_USE(key, kind, member, ...) FIELD(key, kind, struct disk_use, member, __VA_ARGS__)
 static const struct field disk_use_fields[] = {
 	DISK_USE("device", FIELD_NAME, device),      DISK_USE("pid", FIELD_I32, pid),
@@ -635,6 +644,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = path_fields, .flags = FIELD_IF_ANY),
 	JSON_FORM("processes", processes_form, .fields = process_fields),
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
+	FIELD_LIST("workers", struct sample, workers, .fields = worker_fields,
+		   .flags = FIELD_IF_ANY),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,
 		   .valid = offsetof(struct sample, has_upcalls)),
 	SAMPLE("distributions", FIELD_BOOL, distributions, .flags = FIELD_IF_ANY),

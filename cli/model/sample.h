@@ -66,6 +66,14 @@ struct upcall_row {
 	uint64_t count;
 };
 
+/* What a worker of the kernel did at the window's end, or last: a work queue, or what that calls
+ * it; raw, not escaped. */
+#define WORK_LEN 32
+struct worker_row {
+	pid_t tid;
+	char work[WORK_LEN];
+};
+
 /* A section that this kernel supports only in part. */
 struct absence {
 	const char *section; /* as in the report: "HARD IRQ STATISTICS" */
@@ -158,6 +166,9 @@ struct sample {
 	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
 	struct quota_use quota_use;
 	struct pressures pressures;
+
+	struct worker_row *workers; /* that threads waited for */
+	size_t n_workers;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;

@@ -53,6 +53,7 @@ struct verdict_who {
 	pid_t parent;                  /* the process that it is a child of; 0: unknown */
 	char parent_name[KD_COMM_LEN]; /* raw; "" if that has ended */
 	bool kernel;                   /* a kernel thread */
+	const char *work;              /* that a worker did, owned by the sample; NULL: unknown */
 	char stopped_by[STOP_HOW_LEN]; /* CAUSE_STOPPED, see stop_how(); "": unknown */
 };
 

@@ -11,6 +11,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "text_limits.h"
 #include "text_parts.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
@@ -172,55 +173,6 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	}
 }
 
-#define SCALED_LEN 16
-/* "2.1M", "120", of 1,000 or 1,024 each; between is before the unit. */
-static void scaled(char text[static SCALED_LEN], uint64_t number, unsigned int base,
-		   const char *between)
-{
-	static const char *const units[] = { "", "k", "M", "G", "T" };
-	double value = (double)number;
-	size_t unit = 0;
-
-	for (; value >= base && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		value /= base;
-	snprintf(text, SCALED_LEN, "%.*f%s%s", value < 10 && unit ? 1 : 0, value, between,
-		 units[unit]);
-}
-
-const char *text_bytes(char text[static TEXT_BYTES_LEN], uint64_t bytes)
-{
-	char number[SCALED_LEN];
-
-	scaled(number, bytes, 1024, " ");
-	snprintf(text, TEXT_BYTES_LEN, "%s%s", number, bytes >= 1024 ? "iB" : "B");
-	return text;
-}
-
-/* "reads 2.1 MB/s", "120 writes/s" */
-static void amount(char text[static 32], const struct disk_limit *limit)
-{
-	const char *what = disk_limit_words[limit->kind];
-	const bool bytes = limit->kind == DISK_LIMIT_READ_BYTES ||
-			   limit->kind == DISK_LIMIT_WRITE_BYTES;
-	char number[SCALED_LEN];
-
-	scaled(number, limit->per_second, 1000, bytes ? " " : "");
-	if (bytes)
-		snprintf(text, 32, "%s %sB/s", what, number);
-	else
-		snprintf(text, 32, "%s %s/s", number, what);
-}
-
-const char *text_disk_limit(char text[static TEXT_LIMIT_LEN], const struct disk_limit *limit)
-{
-	char device[16], much[32];
-
-	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
-	amount(much, limit);
-	snprintf(text, TEXT_LIMIT_LEN, "%s: %s", device, much);
-	return text;
-}
-
 #define ADVICE_WIDTH (SCREEN_WIDTH - sizeof("NEXT    "))
 #define GROUP_LEAST 8 /* columns of a group's path */
 
@@ -245,13 +197,6 @@ static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_lim
 	snprintf(after, sizeof(after), " (%s)", text_disk_limit(text, limit));
 	group_advice(advice, limit->version_1 ? "raise blkio.throttle of " : "raise io.max of ",
 		     limit->group, after);
-}
-
-/* True if a larger memory limit of the group would help. */
-static bool is_memory_limit(const struct sample *sample, const struct verdict_row *row)
-{
-	return (row->cause == CAUSE_RECLAIM || row->cause == CAUSE_MAJOR_FAULT) && !row->who.tid &&
-	       *row->who.comm && sample->memory_limit.bytes;
 }
 
 static void memory_advice(char advice[static SCREEN_WIDTH], const struct memory_limit *limit)
@@ -357,7 +302,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		snprintf(advice, SCREEN_WIDTH,
 			 "look at who has the disk: kernel_delay %d --resources",
 			 (int)sample->disk_use.pid);
-	else if (is_memory_limit(sample, row))
+	else if (text_limit_is_memory(row) && sample->memory_limit.bytes)
 		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);

@@ -17,12 +17,4 @@ unsigned int text_verdict(struct text *text);
 void text_advice(struct text *text);
 bool text_has_second(const struct verdict *verdict);
 
-/* "8.0 MiB". Returns text. */
-#define TEXT_BYTES_LEN 32
-const char *text_bytes(char text[static TEXT_BYTES_LEN], uint64_t bytes);
-
-/* "vda: reads 2.1 MB/s", "vda: 120 writes/s". The kind is a known one. Returns text. */
-#define TEXT_LIMIT_LEN 64
-const char *text_disk_limit(char text[static TEXT_LIMIT_LEN], const struct disk_limit *limit);
-
 #endif

@@ -13,6 +13,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
 #include "text_advice.h"
+#include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
 
@@ -160,36 +161,6 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-/* "the memory limit of the group /pods/web (8.0 MiB)" */
-static const char *memory_text(char who[static WHO_LEN + CLASS_LEN], const struct sample *sample,
-			       const struct verdict_row *row)
-{
-	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], bytes[TEXT_BYTES_LEN];
-
-	text_path_cut(group, sizeof(group), row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
-	snprintf(who, WHO_LEN + CLASS_LEN, "the memory limit of the group %.200s (%s)", group,
-		 text_bytes(bytes, sample->memory_limit.bytes));
-	return who;
-}
-
-/* "/pods/web (20 ms per 100 ms)", "/pods/web (vda: 20 reads/s)", " of 5 ms per 20 ms". Returns who.
- */
-static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct sample *sample,
-			      const struct verdict_row *row)
-{
-	bool of_group = row->cause == CAUSE_THROTTLED;
-	char limit[TEXT_LIMIT_LEN];
-
-	text_path_cut(who, WHO_LEN + CLASS_LEN, row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
-	if (row->who.period_ns && (*who || !of_group))
-		text_append(who, WHO_LEN + CLASS_LEN, of_group ? " (%s per %s)" : " of %s per %s",
-			    AS_LIMIT(row->who.quota_ns), AS_LIMIT(row->who.period_ns));
-	if (row->cause == CAUSE_DISK_LIMIT && *who && sample->disk_limit.per_second)
-		text_append(who, WHO_LEN + CLASS_LEN, " (%s)",
-			    text_disk_limit(limit, &sample->disk_limit));
-	return who;
-}
-
 /* "a lock in the kernel (rtnl_mutex)", "locks in the kernel (mostly event_mutex)" */
 #define LOCK_WIDTH 40 /* bytes of a name */
 static const char *lock_text(char text[static WHO_LEN], const struct verdict_row *row, bool held)
@@ -207,6 +178,17 @@ static const char *lock_text(char text[static WHO_LEN], const struct verdict_row
 		text_append(text, WHO_LEN, "+%#llx", (unsigned long long)lock->offset);
 	text_append(text, WHO_LEN, ")");
 	return text;
+}
+
+/* Appends " (work: flush-254:0)". */
+static void work_add(char *who, size_t size, const struct verdict_row *row)
+{
+	char work[ESCAPE_SIZE(WORK_LEN)];
+
+	if (!row->who.work || row->culprits != 1)
+		return;
+	escape_text(work, sizeof(work), row->who.work, WORK_LEN);
+	text_append(who, size, " (work: %.64s)", work);
 }
 
 /* What one culprit did, of several causes; %s: a CPU. */
@@ -230,6 +212,9 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	add(sentence, "waited for %s", text_row_who(who, row));
 	if (*text_class(class, &row->who))
 		add(sentence, " (%s)", class);
+	*who = '\0';
+	work_add(who, sizeof(who), row);
+	add(sentence, "%s", who);
 	cpu_of(cpu, row);
 	for (unsigned int i = 0; i < row->n_parts; i++) {
 		const char *deed = deeds[row->parts[i].cause]
@@ -246,18 +231,6 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	}
 }
 
-/* True if it is the doing of a group's memory limit. */
-static bool is_memory_limit(const struct verdict_row *row)
-{
-	return (row->cause == CAUSE_RECLAIM || row->cause == CAUSE_MAJOR_FAULT) && !row->who.tid &&
-	       *row->who.comm;
-}
-
-static bool is_limit(enum cause cause)
-{
-	return cause == CAUSE_THROTTLED || cause == CAUSE_DEADLINE || cause == CAUSE_DISK_LIMIT;
-}
-
 static void what_add(char *sentence, const struct sample *sample, const struct verdict_row *row,
 		     bool multiple)
 {
@@ -267,14 +240,13 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 	bool named;
 	const char *format;
 
-	if (is_limit(row->cause))
-		named = *limit_text(who, sample, row);
-	else if (is_memory_limit(row))
-		named = *memory_text(who, sample, row);
+	if (text_limit(who, sizeof(who), sample, row))
+		named = *who;
 	else
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
 		text_append(who, sizeof(who), " (%s)", class);
+	work_add(who, sizeof(who), row);
 	if (*row->who.stopped_by)
 		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
 	named |= *row->who.stopped_by;
@@ -298,7 +270,7 @@ static bool says_enough(const struct verdict_row *row)
 
 	return row->cause == CAUSE_CHILD ||
 	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
-			  row->cause == CAUSE_PEER || is_memory_limit(row))) ||
+			  row->cause == CAUSE_PEER || text_limit_is_memory(row))) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
 }
 
@@ -338,6 +310,7 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	    row->wait_ns <= row->ns / 2)
 		return false;
 	if (row->wait.words && named && !until) {
+		work_add(who, sizeof(who), row);
 		add(sentence, "waited for %s", who);
 		state_add(sentence, row);
 		add(sentence, ": %s", row->wait.words);

@@ -447,7 +447,8 @@ def disk_made(test):
     folder = test.directory()
     with open(folder / "image", "wb") as image:
         image.truncate(64 << 20)
-    subprocess.run(["modprobe", "-a", "loop", "ext4"], check=True)
+    # It fails where both are built in.
+    subprocess.run(["modprobe", "-qa", "loop", "ext4"], check=False, stderr=subprocess.DEVNULL)
     disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True, check=True,
                           stdout=subprocess.PIPE).stdout.strip()
     test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
@@ -456,6 +457,39 @@ def disk_made(test):
     subprocess.run(["mount", disk, folder / "mounted"], check=True)
     test.stack.callback(subprocess.run, ["umount", folder / "mounted"], check=True)
     return folder / "mounted", os.path.basename(disk)
+
+
+SPIN = "import os; os.sched_setaffinity(0, [{}]); print('ready', flush=True)\nwhile True: pass"
+
+
+def case_worker(test):
+    """A worker of the kernel that has a CPU: what it does is said. It is the one of a disk whose data
+    are in memory, and who computes waits for it."""
+    folder, disk = disk_made(test)
+    with open(folder / "file", "wb") as file:
+        for _ in range(32):
+            file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    reader = test.child([sys.executable, "-c", READING.replace("64 << 20", "32 << 20"), folder / "file",
+                         1 << 20])
+    load = [test.child([sys.executable, "-c", SPIN.format(cpu)]) for cpu in os.sched_getaffinity(0)]
+    for child in (reader, *load):
+        child.line("ready")
+    path = test.directory() / "worker.json"
+    for _ in range(5):
+        test.program("-p", ",".join(str(child.pid) for child in load), "--sample-time", "0.5", "-o",
+                     f"json:{path}")
+        sample = json.loads(path.read_text())
+        works = {row["tid"]: row["work"] for row in sample.get("workers", [])}
+        if disk in works.values():
+            break
+    for child in (reader, *load):
+        child.end()
+    if not test.ok(disk in works.values(), "what it does", disk, sample.get("workers"), sample["verdict"]):
+        return
+    for row in sample["verdict"]:
+        if row["who"].get("tid") in works:
+            test.eq(row["who"].get("work"), works[row["who"]["tid"]], "which the verdict has, too")
 
 
 def disk_of(path):
@@ -518,4 +552,4 @@ def case_ends_before_reading(test):
 
 
 kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
-            case_file, case_disk, case_limit, case_others_use, case_requests, case_traced_requests, case_ends_before_reading)
+            case_file, case_disk, case_limit, case_others_use, case_requests, case_traced_requests, case_worker, case_ends_before_reading)
