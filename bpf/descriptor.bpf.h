@@ -162,13 +162,15 @@ static __always_inline void request_completed(struct request *request)
 	u32 zero = 0;
 	struct kd_completion *last = bpf_map_lookup_elem(&kd_completions, &zero);
 	u64 start = BPF_CORE_READ(request, io_start_time_ns);
+	u64 made = BPF_CORE_READ(request, start_time_ns);
 
 	if (!start)
-		start = BPF_CORE_READ(request, start_time_ns);
+		start = made;
 	if (!last || !start)
 		return;
 	last->at = clock_now();
 	last->ns = elapsed(start, last->at + kd_epoch);
+	last->queued = made ? elapsed(made, start) : 0;
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED)
 		last->disk = request_disk(request);
 }
@@ -189,8 +191,10 @@ static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 {
 	const struct kd_completion *last = request_at(t);
 
-	if (last)
-		count_add(&waits->requests, last->at - last->ns, last->ns);
+	if (!last)
+		return;
+	count_add(&waits->requests, last->at - last->ns, last->ns);
+	waits->queued += last->queued;
 }
 
 /* What ends at the time until which a sleep is counted. */

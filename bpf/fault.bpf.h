@@ -28,7 +28,7 @@ static __always_inline void running_turn(struct event event, u32 state)
 
 /* Unreported switches are left to the events that resynchronize, whose code is long: such a
  * fault is not timed. */
-static __always_inline void fault_begin(void)
+static __always_inline void fault_begin(u64 address, u64 error)
 {
 	struct target target = target_running();
 	struct kd_thread *thread = target.thread;
@@ -48,6 +48,8 @@ static __always_inline void fault_begin(void)
 	event = event_at(target, t);
 	thread->fault_began_ran = run_so_far(thread, event.t);
 	thread->fault_began_asleep = thread->asleep_ns;
+	thread->fault_page = (address & ~(u64)KD_FAULTED_BITS) |
+			     (error & (KD_FAULTED_PRESENT | KD_FAULTED_WRITE));
 	/* The previous fault's end was missed, so its length is unknown. */
 	running_turn(event, KD_USER);
 }
@@ -84,6 +86,18 @@ static __always_inline void major_add(struct event event, u64 since)
 	majors->asleep += asleep;
 }
 
+/* Keeps the first few pages, and then the last of each slice of time, of which there are as many.
+ */
+#define FAULTED_SHIFT 26 /* a slice is 67 ms */
+static __always_inline void faulted_add(struct event event, bool major)
+{
+	u64 n = event.record->timed_faults++;
+
+	if (n >= KD_FAULTED)
+		n = event.t >> FAULTED_SHIFT;
+	event.record->faulted[major][n % KD_FAULTED] = event.thread->fault_page;
+}
+
 /* From user mode, or from a system call, which its time belongs to. */
 static __always_inline void fault_end(bool major)
 {
@@ -117,7 +131,7 @@ static __always_inline void fault_end(bool major)
 	interruption_add(target.slot, interrupted_by(KD_BY_FAULT, major), thread->since, t);
 	running_turn(event, KD_FAULT);
 	if (event.record)
-		event.record->timed_faults++;
+		faulted_add(event, major);
 	if (event.record && major)
 		major_add(event, since);
 }

@@ -167,9 +167,9 @@ SEC("?raw_tp") int kd_vector_exit(void *ctx)
 }
 
 /* Page faults: their ends are perf events, see faults.c. */
-SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user)
+SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user, u64 address, void *regs, u64 error)
 {
-	fault_begin();
+	fault_begin(address, error);
 	return 0;
 }
 

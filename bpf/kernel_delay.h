@@ -315,6 +315,7 @@ struct kd_thread {
 	/* Start of the current fault, timed or not (0: none), and run and sleep time at that
 	 * point. */
 	__u64 fault_at, fault_began_ran, fault_began_asleep;
+	__u64 fault_page; /* as in struct kd_record */
 	/* --interruptions only: when it lost its CPU, 0: it did not; time limits took since.
 	 * What had the CPU is in waiting. */
 	__u64 lost_at, lost_limited;
@@ -345,6 +346,15 @@ struct kd_thread {
 	__u32 call_keys[KD_CALLS]; /* number + 1 */
 	__u64 line_keys[KD_LINES];
 } __attribute__((aligned(64)));
+
+/* Pages of some timed page faults of a thread. Addresses, with these low bits; 0: none. */
+#define KD_FAULTED 8
+enum { KD_FAULTED_MINOR, KD_FAULTED_MAJOR, KD_FAULTED_KINDS };
+enum {
+	KD_FAULTED_PRESENT = 1, /* the page was there, but might not be used so */
+	KD_FAULTED_WRITE = 2,
+	KD_FAULTED_BITS = 4095, /* of these and others */
+};
 
 /* Major page faults from user mode: time on CPU and asleep, and the part asleep. */
 struct kd_majors {
@@ -380,6 +390,7 @@ struct kd_record {
 	__u64 minor_faults; /* with a reported end, including faults in system calls */
 	__u64 major_faults;
 	__u64 timed_faults; /* subset from user mode */
+	__u64 faulted[KD_FAULTED_KINDS][KD_FAULTED];
 	struct kd_majors majors;
 	__u64 signals;                              /* that a handler received */
 	struct kd_count awaited[KD_AWAITED_PADDED]; /* KD_BLOCKED and KD_BLOCKED_UNINT by awaited

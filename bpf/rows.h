@@ -142,16 +142,19 @@ struct kd_file_waits {
 	__u64 others;              /* ended differently from the longest one so far */
 	__u32 ended_by, ended_pid; /* waker of the longest one, TID and PID; 0: none */
 	char ended_comm[KD_COMM_LEN];
-	/* Disk: requests whose completion ended the waits, and their durations. */
+	/* Disk: requests whose completion ended the waits, and their durations; and how long these
+	 * were queued before. */
 	struct kd_count requests;
+	__u64 queued;
 	struct kd_file file;
 };
 
 /* Last request completed by a CPU. */
 struct kd_completion {
-	__u64 at;   /* 0: none */
-	__u64 ns;   /* duration since the driver got it */
-	__u64 disk; /* traces only: address of the kernel's struct gendisk; 0: unknown */
+	__u64 at;     /* 0: none */
+	__u64 ns;     /* duration since the driver got it, */
+	__u64 queued; /* and before that; 0: unknown */
+	__u64 disk;   /* traces only: address of the kernel's struct gendisk; 0: unknown */
 };
 #define KD_COMPLETION_NS 20000 /* completion wakes waiters within this time */
 

@@ -47,7 +47,7 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size)
 bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 {
 	char text[1024], *begin, *end;
-	unsigned long long ticks;
+	unsigned long long ticks, code, stack;
 	unsigned int flags;
 	char state;
 
@@ -57,8 +57,9 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	end = strrchr(text, ')');
 	if (!begin || !end || (size_t)(end - begin) > sizeof(stat->comm) ||
 	    sscanf(end + 1,
-		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu",
-		   &state, &stat->parent, &flags, &stat->threads, &ticks) != 5)
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu "
+		   "%*u %*d %*u %llu %*u %llu",
+		   &state, &stat->parent, &flags, &stat->threads, &ticks, &code, &stack) != 7)
 		return false;
 	/* An ended first thread counts while there are others. */
 	if ((state == 'Z' || state == 'X') && stat->threads)
@@ -67,8 +68,39 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	stat->comm[end - begin - 1] = '\0';
 	stat->kernel = flags & PF_KTHREAD;
 	stat->runnable = state == 'R';
+	stat->code = code;
+	stat->stack = stack;
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
+}
+
+size_t proc_children(pid_t pid, pid_t *children, size_t most)
+{
+	char path[64], name[64], text[4096];
+	struct dirent *entry;
+	DIR *directory;
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		char *end = text;
+
+		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
+		if (!isdigit((unsigned char)*entry->d_name) ||
+		    proc_file_read(pid, name, text, sizeof(text)) <= 0)
+			continue;
+		while (isdigit((unsigned char)*end)) {
+			pid_t child = (pid_t)strtol(end, &end, 10);
+
+			if (n++ < most)
+				children[n - 1] = child;
+			end += *end == ' ';
+		}
+	}
+	if (directory)
+		closedir(directory);
+	return n;
 }
 
 /* Newlines in the name are escaped there, so labels are never spoofed. Reads by line, as that of a

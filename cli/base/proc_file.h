@@ -22,10 +22,17 @@ struct proc_stat {
 	pid_t parent;
 	unsigned int threads; /* that are alive; 0: the process has ended */
 	uint64_t started;     /* ns since boot, rounded to a clock tick */
+	/* Where its code and its stack begin: execve() places them anew, fork() keeps them. 0 or
+	 * 1: unknown. */
+	uint64_t code, stack;
 };
 
 /* Reads it; false if missing. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid);
+
+/* Reads the PIDs of a process's children, most of them at most. Returns how many there are; 0 also
+ * without CONFIG_PROC_CHILDREN. */
+size_t proc_children(pid_t pid, pid_t *children, size_t most);
 
 /* Returns the number after a label such as "Tgid:" in /proc/PID/status, also of a thread; 0:
  * absent. */

@@ -20,11 +20,15 @@
 #include "cli/capture/session/windows.h"
 #include "cli/model/ledger.h"
 #include "cli/model/sample.h"
-#include "cli/process/group.h"
 #include "cli/stack/kernel_symbols.h"
 #include "collect_awaited.h"
+#include "collect_disks.h"
+#include "collect_faulted.h"
+#include "collect_frozen.h"
 #include "collect_groups.h"
+#include "collect_memory.h"
 #include "collect_row.h"
+#include "collect_workers.h"
 #include "session.h"
 
 /* Threads that ended in a window, folded by process and name. */
@@ -48,12 +52,11 @@ struct collector {
 	uint64_t torn;
 	uint64_t walked;   /* generation of the window for which the maps were last walked */
 	uint64_t fault_ns; /* last mean time of a timed page fault */
-	char frozen_group[CULPRIT_GROUP_LEN]; /* cgroup last seen frozen, */
-	uint64_t frozen_at;                   /* since the epoch; 0: none */
-	pid_t frozen_pid;                     /* the process in it; 0: none */
-	uint64_t frozen_looked;               /* last read of cgroups, CLOCK_MONOTONIC ns */
+	struct frozen_watch frozen_watch;
 	struct disk_limits disk_limits;
 	struct quota_watch quota_watch;
+	struct memory_watch memory_watch;
+	struct disk_watch disk_watch;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -143,6 +146,8 @@ void collector_free(struct collector *collector)
 	free(collector->row_of);
 	free(collector->ended_in);
 	lock_callers_free(collector->callers);
+	frozen_clear(&collector->frozen_watch);
+	disk_watch_clear(&collector->disk_watch);
 	quota_watch_clear(&collector->quota_watch);
 	free(collector);
 }
@@ -410,53 +415,17 @@ static int processes_settle(struct collector *collector)
 	return ended_fold(collector, &view);
 }
 
-/* Finds the cgroup that froze a thread. Reads all mounts, so only once a second; in between, the
- * process is taken to be frozen by the same cgroup. */
-static void frozen_look(struct collector *collector)
-{
-	struct session_view view = session_window_now(collector->session);
-	uint64_t now = clock_monotonic();
-	bool due = now - collector->frozen_looked >= NSEC_PER_SEC;
-	pid_t unknown = 0;
-
-	if (!session_has_frozen(collector->session))
-		return;
-	for (uint32_t slot = 1; slot < view.slots; slot++) {
-		const struct kd_thread *thread = &view.threads[slot];
-
-		if (!thread->task || thread_state(thread) != KD_FROZEN ||
-		    (pid_t)thread->tgid == unknown)
-			continue;
-		if (due) {
-			bool found = group_frozen((pid_t)thread->tgid, collector->frozen_group,
-						  sizeof(collector->frozen_group));
-
-			collector->frozen_pid = found ? (pid_t)thread->tgid : 0;
-			collector->frozen_looked = now;
-		}
-		if ((pid_t)thread->tgid == collector->frozen_pid) {
-			collector->frozen_at = now - view.epoch;
-			return;
-		}
-		unknown = (pid_t)thread->tgid;
-	}
-}
-
-static void frozen_take(const struct collector *collector, const struct session_view *view,
-			struct sample *sample)
-{
-	if (collector->frozen_at >= view->start)
-		memcpy(sample->frozen_group, collector->frozen_group, sizeof(sample->frozen_group));
-}
-
 int collector_drain(struct collector *collector)
 {
 	struct session_view view = session_window_now(collector->session);
+	const bool open = view.gen && view.end == KD_NEVER;
 	int result = 0;
 
-	frozen_look(collector);
+	frozen_look(&collector->frozen_watch, collector->session, collector->pid);
 	disk_limits_look(&collector->disk_limits, &view);
-	quota_watch_look(&collector->quota_watch, collector->pid, view.gen && view.end == KD_NEVER);
+	disk_watch_look(&collector->disk_watch, &view);
+	quota_watch_look(&collector->quota_watch, collector->pid, open);
+	memory_watch_look(&collector->memory_watch, collector->pid, open);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
 		    view.end != KD_NEVER)
@@ -536,8 +505,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	int result;
 
 	memset(sample, 0, sizeof(*sample));
-	frozen_look(collector);
-	frozen_take(collector, view, sample);
+	frozen_look(&collector->frozen_watch, collector->session, collector->pid);
+	frozen_take(&collector->frozen_watch, view, sample);
 	disk_limits_take(&collector->disk_limits, view, sample);
 	session_look(collector->session);
 	if (session_files_pending(collector->session, view) ||
@@ -572,6 +541,14 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result)
+		result = workers_take(sample);
+	if (!result)
+		disk_use_take(&collector->disk_watch, sample);
+	if (!result)
+		memory_limit_take(&collector->memory_watch, sample);
+	if (!result)
+		faulted_take(sample);
 	if (!result)
 		awaited_take(sample);
 	if (!result)

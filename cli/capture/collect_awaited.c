@@ -19,6 +19,12 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 		*as = AWAITED_CHILD;
 	else if (sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0)
 		*as = AWAITED_FILE_LOCK;
+	else if (wchan && wchan->cause == WCHAN_LEASE)
+		*as = AWAITED_LEASE;
+	else if (wchan && wchan->cause == WCHAN_FUSE)
+		*as = AWAITED_FUSE;
+	else if (wchan && wchan->cause == WCHAN_PAGER)
+		*as = AWAITED_PAGER;
 	else if (sleep->awaited == KD_AWAITED_PIPE && wchan && wchan->cause == WCHAN_PEER)
 		*as = AWAITED_READER;
 	else

@@ -335,6 +335,7 @@ static void record_read(struct thread_row *row, const struct kd_record *record)
 	row->stopped = record->stopped;
 	row->overslept = record->overslept;
 	row->majors = record->majors;
+	memcpy(row->faulted, record->faulted, sizeof(row->faulted));
 #define COUNTER_READ(member, key, condition, label) row->member = record->member;
 	EACH_THREAD_COUNTER(COUNTER_READ)
 	memcpy(row->cpus, record->cpus, sizeof(row->cpus));

@@ -106,6 +106,8 @@ static void who_write(struct json_writer *writer, const struct verdict_who *who)
 		writer_word(writer, "policy", culprit_policies[who->policy]);
 		writer_i64(writer, "priority", who->priority);
 	}
+	if (who->work)
+		writer_text(writer, "work", who->work, WORK_LEN);
 	if (who->stopped_by[0])
 		writer_word(writer, "stopped_by", who->stopped_by);
 	if (who->group[0])
@@ -160,6 +162,8 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "request_total_ns", row->requests.total);
 		writer_u64(writer, "request_max_ns", row->requests.max);
 		writer_moment(writer, "request_max_at", row->requests.began);
+		if (row->queued)
+			writer_u64(writer, "request_queued_ns", row->queued);
 	}
 	writer_u64(writer, "threads", row->threads);
 	writer_i64(writer, "worst_tid", row->worst->tid);
@@ -493,6 +497,52 @@ static const struct field disk_limit_fields[] = {
 	FIELDS_END,
 };
 
+#define WORKER(key, kind, member, ...) FIELD(key, kind, struct worker_row, member, __VA_ARGS__)
+static const struct field worker_fields[] = {
+	WORKER("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	WORKER("work", FIELD_NAME, work, .flags = FIELD_REQUIRED),
+	FIELDS_END,
+};
+
+#define DISK_USE(key, kind, member, ...) FIELD(key, kind, struct disk_use, member, __VA_ARGS__)
+static const struct field disk_use_fields[] = {
+	DISK_USE("device", FIELD_NAME, device),      DISK_USE("pid", FIELD_I32, pid),
+	DISK_USE("name", FIELD_NAME, name),          DISK_USE("bytes", FIELD_U64, bytes),
+	DISK_USE("all_bytes", FIELD_U64, all_bytes), FIELDS_END,
+};
+
+#define MEMORY_LIMIT(key, kind, member, ...)                                                       \
+	FIELD(key, kind, struct memory_limit, member, __VA_ARGS__)
+static const struct field memory_limit_fields[] = {
+	MEMORY_LIMIT("group", FIELD_NAME, group),
+	MEMORY_LIMIT("file", FIELD_NAME, file),
+	MEMORY_LIMIT("version_1", FIELD_BOOL, version_1, .flags = FIELD_IF_ANY),
+	MEMORY_LIMIT("bytes", FIELD_U64, bytes),
+	MEMORY_LIMIT("used_bytes", FIELD_U64, used),
+	MEMORY_LIMIT("hits", FIELD_U64, hits),
+	FIELDS_END,
+};
+
+#define FAULTED(key, kind, member, ...) FIELD(key, kind, struct faulted, member, __VA_ARGS__)
+static const struct field faulted_kind_fields[] = {
+	FAULTED("for", FIELD_WORD, kind, .words = faulted_keys, .of = FAULTED_SORTS),
+	FAULTED("path", FIELD_NAME, path, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
+#define FAULTED_OF(key, kind, member, ...)                                                         \
+	FIELD(key, kind, struct faulted_thread, member, __VA_ARGS__)
+static const struct field faulted_fields[] = {
+	FAULTED_OF("tid", FIELD_I32, tid),
+	FAULTED_OF("minor", FIELD_OBJECT, minor, .fields = faulted_kind_fields,
+		   .flags = FIELD_IF_ANY),
+	FAULTED_OF("major", FIELD_OBJECT, major, .fields = faulted_kind_fields,
+		   .flags = FIELD_IF_ANY),
+	FAULTED_OF("shared_pid", FIELD_I32, shared_pid, .flags = FIELD_IF_ANY),
+	FAULTED_OF("shared_name", FIELD_NAME, shared_name, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 #define CPU_RULE(key, kind, member, ...)                                                           \
 	FIELD(key, kind, struct cpu_rules, member, .flags = FIELD_IF_ANY, __VA_ARGS__)
 static const struct field cpu_rules_fields[] = {
@@ -574,8 +624,15 @@ const struct field json_sample_fields[] = {
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_quota", FIELD_OBJECT, quota, .fields = quota_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("frozen_group", FIELD_NAME, frozen_group, .flags = FIELD_IF_ANY),
+	SAMPLE("group_frozen_ns", FIELD_U64, group_frozen_ns, .flags = FIELD_IF_ANY),
+	SAMPLE("group_frozen_last_ns", FIELD_U64, group_frozen_last_ns, .flags = FIELD_IF_ANY),
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
 	       .flags = FIELD_IF_ANY),
+	SAMPLE("disk_use", FIELD_OBJECT, disk_use, .fields = disk_use_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("faulted", FIELD_OBJECT, faulted, .fields = faulted_fields, .flags = FIELD_IF_ANY),
 	SAMPLE("cpu_rules", FIELD_OBJECT, cpu_rules, .fields = cpu_rules_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("quota_use", FIELD_OBJECT, quota_use, .fields = quota_use_fields,
@@ -587,6 +644,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("critical_path", FIELD_OBJECT, path, .fields = path_fields, .flags = FIELD_IF_ANY),
 	JSON_FORM("processes", processes_form, .fields = process_fields),
 	FIELD_LIST("threads", struct sample, threads, .fields = thread_fields),
+	FIELD_LIST("workers", struct sample, workers, .fields = worker_fields,
+		   .flags = FIELD_IF_ANY),
 	FIELD_LIST("upcalls", struct sample, upcalls, .fields = upcall_fields,
 		   .valid = offsetof(struct sample, has_upcalls)),
 	SAMPLE("distributions", FIELD_BOOL, distributions, .flags = FIELD_IF_ANY),

@@ -185,4 +185,24 @@ struct disk_limit {
  * dispatched, and loses some of each time slice. */
 #define DISK_LIMIT_REACHED 70 /* percent */
 
+/* --- Who else used a disk --- */
+
+/* The process, not of the target, that read and wrote more than half of a disk's bytes. */
+struct disk_use {
+	char device[DISK_LIMIT_DEVICE]; /* that threads waited for: perhaps a part of the disk */
+	pid_t pid;                      /* 0: none known */
+	char name[KD_COMM_LEN];         /* raw, not escaped */
+	uint64_t bytes, all_bytes;      /* its own, and of the disk */
+};
+
+/* --- Memory limit of a cgroup --- */
+
+struct memory_limit {
+	char group[CULPRIT_GROUP_LEN]; /* as in struct culprit */
+	char file[32];                 /* that sets it, as "memory.max" */
+	bool version_1;
+	uint64_t bytes, used; /* 0 bytes: no limit */
+	uint64_t hits;        /* how often it was reached in the window */
+};
+
 #endif

@@ -401,6 +401,7 @@ const struct row_list descriptor_list = {
 		FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),
 		FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row, requests.max),
 		FIELD_BEGAN("request_max_at", struct descriptor_row, requests.max, requests.began),
+		FIELD_FIGURE("request_queued_ns", MERGE_SUM, struct descriptor_row, queued, .flags = FIELD_IF_ANY),
 		FIELDS_END,
 	},
 	LIST_COUNTED(struct descriptor_row, waits.),

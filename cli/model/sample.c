@@ -103,6 +103,7 @@ void sample_clear(struct sample *sample)
 		thread_clear(&sample->threads[i]);
 	free(sample->threads);
 	free(sample->processes);
+	free(sample->workers);
 	free(sample->upcalls);
 	free(sample->interruptions);
 	free(sample->usages);

@@ -14,6 +14,7 @@
 #include "bpf/kernel_delay.h"
 #include "critical_path.h"
 #include "culprit.h"
+#include "faulted.h"
 #include "interruption.h"
 #include "pressure.h"
 #include "recording.h"
@@ -63,6 +64,14 @@ struct process_row {
 struct upcall_row {
 	uint32_t cpu, error;
 	uint64_t count;
+};
+
+/* What a worker of the kernel did at the window's end, or last: a work queue, or what that calls
+ * it; raw, not escaped. */
+#define WORK_LEN 32
+struct worker_row {
+	pid_t tid;
+	char work[WORK_LEN];
 };
 
 /* A section that this kernel supports only in part. */
@@ -139,14 +148,27 @@ struct sample {
 
 	struct cpu_quota quota; /* the tightest of its cgroup and those above; zeros: none */
 	char frozen_group[CULPRIT_GROUP_LEN]; /* frozen cgroup, as in struct culprit; "": unknown */
+	/* For how long the target's group of version 1 was seen frozen: its threads may have slept
+	 * then without an event. And for how long before the end, if it was frozen then. */
+	uint64_t group_frozen_ns, group_frozen_last_ns;
 
 	/* Disk limit of the threads' cgroup, and its usage, while they waited; per_second is 0
 	 * if no limit is known. */
 	struct disk_limit disk_limit;
 
+	struct disk_use disk_use; /* of the disk that threads waited for longest */
+
+	/* The memory limit that threads ran into; bytes is 0 if none is known. */
+	struct memory_limit memory_limit;
+
+	struct faulted_thread faulted; /* what most page faults of a thread were for */
+
 	struct cpu_rules cpu_rules; /* tid is 0 if no thread waited for a CPU */
 	struct quota_use quota_use;
 	struct pressures pressures;
+
+	struct worker_row *workers; /* that threads waited for */
+	size_t n_workers;
 
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;

@@ -163,8 +163,10 @@ struct descriptor_row {
 	pid_t awaited_pid;
 	char awaited_name[KD_COMM_LEN];
 	char awaited_state[WAIT_STATE_LEN];
-	/* Disk: requests whose completion ended the waits. */
+	/* Disk: requests whose completion ended the waits, and how long they were queued before the
+	 * driver got them. */
 	struct kd_count requests;
+	uint64_t queued;
 };
 extern const struct row_list descriptor_list;
 
@@ -321,7 +323,8 @@ struct thread_row {
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* per tick or run, and the largest */
 	struct kd_overslept overslept;
-	struct kd_majors majors;  /* timed major faults */
+	struct kd_majors majors;                        /* timed major faults */
+	uint64_t faulted[KD_FAULTED_KINDS][KD_FAULTED]; /* as in struct kd_record; not kept */
 	struct culprit *culprits; /* what had the CPU while it was ready; by descending time */
 	size_t n_culprits;
 	struct stop_row *stops; /* by descending time */

@@ -38,6 +38,15 @@ static bool is_same(const struct verdict_who *x, const struct verdict_who *y)
 	       !strncmp(x->comm, y->comm, sizeof(x->comm)) && !strcmp(x->stopped_by, y->stopped_by);
 }
 
+/* What a worker did; NULL: it is none, or not known. */
+static const char *work_of(const struct sample *sample, const struct verdict_who *who)
+{
+	for (size_t i = 0; i < sample->n_workers; i++)
+		if (sample->workers[i].tid == who->tid)
+			return sample->workers[i].work;
+	return NULL;
+}
+
 /* Finds or adds the row of a cause and culprit; NULL: no memory. */
 static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 				    const struct verdict_who *who)
@@ -96,6 +105,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	finding->failed |= !row;
 	if (!row)
 		return;
+	row->who.work = work_of(claimant->sample, &row->who);
 	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
 	longest_add(row, claim, ns);
@@ -105,6 +115,7 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	verdict_row_via(row, claim->via, ns);
 	verdict_row_lock(row, claim->lock, ns);
 	count_join(&row->requests, &claim->requests);
+	row->queued = u64_add(row->queued, claim->queued);
 	finding->failed |= !victim_add(finding, row->number, ns);
 }
 

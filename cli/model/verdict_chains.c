@@ -96,7 +96,7 @@ static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 		sleep = sleep_at(thread, chain);
 	}
 	if (sleep) {
-		cause = of->loss(sleep, &claim);
+		cause = of->loss(claimant->sample, sleep, &claim);
 		if (cause != CAUSES) {
 			claim_give(claimant, cause, &claim);
 			return;
@@ -105,6 +105,7 @@ static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 	claim.wait = of->claim.wait;
 	claim.at = of->claim.at;
 	claim.requests = of->claim.requests;
+	claim.queued = of->claim.queued;
 	end_claim(claimant, of, chain, &claim);
 }
 

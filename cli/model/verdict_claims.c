@@ -5,6 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "thread_row.h"
+#include "verdict_limits.h"
 
 #define CAUSE_ROW(cause, key, title, evidence) [cause] = { key, title, evidence },
 const struct cause_words cause_words[CAUSES] = { CAUSE_WORDS(CAUSE_ROW) };
@@ -135,15 +136,18 @@ uint64_t ready_claims_like(struct claimant *claimant, const struct thread_row *t
 	return left;
 }
 
-/* Sleeps that lasted much longer than requested. */
+/* Sleeps that lasted much longer than requested, but not in the freezer. */
 static void timer_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_count *late = &thread->overslept.late;
-	const struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
-				     .count = late->count,
-				     .longest = late->max,
-				     .began = late->began };
+	uint64_t frozen = limit_frozen_asleep(claimant->sample, thread);
+	struct claim claim = { .ns = u64_min(late->total, ledger_blocked(&thread->ledger)),
+			       .count = late->count,
+			       .longest = late->max,
+			       .began = late->began };
 
+	claim.ns = u64_sub(claim.ns, frozen);
+	claim.longest = frozen ? u64_min(claim.longest, claim.ns) : claim.longest;
 	claim_give(claimant, CAUSE_TIMER, &claim);
 }
 
@@ -224,13 +228,10 @@ static void stolen_claims(struct claimant *claimant, const struct thread_row *th
 /* How often it was frozen is unknown. */
 static void frozen_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	struct claim claim = { .ns = thread->ledger.ns[LEDGER_FROZEN] };
-	const char *group = claimant->sample->frozen_group;
-	size_t length = strlen(group), capacity = sizeof(claim.who.comm) - 1;
+	const struct claim claim = { .ns = u64_add(thread->ledger.ns[LEDGER_FROZEN],
+						   limit_frozen_asleep(claimant->sample, thread)),
+				     .who = limit_who(claimant->sample->frozen_group) };
 
-	/* The end of a long path says more. */
-	memcpy(claim.who.comm, group + (length > capacity ? length - capacity : 0),
-	       length > capacity ? capacity : length);
 	claim_give(claimant, CAUSE_FROZEN, &claim);
 }
 

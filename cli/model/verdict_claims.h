@@ -26,7 +26,8 @@ struct claim {
 	const struct chain_row *via; /* the thread that it kept, for which this one waited; NULL:
 				      * none */
 	const struct lock_row *lock; /* lock of the kernel that has a name; NULL: none */
-	struct kd_count requests;    /* disk requests that ended the waits */
+	struct kd_count requests;    /* disk requests that ended the waits, */
+	uint64_t queued;             /* and how long the driver did not have them */
 };
 
 /* Receives claims one by one. */

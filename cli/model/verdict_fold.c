@@ -106,6 +106,7 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	verdict_row_via(into, from->via, from->via_ns);
 	verdict_row_lock(into, from->lock, from->lock_ns);
 	count_join(&into->requests, &from->requests);
+	into->queued = u64_add(into->queued, from->queued);
 }
 
 static bool is_named(const struct verdict_row *row)

@@ -21,6 +21,7 @@
 	ROW(CAUSE_LOCK, "lock", "lock", "THREAD BLOCKED STATISTICS")                               \
 	ROW(CAUSE_KERNEL_LOCK, "kernel_lock", "lock in the kernel", "THREAD BLOCKED STATISTICS")   \
 	ROW(CAUSE_DISK, "disk", "disk", "THREAD BLOCKED STATISTICS")                               \
+	ROW(CAUSE_DISK_LIMIT, "disk_limit", "disk limit of its group", "THREAD BLOCKED STATISTICS") \
 	ROW(CAUSE_PAGE_FAULT, "page_fault", "page faults", "THREAD TIME")                          \
 	ROW(CAUSE_MAJOR_FAULT, "major_fault", "major page faults", "PAGE FAULTS")                  \
 	ROW(CAUSE_RECLAIM, "reclaim", "reclaim of memory", "THREAD TIME")                          \
@@ -52,6 +53,7 @@ struct verdict_who {
 	pid_t parent;                  /* the process that it is a child of; 0: unknown */
 	char parent_name[KD_COMM_LEN]; /* raw; "" if that has ended */
 	bool kernel;                   /* a kernel thread */
+	const char *work;              /* that a worker did, owned by the sample; NULL: unknown */
 	char stopped_by[STOP_HOW_LEN]; /* CAUSE_STOPPED, see stop_how(); "": unknown */
 };
 
@@ -112,7 +114,8 @@ struct verdict_row {
 	uint64_t wait_ns;            /* and these */
 	const struct chain_row *via; /* chain to the thread that the cause kept, for which others */
 	uint64_t via_ns;             /* waited; owned by the sample; NULL: none */
-	struct kd_count requests;    /* disk requests that ended the waits */
+	struct kd_count requests;    /* disk requests that ended the waits, */
+	uint64_t queued;             /* and how long the driver did not have them */
 	unsigned int threads;        /* target threads affected */
 	int cpu;                     /* the only one on which these ran; -1: none, or several */
 	const struct thread_row *worst; /* thread that lost most; owned by the sample */

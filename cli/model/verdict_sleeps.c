@@ -7,6 +7,7 @@
 #include "cli/base/syscall_set.h"
 #include "thread_row.h"
 #include "verdict_chains.h"
+#include "verdict_limits.h"
 #include "wchan.h"
 
 /* --- What a sleep was for --- */
@@ -60,8 +61,10 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_IDLE] = CAUSES,           [WCHAN_TIME] = CAUSES,
 	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
 	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
+	[WCHAN_FILELOCK] = CAUSE_LOCK,   [WCHAN_LEASE] = CAUSE_LOCK,
 	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
-	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK,
+	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK_LIMIT,
+	[WCHAN_FUSE] = CAUSE_SERVER,     [WCHAN_PAGER] = CAUSE_SERVER,
 	[WCHAN_DAEMON] = CAUSE_SERVER,   [WCHAN_NET] = CAUSE_SERVER,
 	[WCHAN_MEMORY] = CAUSE_RECLAIM,  [WCHAN_PAGE] = CAUSE_PAGE_FAULT,
 	[WCHAN_RCU] = CAUSE_KERNEL_WORK, [WCHAN_KERNEL] = CAUSE_KERNEL_WORK,
@@ -93,7 +96,7 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 	if (sleep.class != SLEEP_LOSS || sleep.cause != CAUSE_LOCK)
 		sleep.cause = wchan_causes[wchan->cause];
 	sleep.class = SLEEP_LOSS;
-	sleep.words = wchan->words;
+	sleep.words = wchan->cause == WCHAN_FILELOCK ? NULL : wchan->words;
 	return sleep;
 }
 
@@ -328,6 +331,7 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	const struct kd_count held = waits_for_holders(thread);
 	struct idle idle = { .silent = is_silent(thread) };
 	uint64_t ns, in_futex;
+	uint64_t frozen = limit_frozen_asleep(sample, thread);
 
 	if (!has_kinds(thread))
 		return idle.silent ? thread->ledger.ns[LEDGER_BLOCKED]
@@ -337,17 +341,24 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	if (u64_sub(idle.futex.count, held.count) >= VERDICT_TIMES * (uint64_t)thread->members)
 		in_futex = signals_of(thread, in_futex);
 	ns = u64_add(idle.ns, in_futex);
-	ns = u64_sub(ns, thread->overslept.late.total); /* it should have run again */
+	/* It should have run again. */
+	ns = u64_sub(ns, u64_max(thread->overslept.late.total, frozen));
 	return u64_min(ns, ledger_blocked(&thread->ledger));
 }
 
 /* --- Claims of one sleep --- */
 
-/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
-static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
+/* A disk's name, or the group with a limit; else the waker, if it was nearly always the same, or
+ * who could have been. */
+static struct verdict_who sleep_who(const struct sample *sample, enum cause cause,
+				    const struct descriptor_row *row)
 {
 	struct verdict_who who = { .tid = 0 };
 
+	if (cause == CAUSE_DISK_LIMIT)
+		return limit_who(sample->disk_limit.group);
+	if (cause == CAUSE_RECLAIM && *sample->memory_limit.group)
+		return limit_who(sample->memory_limit.group);
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
 	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
@@ -362,12 +373,13 @@ static struct verdict_who sleep_who(enum cause cause, const struct descriptor_ro
 	return who;
 }
 
-static void claim_describe(struct claim *claim, enum cause cause, const struct descriptor_row *row,
-			   const char *words)
+static void claim_describe(struct claim *claim, const struct sample *sample, enum cause cause,
+			   const struct descriptor_row *row, const char *words)
 {
-	claim->who = sleep_who(cause, row);
+	claim->who = sleep_who(sample, cause, row);
 	claim->at = row->is.fd >= 0 ? &row->is : NULL;
 	claim->requests = row->requests;
+	claim->queued = row->queued;
 	claim->wait = (struct wait_words){
 		.words = words,
 		.wchan = *row->wchan ? row->wchan : NULL,
@@ -376,7 +388,8 @@ static void claim_describe(struct claim *claim, enum cause cause, const struct d
 }
 
 /* For chains. */
-static enum cause sleep_loss(const struct descriptor_row *row, struct claim *claim)
+static enum cause sleep_loss(const struct sample *sample, const struct descriptor_row *row,
+			     struct claim *claim)
 {
 	const struct sleep sleep = sleep_of(row);
 	enum cause cause = sleep.cause;
@@ -385,7 +398,9 @@ static enum cause sleep_loss(const struct descriptor_row *row, struct claim *cla
 		cause = CAUSE_PAGE_FAULT;
 	else if (sleep.class != SLEEP_LOSS && sleep.class != SLEEP_ANSWER)
 		return CAUSES;
-	claim_describe(claim, cause, row, sleep.words);
+	if (cause == CAUSE_DISK && limit_holds_disk(sample, row, claim->ns))
+		cause = CAUSE_DISK_LIMIT;
+	claim_describe(claim, sample, cause, row, sleep.words);
 	return cause;
 }
 
@@ -513,13 +528,27 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 
 /* --- Memory --- */
 
+/* The process with which the thread has had the same pages since a fork, so that it copies them. */
+static struct verdict_who copies_who(const struct sample *sample, const struct thread_row *thread)
+{
+	const struct faulted_thread *faulted = &sample->faulted;
+	struct verdict_who who = { .tid = 0 };
+
+	if (faulted->tid != thread->tid || !faulted->shared_pid)
+		return who;
+	who.tid = who.pid = faulted->shared_pid;
+	memcpy(who.comm, faulted->shared_name, sizeof(faulted->shared_name));
+	return who;
+}
+
 /* Claims of page faults and reclaim, on CPU and asleep. The longest case is known for major
  * faults, and for sleeps if none of them is a major fault's. How often memory was reclaimed is
  * unknown. */
 static void memory_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	const struct kd_majors *majors = &thread->majors;
-	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM] };
+	const struct verdict_who limit = limit_who(claimant->sample->memory_limit.group);
+	const struct claim reclaim = { .ns = thread->ledger.ns[LEDGER_RECLAIM], .who = limit };
 	uint64_t ran = thread->ledger.ns[LEDGER_FAULT];
 	struct kd_count asleep = sleep_faults(thread);
 	uint64_t reading = u64_min(majors->asleep, asleep.total);
@@ -527,7 +556,8 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	const struct claim major = { .ns = u64_add(running, reading),
 				     .count = majors->times.count,
 				     .longest = majors->times.max,
-				     .began = majors->times.began };
+				     .began = majors->times.began,
+				     .who = limit };
 	struct claim others;
 
 	asleep.total -= reading;
@@ -539,6 +569,7 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 	else
 		others.count = u64_max(others.count, asleep.count);
 	claim_give(claimant, CAUSE_MAJOR_FAULT, &major);
+	others.who = copies_who(claimant->sample, thread);
 	claim_give(claimant, CAUSE_PAGE_FAULT, &others);
 	claim_give(claimant, CAUSE_RECLAIM, &reclaim);
 }
@@ -594,10 +625,13 @@ static void part_claim(void *context, const struct sleep_part *part)
 	struct claiming *claiming = context;
 	const struct descriptor_row *row = part->row;
 	struct claim claim = sleep_rest(claiming->thread, part->kind, &part->in);
-	const enum cause cause = loss_cause(claiming, part);
+	const struct sample *sample = claiming->claimant->sample;
+	enum cause cause = loss_cause(claiming, part);
 
+	if (row && cause == CAUSE_DISK && limit_holds_disk(sample, row, claim.ns))
+		cause = CAUSE_DISK_LIMIT;
 	if (row) {
-		claim_describe(&claim, cause, row, part->is.words);
+		claim_describe(&claim, sample, cause, row, part->is.words);
 		claim.longest = row->waits.max;
 		claim.began = row->waits.began;
 	}

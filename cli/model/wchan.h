@@ -18,9 +18,13 @@
 	ROW(WCHAN_POLL, "poll")       /* one of several things: work, or an answer? */             \
 	/* Someone else. */                                                                        \
 	ROW(WCHAN_PEER, "peer")       /* the other end must read, answer, connect, or accept */    \
-	ROW(WCHAN_LOCK, "lock")       /* a lock of the kernel or on a file, which someone holds */ \
+	ROW(WCHAN_LOCK, "lock")       /* a lock of the kernel, which someone holds */              \
+	ROW(WCHAN_FILELOCK, "filelock") /* a lock on a file, which someone holds */                \
+	ROW(WCHAN_LEASE, "lease")     /* a lease on a file */                                      \
 	ROW(WCHAN_CHILD, "child")     /* a process that it started, or traces */                   \
-	ROW(WCHAN_DAEMON, "daemon")   /* a process that serves it: FUSE, a scanner, a pager */     \
+	ROW(WCHAN_DAEMON, "daemon")   /* a process that serves it: a scanner, a supervisor */      \
+	ROW(WCHAN_FUSE, "fuse")       /* the one that serves its file system */                    \
+	ROW(WCHAN_PAGER, "pager")     /* the one that fills its memory */                          \
 	ROW(WCHAN_NET, "net")         /* a file server in the network */                           \
 	/* The machine and its kernel. */                                                          \
 	ROW(WCHAN_DISK, "disk")       /* requests to a disk, data of files */                      \

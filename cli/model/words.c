@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "culprit.h"
+#include "faulted.h"
 #include "interruption.h"
 
 #define LEDGER_ROW(state, key_, title_, of_, ...)                                                  \
@@ -36,6 +37,8 @@ const char *const softirq_names[SOFTIRQS] = { "hi",       "timer",   "net_tx", "
 					      "irq_poll", "tasklet", "sched",  "hrtimer", "rcu" };
 
 const char *const disk_limit_keys[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_KEY) };
+const char *const faulted_keys[FAULTED_SORTS] = { FAULTED_WORDS(WORD_KEY) };
+const char *const faulted_words[FAULTED_SORTS] = { FAULTED_WORDS(WORD_TITLE) };
 const char *const cpu_by_keys[CPU_BY_KINDS] = { CPU_BY_WORDS(WORD_KEY) };
 const char *const disk_limit_words[DISK_LIMIT_KINDS] = { DISK_LIMIT_WORDS(WORD_TITLE) };
 const char *const io_keys[KD_IO_KINDS] = { IO_WORDS(WORD_KEY) };

@@ -60,33 +60,11 @@ static bool describe(struct awaited_process *found, pid_t pid)
 
 /* --- Children --- */
 
-/* Needs CONFIG_PROC_CHILDREN. */
 static bool child_find(struct awaited_process *found, pid_t pid)
 {
-	char path[64], name[64], children[256];
-	struct dirent *entry;
-	DIR *directory;
-	pid_t only = 0;
-	size_t n = 0;
+	pid_t only;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		char *end = children;
-
-		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
-		if (!isdigit((unsigned char)*entry->d_name) ||
-		    proc_file_read(pid, name, children, sizeof(children)) <= 0)
-			continue;
-		while (isdigit((unsigned char)*end)) {
-			only = (pid_t)strtol(end, &end, 10);
-			end += *end == ' ';
-			n++;
-		}
-	}
-	if (directory)
-		closedir(directory);
-	return n == 1 && describe(found, only);
+	return proc_children(pid, &only, 1) == 1 && describe(found, only);
 }
 
 /* --- Locks of files --- */
@@ -113,32 +91,44 @@ static bool lock_holder_find(struct awaited_process *found, pid_t pid)
 	return is_found && describe(found, (pid_t)holder);
 }
 
-/* --- Readers of pipes --- */
+/* --- Leases --- */
 
-/* True if the descriptor of a process was opened so that it can read. */
-static bool can_read(pid_t pid, const char *fd)
+/* "7: LEASE  BREAKING  READ  4711 fe:00:12 0 EOF" has to be given back. Who waits for it is not
+ * there. */
+static bool lease_holder_find(struct awaited_process *found)
 {
-	char name[64], text[256];
-	const char *flags;
+	FILE *file = fopen("/proc/locks", "re");
+	long holder, only = 0;
+	char line[256];
+	bool one = true;
 
-	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
-	if (proc_file_read(pid, name, text, sizeof(text)) <= 0)
-		return false;
-	flags = strstr(text, "flags:");
-	return flags && (strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) != O_WRONLY;
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*d: LEASE BREAKING %*s %ld", &holder) != 1)
+			continue;
+		one &= !only || only == holder;
+		only = holder;
+	}
+	if (file)
+		fclose(file);
+	return only > 0 && one && describe(found, (pid_t)only);
 }
 
-/* True if a process has a descriptor of this pipe from which it can read. */
-static bool reads_from(pid_t pid, const char *pipe)
+/* --- Who has a descriptor of a file --- */
+
+/* True if a process's descriptor, a name in /proc/PID/fd that links to this, is one of those that
+ * are looked for. */
+typedef bool descriptor_fn(pid_t pid, const char *fd, const char *link, const void *context);
+
+static bool descriptors_have(pid_t pid, descriptor_fn *is_wanted, const void *context)
 {
 	char path[64], link[128], target[64];
-	bool reads = false;
+	bool found = false;
 	struct dirent *entry;
 	DIR *directory;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	directory = opendir(path);
-	while (directory && !reads && (entry = readdir(directory))) {
+	while (directory && !found && (entry = readdir(directory))) {
 		ssize_t length;
 
 		snprintf(link, sizeof(link), "%s/%.20s", path, entry->d_name);
@@ -148,11 +138,11 @@ static bool reads_from(pid_t pid, const char *pipe)
 		if (length <= 0)
 			continue;
 		target[length] = '\0';
-		reads = !strcmp(target, pipe) && can_read(pid, entry->d_name);
+		found = is_wanted(pid, entry->d_name, target, context);
 	}
 	if (directory)
 		closedir(directory);
-	return reads;
+	return found;
 }
 
 static uint64_t cpu_time(void)
@@ -163,36 +153,119 @@ static uint64_t cpu_time(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* A pipe without a name, "pipe:[4711]", is only in descriptors. */
-static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
+/* The only process with such a descriptor, but this one. */
+static bool only_find(struct awaited_process *found, pid_t but, descriptor_fn *is_wanted,
+		      const void *context)
 {
 	uint64_t until = cpu_time() + LOOK_MOST_NS;
-	char link[64], pipe[64];
 	struct dirent *entry = NULL;
-	DIR *directory;
-	ssize_t length;
+	DIR *directory = opendir("/proc");
 	pid_t only = 0;
 	size_t n = 0;
+
+	while (directory && (entry = readdir(directory)) && cpu_time() < until) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid <= 0 || pid == but || !descriptors_have(pid, is_wanted, context))
+			continue;
+		only = pid;
+		n++;
+	}
+	if (directory)
+		closedir(directory);
+	return n == 1 && !entry && describe(found, only);
+}
+
+/* Finds what follows a label in the fdinfo of a descriptor. Returns false if it is not there. */
+static bool fdinfo_read(pid_t pid, const char *fd, const char *label, char value[static 32])
+{
+	char name[64], text[512];
+	const char *at;
+
+	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	if (proc_file_read(pid, name, text, sizeof(text)) <= 0)
+		return false;
+	at = strstr(text, label);
+	return at && sscanf(at + strlen(label), "%31s", value) == 1;
+}
+
+/* --- Readers of pipes --- */
+
+/* True if the descriptor is of this pipe, and was opened so that it can read. */
+static bool reads_from(pid_t pid, const char *fd, const char *link, const void *pipe)
+{
+	char flags[32];
+
+	return !strcmp(link, pipe) && fdinfo_read(pid, fd, "flags:", flags) &&
+	       (strtoul(flags, NULL, 8) & O_ACCMODE) != O_WRONLY;
+}
+
+/* A pipe without a name, "pipe:[4711]", is only in descriptors. The one that waits has a descriptor
+ * of the other end, too, if it has just forked. */
+static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
+{
+	char link[64], pipe[64];
+	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
 	length = readlink(link, pipe, sizeof(pipe) - 1);
 	if (length <= 0 || length == sizeof(pipe) - 1)
 		return false;
 	pipe[length] = '\0';
-	directory = opendir("/proc");
-	while (directory && (entry = readdir(directory)) && cpu_time() < until) {
-		pid_t reader = (pid_t)strtol(entry->d_name, NULL, 10);
+	return only_find(found, pid, reads_from, pipe);
+}
 
-		/* The one that waits has a descriptor of the other end, too, if it has just forked.
-		 */
-		if (reader <= 0 || reader == pid || !reads_from(reader, pipe))
-			continue;
-		only = reader;
-		n++;
-	}
-	if (directory)
-		closedir(directory);
-	return n == 1 && !entry && describe(found, only);
+/* --- Programs that serve others --- */
+
+/* Finds the number of a FUSE connection, the minor one of its file system's device, by the mount of
+ * a descriptor: "42 27 0:39 / /mnt ro - fuse.x x ro". "": unknown. */
+static void connection_find(char connection[static 32], pid_t pid, int fd)
+{
+	char number[16], mount[32], path[64], *line = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	*connection = '\0';
+	pid = proc_thread(pid);
+	snprintf(number, sizeof(number), "%d", fd);
+	if (fd < 0 || !fdinfo_read(pid, number, "mnt_id:", mount))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	file = fopen(path, "re");
+	while (file && !*connection && getline(&line, &size, file) > 0)
+		if (!strncmp(line, mount, strlen(mount)) && line[strlen(mount)] == ' ')
+			sscanf(line, "%*s %*s %*[0-9]:%31s", connection);
+	free(line);
+	if (file)
+		fclose(file);
+}
+
+/* Descriptors of /dev/fuse say which connection they are for, on some kernels. */
+static bool serves(pid_t pid, const char *fd, const char *link, const void *wanted)
+{
+	char connection[32];
+
+	return !strcmp(link, "/dev/fuse") &&
+	       (!*(const char *)wanted || !fdinfo_read(pid, fd, "fuse_connection:", connection) ||
+		!strcmp(connection, wanted));
+}
+
+static bool server_find(struct awaited_process *found, pid_t pid, int fd)
+{
+	char connection[32];
+
+	connection_find(connection, pid, fd);
+	return only_find(found, pid, serves, connection);
+}
+
+/* "pending: 1 total: 1": threads wait for it now. */
+static bool fills_memory(pid_t pid, const char *fd, const char *link, const void *unused)
+{
+	char total[32];
+
+	(void)unused;
+	return !strcmp(link, "anon_inode:[userfaultfd]") && fdinfo_read(pid, fd, "total:", total) &&
+	       strtoul(total, NULL, 10) > 0;
 }
 
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd)
@@ -202,8 +275,14 @@ bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid
 		return child_find(found, pid);
 	case AWAITED_FILE_LOCK:
 		return lock_holder_find(found, pid);
+	case AWAITED_LEASE:
+		return lease_holder_find(found);
 	case AWAITED_READER:
 		return reader_find(found, pid, fd);
+	case AWAITED_FUSE:
+		return server_find(found, pid, fd);
+	case AWAITED_PAGER:
+		return only_find(found, 0, fills_memory, NULL);
 	}
 	return false;
 }

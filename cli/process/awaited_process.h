@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who can end a sleep that goes on: a child, who has a file's lock, who reads from a pipe. */
+/* Who can end a sleep that goes on: a child, who has a file's lock or a lease on it, who reads from
+ * a pipe, who serves a file system or fills memory. */
 #ifndef AWAITED_PROCESS_H
 #define AWAITED_PROCESS_H
 
@@ -11,7 +12,10 @@
 enum awaited_as {
 	AWAITED_CHILD,     /* of the thread's process */
 	AWAITED_FILE_LOCK, /* has the lock of flock() or fcntl() that the process waits for */
+	AWAITED_LEASE,     /* has a lease on a file that it has to give back */
 	AWAITED_READER,    /* reads from the pipe at the descriptor */
+	AWAITED_FUSE,      /* serves the file system of the descriptor, or the only one */
+	AWAITED_PAGER,     /* handles page faults of others (userfaultfd) */
 };
 
 /* Names are raw, not escaped. */
@@ -21,8 +25,8 @@ struct awaited_process {
 	char state[WAIT_STATE_LEN]; /* "stopped", "asleep in pipe_read"; "": unknown */
 };
 
-/* Looks in /proc, at most for some ms. fd: AWAITED_READER only. False if there is none, or more
- * than one. */
+/* Looks in /proc, at most for some ms. fd: the descriptor at which pid sleeps; -1: none. False if
+ * there is none, or more than one. */
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd);
 
 #endif

@@ -11,6 +11,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "text_limits.h"
 #include "text_parts.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
@@ -40,6 +41,7 @@ static const struct {
 	[CAUSE_LOCK] = { "--off-cpu=1ms shows where it waits for locks",
 			 "--off-cpu=1ms shows where they wait for locks" },
 	[CAUSE_KERNEL_LOCK] = { "--off-cpu=1ms shows which lock of the kernel it is", NULL },
+	[CAUSE_DISK_LIMIT] = { "raise the group's limit (io.max, io.latency, io.weight)", NULL },
 	[CAUSE_DISK] = { "-s 1ms lists the slow calls and their stacks", NULL },
 	[CAUSE_PAGE_FAULT] = { "--profile shows where it touches new memory",
 			       "--profile shows where they touch new memory" },
@@ -74,6 +76,8 @@ static const struct {
 	[CAUSE_SERVER] = { LOOK_AT("the process that has to answer"),
 			   "see that thread's own sections for what it did meanwhile" },
 	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
+	[CAUSE_PAGE_FAULT] = { LOOK_AT("the process that has the same pages"),
+			       "see the sections of the process that has the same pages" },
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
 };
 
@@ -169,45 +173,6 @@ static const char *given_advice(enum cause cause, const struct sample *sample)
 	}
 }
 
-/* "reads 2.1 MB/s", "120 writes/s" */
-static void amount(char text[static 32], const struct disk_limit *limit)
-{
-	static const char *const units[] = { "", "k", "M", "G", "T" };
-	const char *what = disk_limit_words[limit->kind];
-	double value = (double)limit->per_second;
-	size_t unit = 0;
-
-	for (; value >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		value /= 1000;
-	if (limit->kind == DISK_LIMIT_READ_BYTES || limit->kind == DISK_LIMIT_WRITE_BYTES)
-		snprintf(text, 32, "%s %.*f %sB/s", what, value < 10 && unit ? 1 : 0, value,
-			 units[unit]);
-	else
-		snprintf(text, 32, "%.*f%s %s/s", value < 10 && unit ? 1 : 0, value, units[unit],
-			 what);
-}
-
-/* True if the limit is on the disk, one of its partitions, or a device it is part of. */
-static bool is_of_disk(const struct disk_limit *limit, const char *disk)
-{
-	const size_t length = strlen(limit->device);
-
-	if (!*disk || !strncmp(disk, "dm-", 3) || !strncmp(disk, "md", 2) ||
-	    !strncmp(limit->device, "dm-", 3) || !strncmp(limit->device, "md", 2))
-		return true;
-	return !strncmp(disk, limit->device, length) &&
-	       !(disk[length] >= 'a' && disk[length] <= 'o');
-}
-
-/* A disk that serves requests at once is not the reason to wait: the group's limit holds the
- * requests back. */
-static bool is_limited(const struct sample *sample, const struct verdict_row *row)
-{
-	return row->cause == CAUSE_DISK && sample->disk_limit.per_second &&
-	       sample->disk_limit.kind < DISK_LIMIT_KINDS && row->requests.total <= row->ns / 2 &&
-	       is_of_disk(&sample->disk_limit, row->who.comm);
-}
-
 #define ADVICE_WIDTH (SCREEN_WIDTH - sizeof("NEXT    "))
 #define GROUP_LEAST 8 /* columns of a group's path */
 
@@ -227,13 +192,21 @@ static void group_advice(char advice[static SCREEN_WIDTH], const char *before, c
 
 static void limit_advice(char advice[static SCREEN_WIDTH], const struct disk_limit *limit)
 {
-	char device[16], much[32], after[64];
+	char text[TEXT_LIMIT_LEN], after[TEXT_LIMIT_LEN + 4];
 
-	escape_text(device, sizeof(device), limit->device, sizeof(limit->device));
-	amount(much, limit);
-	snprintf(after, sizeof(after), " (%s: %s)", device, much);
+	snprintf(after, sizeof(after), " (%s)", text_disk_limit(text, limit));
 	group_advice(advice, limit->version_1 ? "raise blkio.throttle of " : "raise io.max of ",
 		     limit->group, after);
+}
+
+static void memory_advice(char advice[static SCREEN_WIDTH], const struct memory_limit *limit)
+{
+	char file[ESCAPE_SIZE(sizeof(limit->file))], bytes[TEXT_BYTES_LEN], before[64], after[64];
+
+	escape_text(file, sizeof(file), limit->file, sizeof(limit->file));
+	snprintf(before, sizeof(before), "raise %.32s of ", file);
+	snprintf(after, sizeof(after), " (%s)", text_bytes(bytes, limit->bytes));
+	group_advice(advice, before, limit->group, after);
 }
 
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
@@ -322,8 +295,15 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 			?: nice_advice(sample, row) ?: usual;
 	if (rules_advice(advice, sample, row))
 		return;
-	if (is_limited(sample, row))
+	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
+	else if (row->cause == CAUSE_DISK && sample->disk_use.pid &&
+		 !strncmp(sample->disk_use.device, row->who.comm, DISK_LIMIT_DEVICE))
+		snprintf(advice, SCREEN_WIDTH,
+			 "look at who has the disk: kernel_delay %d --resources",
+			 (int)sample->disk_use.pid);
+	else if (text_limit_is_memory(row) && sample->memory_limit.bytes)
+		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
 	else

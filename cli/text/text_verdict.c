@@ -13,6 +13,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
 #include "text_advice.h"
+#include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
 
@@ -46,8 +47,11 @@ static const struct sentence sentences[CAUSES] = {
 	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks" },
 	[CAUSE_KERNEL_LOCK] = { "waited for %s that %s held", "waited for %s" },
 	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
-	[CAUSE_PAGE_FAULT] = { "had page faults, mostly %s", "had page faults" },
-	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap), mostly %s",
+	[CAUSE_DISK_LIMIT] = { "was held back by the disk limit of the group %s",
+			       "was held back by the disk limit of its group" },
+	[CAUSE_PAGE_FAULT] = { "had page faults: it copied what it shares with %s since a fork",
+			       "had page faults" },
+	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap) under %s",
 				"had major page faults (pages read from disk or swap)" },
 	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory" },
 	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
@@ -75,6 +79,8 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs" },
 	[CAUSE_SOFTIRQ] = { "were interrupted by softirqs, mostly %s",
 			    "were interrupted by softirqs" },
+	[CAUSE_DISK_LIMIT] = { "were held back by the disk limit of the group %s",
+			       "were held back by the disk limit of their group" },
 	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory" },
 	[CAUSE_CHILD] = { .named = "waited for their child %s" },
 	[CAUSE_TIMER] = { "woke up later than their timers, for %s",
@@ -156,18 +162,6 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
 }
 
-/* "/pods/web (20 ms per 100 ms)", " of 5 ms per 20 ms". Returns who. */
-static const char *limit_text(char who[static WHO_LEN + CLASS_LEN], const struct verdict_row *row)
-{
-	bool of_group = row->cause == CAUSE_THROTTLED;
-
-	text_path_cut(who, WHO_LEN + CLASS_LEN, row->who.comm, sizeof(row->who.comm), PATH_WIDTH);
-	if (row->who.period_ns && (*who || !of_group))
-		text_append(who, WHO_LEN + CLASS_LEN, of_group ? " (%s per %s)" : " of %s per %s",
-			    AS_LIMIT(row->who.quota_ns), AS_LIMIT(row->who.period_ns));
-	return who;
-}
-
 /* "a lock in the kernel (rtnl_mutex)", "locks in the kernel (mostly event_mutex)" */
 #define LOCK_WIDTH 40 /* bytes of a name */
 static const char *lock_text(char text[static WHO_LEN], const struct verdict_row *row, bool held)
@@ -187,6 +181,17 @@ static const char *lock_text(char text[static WHO_LEN], const struct verdict_row
 	return text;
 }
 
+/* Appends " (work: flush-254:0)". */
+static void work_add(char *who, size_t size, const struct verdict_row *row)
+{
+	char work[ESCAPE_SIZE(WORK_LEN)];
+
+	if (!row->who.work || row->culprits != 1)
+		return;
+	escape_text(work, sizeof(work), row->who.work, WORK_LEN);
+	text_append(who, size, " (work: %.64s)", work);
+}
+
 /* What one culprit did, of several causes; %s: a CPU. */
 static const char *const deeds[CAUSES] = {
 	[CAUSE_TASK] = "had %s",
@@ -195,6 +200,7 @@ static const char *const deeds[CAUSES] = {
 	[CAUSE_SOFTIRQ] = "handled soft interrupts",
 	[CAUSE_LOCK] = "held a lock",
 	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
+	[CAUSE_PAGE_FAULT] = "shares the pages that were copied",
 	[CAUSE_PEER] = "was at the other end of a pipe or socket",
 	[CAUSE_STOPPED] = "stopped them",
 };
@@ -207,6 +213,9 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	add(sentence, "waited for %s", text_row_who(who, row));
 	if (*text_class(class, &row->who))
 		add(sentence, " (%s)", class);
+	*who = '\0';
+	work_add(who, sizeof(who), row);
+	add(sentence, "%s", who);
 	cpu_of(cpu, row);
 	for (unsigned int i = 0; i < row->n_parts; i++) {
 		const char *deed = deeds[row->parts[i].cause]
@@ -223,7 +232,8 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	}
 }
 
-static void what_add(char *sentence, const struct verdict_row *row, bool multiple)
+static void what_add(char *sentence, const struct sample *sample, const struct verdict_row *row,
+		     bool multiple)
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
@@ -231,12 +241,13 @@ static void what_add(char *sentence, const struct verdict_row *row, bool multipl
 	bool named;
 	const char *format;
 
-	if (row->cause == CAUSE_THROTTLED || row->cause == CAUSE_DEADLINE)
-		named = *limit_text(who, row);
+	if (text_limit(who, sizeof(who), sample, row))
+		named = *who;
 	else
 		named = *text_row_who(who, row);
 	if (*text_class(class, &row->who))
 		text_append(who, sizeof(who), " (%s)", class);
+	work_add(who, sizeof(who), row);
 	if (*row->who.stopped_by)
 		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
 	named |= *row->who.stopped_by;
@@ -258,8 +269,9 @@ static bool says_enough(const struct verdict_row *row)
 {
 	bool named = *row->who.comm;
 
-	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
-	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_PEER)) ||
+	return row->cause == CAUSE_CHILD ||
+	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
+			  row->cause == CAUSE_PEER || text_limit_is_memory(row))) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
 }
 
@@ -276,25 +288,6 @@ static void wait_text_add(char *sentence, const struct wait_words *wait)
 	add(sentence, "waited in %s", wchan);
 }
 
-/* "waited for a pipe that is full", "waited for slowfs[12]: the program that serves its file system
- * (FUSE)", "waited in do_that, until main[12] woke it". Returns false if that is not known. */
-static bool wait_add(char *sentence, const struct verdict_row *row)
-{
-	char who[WHO_LEN];
-	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
-
-	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
-	    row->wait_ns <= row->ns / 2)
-		return false;
-	if (row->wait.words && named && !until)
-		add(sentence, "waited for %s: %s", who, row->wait.words);
-	else
-		wait_text_add(sentence, &row->wait);
-	if (named && until)
-		add(sentence, ", until %s woke it", who);
-	return true;
-}
-
 /* Adds ", which is stopped". */
 static void state_add(char *sentence, const struct verdict_row *row)
 {
@@ -304,6 +297,31 @@ static void state_add(char *sentence, const struct verdict_row *row)
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
 	add(sentence, ", which is %s", state);
+}
+
+/* "waited for a pipe that is full", "waited for slowfs[12], which is stopped: the program that
+ * serves its file system (FUSE)", "waited in do_that, until main[12] woke it". Returns false if
+ * that is not known. */
+static bool wait_add(char *sentence, const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
+
+	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
+	    row->wait_ns <= row->ns / 2)
+		return false;
+	if (row->wait.words && named && !until) {
+		work_add(who, sizeof(who), row);
+		add(sentence, "waited for %s", who);
+		state_add(sentence, row);
+		add(sentence, ": %s", row->wait.words);
+		return true;
+	}
+	wait_text_add(sentence, &row->wait);
+	if (named && until)
+		add(sentence, ", until %s woke it", who);
+	state_add(sentence, row);
+	return true;
 }
 
 /* Adds ", which ran meanwhile". */
@@ -351,6 +369,36 @@ static void at_add(char *sentence, const struct verdict_row *row)
 	    (int)row->at->fd, *escaped ? ", " : "", escaped);
 }
 
+/* Adds ", of whose bytes backup-agent[712] had 88 %". */
+static void disk_use_add(char *sentence, const struct disk_use *use, const struct verdict_row *row)
+{
+	char who[WHO_LEN];
+
+	if (row->cause == CAUSE_DISK && use->pid && row->culprits == 1 &&
+	    !strncmp(use->device, row->who.comm, sizeof(use->device)))
+		add(sentence, ", of whose bytes %s had %s",
+		    text_who(who, use->name, sizeof(use->name), use->pid),
+		    AS_SHARE(use->bytes, use->all_bytes));
+}
+
+/* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
+static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
+{
+	const bool major = row->cause == CAUSE_MAJOR_FAULT;
+	const struct faulted *of = major ? &sample->faulted.major : &sample->faulted.minor;
+	char path[ESCAPE_SIZE(FAULTED_PATH)];
+
+	if ((!major && row->cause != CAUSE_PAGE_FAULT) || row->who.tid ||
+	    row->worst->tid != sample->faulted.tid || row->worst_ns <= row->ns / 2 ||
+	    of->kind >= FAULTED_SORTS || !faulted_words[of->kind])
+		return;
+	add(sentence, ", mostly %s", faulted_words[of->kind]);
+	if (!*of->path)
+		return;
+	text_path_cut(path, sizeof(path), of->path, sizeof(of->path), PATH_WIDTH);
+	add(sentence, " (%.200s)", path);
+}
+
 /* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
 static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
 {
@@ -364,15 +412,20 @@ static void user_add(char *sentence, const struct quota_use *use, const struct v
 	add(sentence, ", mostly by %.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
 }
 
-/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most": the speed of a disk. */
-static void requests_add(char *sentence, const struct kd_count *requests)
+/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most, after 3.00 ms in the queue": the
+ * speed of a disk, and what it had to do before. */
+static void requests_add(char *sentence, const struct verdict_row *row)
 {
+	const struct kd_count *requests = &row->requests;
+
 	if (requests->count == 1)
 		add(sentence, "; its request took %s", AS_TIME(requests->max));
 	else if (requests->count)
 		add(sentence, "; %s requests took %s on average, %s at most",
 		    GROUPED(requests->count), AS_TIME(requests->total / requests->count),
 		    AS_TIME(requests->max));
+	if (requests->count && row->queued > requests->total / 10)
+		add(sentence, ", after %s in the queue", AS_TIME(row->queued / requests->count));
 }
 
 /* Adds "; main[4711] for 1.97 s of 2.00 s": of several threads, the one that it kept longest. */
@@ -413,14 +466,17 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		return;
 	}
 	via_add(sentence, row, true);
-	if (!wait_add(sentence, row))
-		what_add(sentence, row, multiple);
-	state_add(sentence, row);
+	if (!wait_add(sentence, row)) {
+		what_add(sentence, sample, row, multiple);
+		faulted_add(sentence, sample, row);
+		disk_use_add(sentence, &sample->disk_use, row);
+		state_add(sentence, row);
+	}
 	did_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
 	at_add(sentence, row);
 	via_add(sentence, row, false);
-	requests_add(sentence, &row->requests);
+	requests_add(sentence, row);
 	worst_add(sentence, row);
 	add(sentence, ".");
 }

@@ -120,6 +120,28 @@ def freezer_asleep(test):
     return frozen(test, 0, 0.02)
 
 
+def freezer_throughout(test):
+    """It waits for requests, and its group was frozen before one came."""
+    if not FREEZER.is_dir():
+        raise kdtest.Skip("no freezer of version 1 of control groups")
+    name = f"kdt-frozen-{os.getpid()}"
+    group = test.stack.enter_context(group_of_its_own(FREEZER, name))
+    server = Script(test, """
+import select
+name("server")
+poll = select.poll()
+poll.register(0, select.POLLIN)
+ready()
+poll.poll()""")
+    test.stack.callback((group / "freezer.state").write_text, "THAWED")  # before it can end
+    join(group, server.pid)
+    incidents.settles(server.pid, "poll")
+    (group / "freezer.state").write_text("FROZEN")
+    server.send("request")
+    return Staged(server.pid, f"poll() in /{name}, which is frozen", {"frozen"}, (f"/{name}",),
+                  throughout)
+
+
 def disk_of(path):
     """The disk of a file system, as in /sys/block."""
     number = os.stat(path).st_dev
@@ -150,7 +172,7 @@ def block_throttle(test):
     test.stack.callback(reader.end)
     test.stack.callback(os.kill, pid, 9)
     kdtest.wait_until(lambda: "throtl" in wchan(pid) or kdtest.state_of(pid, pid) == "D", PATIENCE)
-    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", THROTTLED,
+    return Staged(pid, f"read() in /{group.name}, which may do 20 of {disk} a second", {"disk_limit"},
                   (f"/{group.name}",), throughout)
 
 
@@ -180,4 +202,4 @@ while True:
                   "reclaim_throttle", {"reclaim"}, (f"/{group}",))
 
 
-incidents.main(quota, quota_of_pod, freezer, freezer_asleep, block_throttle, memory_limit)
+incidents.main(quota, quota_of_pod, freezer, freezer_asleep, freezer_throughout, block_throttle, memory_limit)

@@ -4,6 +4,7 @@
 that the user chose, of which nothing is idle."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import re
@@ -112,6 +113,95 @@ def case_pipe(test):
         os.close(get)
 
 
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def case_lease(test):
+    """A lease on a file, which its holder does not give back as it is stopped."""
+    path = test.directory() / "leased"
+    path.touch()
+    holder = test.child([sys.executable, "-c", LEASE, path])
+    holder.line("ready")
+    opener = test.child([sys.executable, "-c", "import sys; open(sys.argv[1], 'w')", path])
+    blocked_in(opener.pid, "break_lease")
+    stop(holder.pid)
+    check(test, "lease", report(test, opener.pid), "lock", holder.pid, "stopped")
+
+
+def served(test, name):
+    """A file system whose server is silent, and who reads a file of it."""
+    folder = test.directory() / name
+    folder.mkdir()
+    server = test.child([kdtest.WORKLOADS / "slowfs", folder, 0])
+    # The reader may be in a call that only the end of the server ends.
+    test.stack.callback(ctypes.CDLL(None).umount2, str(folder).encode(), MNT_DETACH)
+    test.stack.callback(server.end)
+    server.line("ready")
+    reader = test.child(["dd", f"if={folder}/data", "of=/dev/null", "bs=4k"])
+    test.stack.callback(server.end)
+    server.line("began")
+    return server, reader
+
+
+MNT_DETACH = 2
+
+
+def case_served(test):
+    """A file system whose server is stopped, beside another one, where the kernel says which is
+    whose."""
+    if not os.path.exists("/dev/fuse"):
+        raise kdtest.Skip("this kernel has no FUSE")
+    server, reader = served(test, "one")
+    stop(server.pid)
+    check(test, "one server", report(test, reader.pid), "server", server.pid, "stopped")
+    other, _ = served(test, "two")
+    fds = [f"/proc/{other.pid}/fdinfo/{fd}" for fd in os.listdir(f"/proc/{other.pid}/fd")]
+    if any("fuse_connection" in open(fd, encoding="ascii").read() for fd in fds):
+        check(test, "two servers", report(test, reader.pid), "server", server.pid, "stopped")
+    else:
+        verdict, said, _ = report(test, reader.pid)
+        test.ok("pid" not in verdict[0]["who"], "two servers: neither is named", verdict, said)
+
+
+PAGED = """
+import ctypes, fcntl, mmap, os, platform, signal, struct, sys
+size, libc = 1 << 20, ctypes.CDLL(None)
+faults = libc.syscall(323 if platform.machine() == "x86_64" else 282, os.O_CLOEXEC)
+try:
+    fcntl.ioctl(faults, 0xc018aa3f, bytearray(struct.pack("3Q", 0xaa, 0, 0)))
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    fcntl.ioctl(faults, 0xc020aa00, bytearray(struct.pack("4Q", at, size, 1, 0)))
+except (OSError, ValueError):
+    print("pager 0", flush=True)
+    sys.exit()
+pager = os.fork()
+if not pager: signal.pause()
+os.close(faults)
+print("pager", pager, flush=True)
+memory[0]
+"""
+
+
+def case_pager(test):
+    """Memory that another process has to fill, which is stopped."""
+    target = test.child([sys.executable, "-c", PAGED])
+    pager = int(target.line("pager").split()[1])
+    if not pager:
+        raise kdtest.Skip("no userfaultfd")
+    test.stack.callback(os.kill, pager, signal.SIGKILL)
+    blocked_in(target.pid, "handle_userfault")
+    stop(pager)
+    check(test, "pager", report(test, target.pid), "server", pager, "stopped")
+
+
 def case_chosen(test):
     """The window is a call that sleeps: that is its delay, and other threads are not in the verdict."""
     load = test.workload("caller", "sleeps:3:100:1:200000")
@@ -133,4 +223,4 @@ def case_chosen(test):
     test.between(slept, asleep - MS, asleep + MS, "as long as it slept")
 
 
-kdtest.main(case_child, case_lock, case_pipe, case_chosen)
+kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_chosen)

@@ -326,12 +326,77 @@ def case_limit(test):
             path = test.directory() / "limit.json"
             text = test.program("-p", load.pid, "--sample-time", "1", "-o", f"json:{path}", "-o", "-",
                                 "--summary").stdout
-            found = json.loads(path.read_text()).get("disk_limit", {})
+            sample = json.loads(path.read_text())
+            found = sample.get("disk_limit", {})
             test.eq((found.get("group"), found.get("device"), found.get("per_second")),
                     (f"/{group.name}", disk, reads) if held else (None,) * 3, f"{reads} reads a second")
             test.eq(bool(re.search(rf"^NEXT .* of /{group.name} \({disk}: {reads} reads/s\)$", text,
                                    re.MULTILINE)), held, f"{reads}: NEXT names it")
+            first = sample["verdict"][0] if held else {}
+            test.eq((first.get("cause"), first.get("who", {}).get("comm")),
+                    ("disk_limit", f"/{group.name}") if held else (None, None), "the limit is the cause")
         load.end()
+
+
+# Reads a file of 64 MiB past the page cache, so many bytes at once, and logs how many and when.
+READING = """
+import mmap, os, sys, time
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+size = int(sys.argv[2])
+buffer = mmap.mmap(-1, size)
+print("ready", flush=True)
+at = done = logged = 0
+while True:
+    done += os.preadv(file, [buffer], at)
+    at = (at + size) % (64 << 20)
+    now = time.monotonic_ns()
+    if now - logged > 5_000_000:
+        print(now, done, flush=True)
+        logged = now
+"""
+
+
+def case_others_use(test):
+    """Who else reads from the disk that a process waits for: named if it has most of the bytes."""
+    disk = disk_of("/var/tmp")
+    if not disk:
+        raise kdtest.Skip("files are not on a disk here")
+    path = f"/var/tmp/kdtest-{os.getpid()}"
+    test.stack.callback(os.unlink, path)
+    with open(path, "wb") as file:
+        for _ in range(64):
+            file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    small, large = (test.child([sys.executable, "-c", READING, path, size]) for size in (4096, 1 << 20))
+    for child in (small, large):
+        child.line("ready")
+    report = test.directory() / "use.json"
+    for _ in range(10):  # others may use the disk, too, or write what reaches it later
+        text = test.program("-p", small.pid, "--sample-time", "0.5", "-o", f"json:{report}", "-o", "-",
+                            "--summary").stdout
+        sample = json.loads(report.read_text())
+        use = sample.get("disk_use")
+        if use and use["pid"] == large.pid:
+            break
+    large.end()
+    alone = test.directory() / "alone.json"
+    test.program("-p", small.pid, "--sample-time", "0.5", "-o", f"json:{alone}")
+    small.end()
+    test.ok(json.loads(alone.read_text()).get("disk_use", {}).get("pid") != large.pid, "nobody that has ended")
+    log = [tuple(map(int, line.split())) for line in large.stdout.splitlines() if line[0].isdigit()]
+    start, end = sample["window"]["start_ns"], sample["window"]["end_ns"]
+    read = max(done for at, done in log if at < end) - min(done for at, done in log if at > start)
+    device = {row.get("device") for thread in sample["threads"] for row in thread["descriptors"]
+              if row["for"] == "disk"}
+    if not test.ok(use, "it is found", sample):
+        return
+    test.eq((use["pid"], use["device"] in device), (large.pid, True), "who has most, of which disk")
+    test.between(use["bytes"], 0.85 * read, 1.2 * read + (8 << 20), "as many as it has counted")
+    test.between(use["all_bytes"], use["bytes"], 2 * use["bytes"], "most of all")
+    row = sample["verdict"][0]
+    if row["cause"] == "disk":
+        test.ok(re.search(rf", of whose bytes python3\S*\[{large.pid}\] had \d+ %", " ".join(text.split())),
+                "which is said", text)
 
 
 def case_requests(test):
@@ -360,6 +425,8 @@ def case_requests(test):
                  sum(calls) + 100 * MS, "as long as the waits, and no longer than all calls")
     test.between(max(row["request_max_ns"] for row in rows), got["request_total_ns"] /
                  max(got["requests"], 1), max(calls) + 100 * MS, "the longest")
+    queued = sum(row.get("request_queued_ns", 0) for row in rows)
+    test.between(queued, 0, sum(calls) - got["request_total_ns"] + 100 * MS, "queued within the calls")
     test.ok(re.search(rf"; requests: {rows[0]['requests']:,} in {rows[0]['request_total_ns']:,} ns",
                       text), "the section has what JSON has", text)
     metrics = test.program("--replay", report, "-o", "openmetrics").stdout
@@ -380,7 +447,8 @@ def disk_made(test):
     folder = test.directory()
     with open(folder / "image", "wb") as image:
         image.truncate(64 << 20)
-    subprocess.run(["modprobe", "-a", "loop", "ext4"], check=True)
+    # It fails where both are built in.
+    subprocess.run(["modprobe", "-qa", "loop", "ext4"], check=False, stderr=subprocess.DEVNULL)
     disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True, check=True,
                           stdout=subprocess.PIPE).stdout.strip()
     test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
@@ -389,6 +457,39 @@ def disk_made(test):
     subprocess.run(["mount", disk, folder / "mounted"], check=True)
     test.stack.callback(subprocess.run, ["umount", folder / "mounted"], check=True)
     return folder / "mounted", os.path.basename(disk)
+
+
+SPIN = "import os; os.sched_setaffinity(0, [{}]); print('ready', flush=True)\nwhile True: pass"
+
+
+def case_worker(test):
+    """A worker of the kernel that has a CPU: what it does is said. It is the one of a disk whose data
+    are in memory, and who computes waits for it."""
+    folder, disk = disk_made(test)
+    with open(folder / "file", "wb") as file:
+        for _ in range(32):
+            file.write(os.urandom(1 << 20))
+        os.fsync(file.fileno())
+    reader = test.child([sys.executable, "-c", READING.replace("64 << 20", "32 << 20"), folder / "file",
+                         1 << 20])
+    load = [test.child([sys.executable, "-c", SPIN.format(cpu)]) for cpu in os.sched_getaffinity(0)]
+    for child in (reader, *load):
+        child.line("ready")
+    path = test.directory() / "worker.json"
+    for _ in range(5):
+        test.program("-p", ",".join(str(child.pid) for child in load), "--sample-time", "0.5", "-o",
+                     f"json:{path}")
+        sample = json.loads(path.read_text())
+        works = {row["tid"]: row["work"] for row in sample.get("workers", [])}
+        if disk in works.values():
+            break
+    for child in (reader, *load):
+        child.end()
+    if not test.ok(disk in works.values(), "what it does", disk, sample.get("workers"), sample["verdict"]):
+        return
+    for row in sample["verdict"]:
+        if row["who"].get("tid") in works:
+            test.eq(row["who"].get("work"), works[row["who"]["tid"]], "which the verdict has, too")
 
 
 def disk_of(path):
@@ -451,4 +552,4 @@ def case_ends_before_reading(test):
 
 
 kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
-            case_file, case_disk, case_limit, case_requests, case_traced_requests, case_ends_before_reading)
+            case_file, case_disk, case_limit, case_others_use, case_requests, case_traced_requests, case_worker, case_ends_before_reading)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import sys
 import tempfile
 
 import kdtest
@@ -212,6 +213,42 @@ def case_storm(test):
                  "what the kernel did by its ticks is page faults")
 
 
+# Touches memory again and again, which faults each time: new one, or that of a file.
+TOUCHING = """
+import mmap, sys
+size = 16 << 20
+if sys.argv[1:]:
+    file = open(sys.argv[1], "rb")
+    memory = mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
+else:
+    memory = mmap.mmap(-1, size)
+print("ready", flush=True)
+while True:
+    for at in range(0, size, 4096):
+        if sys.argv[1:]: memory[at]
+        else: memory[at] = 1
+    memory.madvise(mmap.MADV_DONTNEED)
+"""
+
+
+def case_for(test):
+    """What page faults are for: new memory, or pages of a file."""
+    with file_of((16 << 20) // 4096) as path:
+        for args, want, says in (((), {"for": "new"}, "for new memory"),
+                                 ((path,), {"for": "file", "path": path}, "for pages of a mapped file")):
+            load = test.child([sys.executable, "-c", TOUCHING, *args])
+            load.line("ready")
+            captured = test.directory() / "json"
+            text = test.program("-p", load.pid, "--summary", "--sample-time", "0.5", "-o",
+                                f"json:{captured}", "-o", "-").stdout
+            load.end()
+            sample = json.loads(captured.read_text().splitlines()[0])
+            if "has no page faults" in text:
+                raise kdtest.Skip("this kernel cannot time page faults")
+            test.eq(sample.get("faulted", {}).get("minor"), want, "what they are for")
+            test.ok(f"had page faults, mostly {says}" in " ".join(text.split()), "which is said", text)
+
+
 def limit_hits(path):
     """How often a group reached its limit."""
     if (path / "memory.failcnt").exists():
@@ -246,4 +283,4 @@ def case_reclaim(test):
     test.ok(thread.ns["running kernel"] > 0, "which is not in running kernel alone", thread.ns)
 
 
-kdtest.main(case_minor, case_major, case_failed, case_signals, case_storm, case_reclaim)
+kdtest.main(case_minor, case_major, case_failed, case_signals, case_storm, case_for, case_reclaim)

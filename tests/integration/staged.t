@@ -306,6 +306,7 @@ def case_reclaim(test):
     if row:
         kdstaged.check_share(test, "reclaim", screen, row["ns"], truth,
                              screen.ready[row["worst_tid"]])
+        test.eq(row["who"], {"comm": f"/{procs.parent.name}"}, "reclaim: the group whose limit it is")
 
 
 def case_ptrace(test):

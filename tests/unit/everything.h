@@ -393,6 +393,7 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 						.start_trigger = "u:vswitchd:\"quoted\"\\",
 						.sample_count = 3 };
 	static const struct absence absent = { "STOLEN", "is left out: the kernel refused" };
+	static struct worker_row workers[] = { { 98, "flush-254:0" } };
 	static struct upcall_row upcalls[] = { { 0, 0, 44 }, { 0, 2, 1 }, { 7, 135, 1 } };
 	static struct call_row calls[4];
 	static struct open_item open = {
@@ -413,12 +414,24 @@ __attribute__((unused)) static struct sample everything(struct thread_row rows[s
 	sample.number = 2;
 	sample.wall_start = (struct timespec){ .tv_sec = 1795218873, .tv_nsec = 981958999 };
 	sample.start_triggered = true, sample.started_on = 9720;
+	sample.workers = workers, sample.n_workers = COUNT(workers);
 	sample.upcalls = upcalls, sample.n_upcalls = COUNT(upcalls), sample.has_upcalls = true;
 	sample.absent = &absent, sample.n_absent = 1;
 	sample.entry = (struct entry_cost){ .call_ns = 156, .irq_ns = 2800, .fault_ns = 700 };
 	sample.quota = (struct cpu_quota){ "/pods/web", 20000000, 100000000 };
 	sample.disk_limit = (struct disk_limit){ "/pods/web", "vda", DISK_LIMIT_WRITES,
 						 true,        1000,  990 };
+	sample.faulted = (struct faulted_thread){
+		.tid = 9720,
+		.minor = { FAULTED_COPY, "" },
+		.major = { FAULTED_FILE, "/var/lib/data" },
+		.shared_pid = 9800,
+		.shared_name = "saver",
+	};
+	sample.group_frozen_ns = 1234567, sample.group_frozen_last_ns = 234567;
+	sample.disk_use = (struct disk_use){ "vda1", 712, "backup-agent", 88000, 100000 };
+	sample.memory_limit = (struct memory_limit){ "/pods/web", "memory.max", true,
+						     8388608,     8388000,      77 };
 	sample.pressures = (struct pressures){
 		.ns = 512345678,
 		.machine = { true,

@@ -197,6 +197,8 @@ TEST(disk_limit)
 		report_text(judged(&sample), &summary, made_begin(&made));
 		text = made_end(&made);
 		ok(strstr(text, cases[i].next), "%s: %s", cases[i].next, strstr(text, "NEXT"));
+		is_i64(strstr(text, "disk limit of its group  /a") != NULL,
+		       !strncmp(cases[i].next, "raise", 5), "whose doing it is");
 		free(text);
 	}
 	sample.disk_limit = (struct disk_limit){ "",   "vda",      DISK_LIMIT_WRITE_BYTES,
@@ -204,7 +206,24 @@ TEST(disk_limit)
 	memset(sample.disk_limit.group, 0xff, sizeof(sample.disk_limit.group) - 1);
 	memset(sample.disk_limit.device + 3, 0x1b, sizeof(sample.disk_limit.device) - 4);
 	strcpy(disk.is.device, "dm-0");
-	disk.requests = times(0, 0, 0);
+	disk.requests = times(9, 100 * MILLI, 20 * MILLI), disk.queued = 300 * MILLI;
+	sample.disk_limit.per_second = 0;
+	{
+		struct made made;
+		char *text;
+
+		sample.disk_use = (struct disk_use){ "dm-0", 712, "backup-agent", 88000, 100000 };
+		report_text(judged(&sample), &summary, made_begin(&made));
+		text = made_end(&made);
+		ok(strstr(text, "backup-agent[712]") && strstr(text, "88 %"), "who has the disk");
+		ok(strstr(text, "NEXT    look at who has the disk: kernel_delay 712 --resources"),
+		   "and where to look");
+		ok(strstr(text, "after 33.3 ms in"), "how long they were queued: %s",
+		   text);
+		free(text);
+	}
+	sample.disk_limit.per_second = UINT64_MAX;
+	disk.requests = times(0, 0, 0), disk.queued = 0;
 	out = tmpfile();
 	report_text(judged(&sample), &summary, out);
 	fits(out, "hostile names of limits");

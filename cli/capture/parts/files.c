@@ -93,6 +93,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 		.others = waits->others,
 		.in_progress = key->in_progress,
 		.requests = waits->requests,
+		.queued = waits->queued,
 	};
 
 	session_wchan_name(session, &key->wchan, descriptor.wchan);
