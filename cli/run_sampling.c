@@ -250,6 +250,7 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 		      ?: tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	traces_finish(&sample->traces);
 	error = error ?: locks_describe(run, sample);
+	sample->capture = &run->capture;
 	sample->distributions = run->options->histogram;
 	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;

@@ -370,11 +370,15 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
-/* NULL: the window is about all threads. */
+/* NULL: the window is about all threads. A command of several threads is about each of them. */
 static const struct thread_row *subject_find(const struct sample *sample)
 {
 	const bool made = sample->start_triggered && sample->stop_triggered;
+	const bool command = sample->capture && sample->capture->command;
 
+	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
+	    sample->threads->tid == sample->pid && sample->threads->members == 1)
+		return sample->threads;
 	for (size_t i = 0; i < sample->n_threads && made; i++)
 		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
 			return &sample->threads[i];

@@ -15,6 +15,7 @@
 #include "text_advice.h"
 #include "text_parts.h"
 #include "text_who.h"
+#include "text_window.h"
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)
@@ -533,8 +534,8 @@ static void outside_make(char *sentence, const struct verdict *verdict)
 
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
  * mentioned if it is largest, or alone, and what of it was outside calls. */
-static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
-			  bool multiple)
+static bool share_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
+		       bool multiple)
 {
 	const struct verdict *verdict = sample->verdict;
 	bool unexplained = verdict_is_unexplained(verdict);
@@ -567,6 +568,16 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sampl
 		return false;
 	sentence_make(sentence, sample, &verdict->told[i], multiple);
 	return true;
+}
+
+/* The same, after what the time of a window was that the user chose. */
+static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
+			  bool multiple)
+{
+	if (!sample->verdict->subject)
+		return share_next(sentence, sample, i, multiple);
+	return i ? share_next(sentence, sample, i - 1, multiple)
+		 : text_window(sentence, SENTENCE_LEN, sample);
 }
 
 static bool ends_in_digit(const char *word)
