@@ -81,6 +81,7 @@ struct verdict_part {
  * escaped; NULL: unknown. */
 struct wait_words {
 	const char *words, *wchan, *state;
+	const struct descriptor_row *asked; /* with a request that was not answered */
 };
 
 /* A cause with one culprit, summed over all threads. */

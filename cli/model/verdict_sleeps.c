@@ -74,6 +74,14 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
 	struct sleep sleep = sleep_of_kind(row);
 
+	/* Its own request is open, or its child is at the other end. */
+	if (row->unanswered)
+		return (struct sleep){ SLEEP_LOSS, CAUSE_PEER, NULL };
+	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid)
+		return (struct sleep){ SLEEP_LOSS, CAUSE_CHILD, NULL };
+	/* A client may take its time. */
+	if (row->accepted && sleep.class == SLEEP_ANSWER && (!wchan || wchan->cause == WCHAN_IDLE))
+		return (struct sleep){ .class = SLEEP_IDLE, .words = wchan ? wchan->words : NULL };
 	/* The kernel says when it waits for a lock of its own; and where it is the same, what a
 	 * descriptor is says more. */
 	if (!wchan || row->awaited == KD_AWAITED_KERNEL_LOCK)
@@ -539,6 +547,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claim.requests = row->requests;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
 		claim.wait.state = *row->awaited_state ? row->awaited_state : NULL;
+		claim.wait.asked = row->unanswered ? row : NULL;
 	}
 	claim.wait.words = part->is.words;
 	if (part->is.class == SLEEP_FUTEX) {

@@ -37,8 +37,7 @@ static const char *state_word(pid_t pid)
 	return state < sizeof(words) / sizeof(*words) ? words[state] : NULL;
 }
 
-/* Describes a process. Returns false if it has ended. */
-static bool describe(struct awaited_process *found, pid_t pid)
+bool awaited_describe(struct awaited_process *found, pid_t pid)
 {
 	char wchan[KD_FUNCTION_LEN] = "", comm[KD_COMM_LEN + 1] = "";
 	const char *word = state_word(pid);
@@ -61,7 +60,7 @@ static bool describe(struct awaited_process *found, pid_t pid)
 /* --- Children --- */
 
 /* Needs CONFIG_PROC_CHILDREN. */
-static bool child_find(struct awaited_process *found, pid_t pid)
+pid_t awaited_only_child(pid_t pid)
 {
 	char path[64], name[64], children[256];
 	struct dirent *entry;
@@ -86,7 +85,14 @@ static bool child_find(struct awaited_process *found, pid_t pid)
 	}
 	if (directory)
 		closedir(directory);
-	return n == 1 && describe(found, only);
+	return n == 1 ? only : 0;
+}
+
+static bool child_find(struct awaited_process *found, pid_t pid)
+{
+	const pid_t child = awaited_only_child(pid);
+
+	return child && awaited_describe(found, child);
 }
 
 /* --- Locks of files --- */
@@ -110,10 +116,10 @@ static bool lock_holder_find(struct awaited_process *found, pid_t pid)
 	}
 	if (file)
 		fclose(file);
-	return is_found && describe(found, (pid_t)holder);
+	return is_found && awaited_describe(found, (pid_t)holder);
 }
 
-/* --- Readers of pipes --- */
+/* --- Readers of pipes and sockets --- */
 
 /* True if the descriptor of a process was opened so that it can read. */
 static bool can_read(pid_t pid, const char *fd)
@@ -128,8 +134,8 @@ static bool can_read(pid_t pid, const char *fd)
 	return flags && (strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) != O_WRONLY;
 }
 
-/* True if a process has a descriptor of this pipe from which it can read. */
-static bool reads_from(pid_t pid, const char *pipe)
+/* True if a process has a descriptor from which it can read what such a link is of. */
+static bool reads_from(pid_t pid, const char *link_to)
 {
 	char path[64], link[128], target[64];
 	bool reads = false;
@@ -148,7 +154,7 @@ static bool reads_from(pid_t pid, const char *pipe)
 		if (length <= 0)
 			continue;
 		target[length] = '\0';
-		reads = !strcmp(target, pipe) && can_read(pid, entry->d_name);
+		reads = !strcmp(target, link_to) && can_read(pid, entry->d_name);
 	}
 	if (directory)
 		closedir(directory);
@@ -163,36 +169,41 @@ static uint64_t cpu_time(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* A pipe without a name, "pipe:[4711]", is only in descriptors. */
-static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
+bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *link_to)
 {
 	uint64_t until = cpu_time() + LOOK_MOST_NS;
-	char link[64], pipe[64];
+	DIR *directory = opendir("/proc");
 	struct dirent *entry = NULL;
-	DIR *directory;
-	ssize_t length;
 	pid_t only = 0;
 	size_t n = 0;
 
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
-	length = readlink(link, pipe, sizeof(pipe) - 1);
-	if (length <= 0 || length == sizeof(pipe) - 1)
-		return false;
-	pipe[length] = '\0';
-	directory = opendir("/proc");
 	while (directory && (entry = readdir(directory)) && cpu_time() < until) {
 		pid_t reader = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		/* The one that waits has a descriptor of the other end, too, if it has just forked.
 		 */
-		if (reader <= 0 || reader == pid || !reads_from(reader, pipe))
+		if (reader <= 0 || reader == pid || !reads_from(reader, link_to))
 			continue;
 		only = reader;
 		n++;
 	}
 	if (directory)
 		closedir(directory);
-	return n == 1 && !entry && describe(found, only);
+	return n == 1 && !entry && awaited_describe(found, only);
+}
+
+/* A pipe without a name, "pipe:[4711]", is only in descriptors. */
+static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
+{
+	char link[64], pipe[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
+	length = readlink(link, pipe, sizeof(pipe) - 1);
+	if (length <= 0 || length == sizeof(pipe) - 1)
+		return false;
+	pipe[length] = '\0';
+	return awaited_reader_find(found, pid, pipe);
 }
 
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd)
@@ -204,6 +215,8 @@ bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid
 		return lock_holder_find(found, pid);
 	case AWAITED_READER:
 		return reader_find(found, pid, fd);
+	case AWAITED_PEER:
+		break;
 	}
 	return false;
 }

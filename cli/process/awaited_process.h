@@ -12,6 +12,7 @@ enum awaited_as {
 	AWAITED_CHILD,     /* of the thread's process */
 	AWAITED_FILE_LOCK, /* has the lock of flock() or fcntl() that the process waits for */
 	AWAITED_READER,    /* reads from the pipe at the descriptor */
+	AWAITED_PEER,      /* has the other end of the connection: see asked_peer() */
 };
 
 /* Names are raw, not escaped. */
@@ -24,5 +25,15 @@ struct awaited_process {
 /* Looks in /proc, at most for some ms. fd: AWAITED_READER only. False if there is none, or more
  * than one. */
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd);
+
+/* Describes a process. Returns false if it has ended. */
+bool awaited_describe(struct awaited_process *found, pid_t pid);
+
+/* The only child of a process; 0: none, or several. */
+pid_t awaited_only_child(pid_t pid);
+
+/* The only process other than pid that can read what such a link is of: "pipe:[4711]",
+ * "socket:[4712]". Takes some ms at most. */
+bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *link_to);
 
 #endif

@@ -276,6 +276,36 @@ static void wait_text_add(char *sentence, const struct wait_words *wait)
 	add(sentence, "waited in %s", wchan);
 }
 
+static bool is_unanswered(const struct verdict_row *row)
+{
+	return row->wait.asked && row->wait_ns > row->ns / 2;
+}
+
+/* "got no answer for 1.90 s from postgres[12]", or from an address */
+static void unanswered_add(char *sentence, const struct verdict_row *row)
+{
+	const struct descriptor_row *asked = row->wait.asked;
+	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+
+	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	add(sentence, "got no answer for %s from %s", AS_TIME(asked->unanswered),
+	    *text_row_who(who, row) ? who
+	    : *to                   ? to
+				    : "the other end");
+}
+
+/* " (fd 3, 127.0.0.1:5432)" */
+static void asked_add(char *sentence, const struct verdict_row *row)
+{
+	const struct descriptor_row *asked = row->wait.asked;
+	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+	bool named = *text_row_who(who, row);
+
+	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	add(sentence, " (fd %d%s%s)", (int)asked->asked_fd, named && *to ? ", " : "",
+	    named ? to : "");
+}
+
 /* "waited for a pipe that is full", "waited for slowfs[12]: the program that serves its file system
  * (FUSE)", "waited in do_that, until main[12] woke it". Returns false if that is not known. */
 static bool wait_add(char *sentence, const struct verdict_row *row)
@@ -283,6 +313,10 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	char who[WHO_LEN];
 	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
 
+	if (is_unanswered(row)) {
+		unanswered_add(sentence, row);
+		return true;
+	}
 	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
 	    row->wait_ns <= row->ns / 2)
 		return false;
@@ -372,7 +406,10 @@ static void sentence_make(char *sentence, const struct sample *sample,
 		what_add(sentence, row, multiple);
 	state_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
-	at_add(sentence, row);
+	if (is_unanswered(row))
+		asked_add(sentence, row);
+	else
+		at_add(sentence, row);
 	requests_add(sentence, &row->requests);
 	add(sentence, ".");
 }

@@ -93,6 +93,7 @@ static void sleep_text(char text[static PART_WIDTH], const struct sample *sample
 		       const struct descriptor_row *sleep)
 {
 	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], call[TEXT_CALL];
+	char asked[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
 	const bool in_call = sleep->call >= 0;
 
 	escape_text(wchan, sizeof(wchan), sleep->wchan, sizeof(sleep->wchan));
@@ -103,6 +104,10 @@ static void sleep_text(char text[static PART_WIDTH], const struct sample *sample
 			 call);
 	else
 		snprintf(text, PART_WIDTH, in_call ? "asleep in %s" : "asleep", call);
+	if (!sleep->unanswered || !*sleep->asked)
+		return;
+	escape_text(asked, sizeof(asked), sleep->asked, sizeof(sleep->asked));
+	text_append(text, PART_WIDTH, " without an answer from %.100s", asked);
 }
 
 /* Time of all sleeps like this row's; 0 if one before it has them. */

@@ -133,7 +133,7 @@ def case_chosen(test):
     test.between(slept, asleep - MS, asleep + MS, "as long as it slept")
     said = test.program("--replay", path, "--summary").stdout
     first, = re.findall(r"^VERDICT (.*)\n        (.*)$", said, re.MULTILINE)[:1]
-    test.ok(re.match(rf"{BOTH[1].split(':')[-1]} took [0-9.]+ \w+ in caller\[\d+\]: "
+    test.ok(re.match(rf"{BOTH[1].split(':')[-1]} took [0-9.]+ \w+ in sleeps\[\d+\]: "
                      r"[0-9.]+ \w+ asleep in \w*nanosleep \(clock_nanosleep\)", " ".join(first)),
             "in words, first", first)
 
