@@ -62,7 +62,7 @@ static bool arguments_read(uint64_t arguments[static ARGUMENTS], pid_t tid, uint
 }
 
 /* Copies memory of a process, which may lie in two pages. */
-static bool copy(pid_t pid, uint64_t at, void *to, size_t size)
+static bool memory_copy(pid_t pid, uint64_t at, void *to, size_t size)
 {
 	struct remote remote;
 	bool copied;
@@ -95,7 +95,7 @@ static bool array_read(struct polled *polled, pid_t pid, const uint64_t *argumen
 	struct pollfd all[POLLED_MOST];
 	const uint64_t n = arguments[1];
 
-	if (!n || n > POLLED_MOST || !copy(pid, arguments[0], all, n * sizeof(*all)))
+	if (!n || n > POLLED_MOST || !memory_copy(pid, arguments[0], all, n * sizeof(*all)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (all[i].fd >= 0)
@@ -113,7 +113,7 @@ static bool sets_read(struct polled *polled, pid_t pid, const uint64_t *argument
 		if (!arguments[set])
 			continue;
 		/* The kernel takes whole words. */
-		if (!copy(pid, arguments[set], &fds, (n + 63) / 64 * 8))
+		if (!memory_copy(pid, arguments[set], &fds, (n + 63) / 64 * 8))
 			return false;
 		for (size_t fd = 0; fd < n; fd++)
 			if (FD_ISSET(fd, &fds) && !add(polled, (int)fd))

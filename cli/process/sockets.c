@@ -277,7 +277,7 @@ struct look {
 	bool asks; /* in the network namespace of this program */
 };
 
-static struct socket_facts *wanted(const struct look *look, uint64_t inode)
+static struct socket_facts *facts_of(const struct look *look, uint64_t inode)
 {
 	for (size_t i = 0; i < look->n; i++)
 		if (look->facts[i].inode == inode && inode)
@@ -297,7 +297,7 @@ static void tcp_listener(void *context, const struct entry *entry)
 static void tcp_found(void *context, const struct entry *entry)
 {
 	struct look *look = context;
-	struct socket_facts *facts = wanted(look, entry->inode);
+	struct socket_facts *facts = facts_of(look, entry->inode);
 	const unsigned int port = ntohs(entry->local.port);
 
 	if (!facts)
@@ -331,7 +331,7 @@ static bool is_service(unsigned int port)
 
 static void udp_found(void *context, const struct entry *entry)
 {
-	struct socket_facts *facts = wanted(context, entry->inode);
+	struct socket_facts *facts = facts_of(context, entry->inode);
 
 	if (!facts)
 		return;
