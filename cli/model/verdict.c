@@ -297,6 +297,25 @@ bool verdict_had_little(const struct verdict *verdict)
 	       verdict->delay;
 }
 
+#define POLLER_LEAST 25 /* percent of busy time that is lost */
+
+/* True if most of the busy time is of threads that never sleep, and much of it is lost. They need
+ * all of their CPUs, as those that poll for work: that they ran most of the time says little. */
+static bool pollers_lost(const struct verdict *verdict)
+{
+	uint64_t busy = 0;
+
+	if (u64_times(verdict->delay, 100) < u64_times(verdict->busy, POLLER_LEAST))
+		return false;
+	for (size_t i = 0; i < verdict->n_threads; i++) {
+		const struct verdict_thread *thread = &verdict->threads[i];
+
+		if (verdict_is_about(verdict, thread->row) && !ledger_blocked(&thread->row->ledger))
+			busy = u64_add(busy, thread->busy);
+	}
+	return busy > verdict->busy / 2;
+}
+
 static enum verdict_share largest_of(const struct verdict *verdict)
 {
 	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
@@ -304,6 +323,8 @@ static enum verdict_share largest_of(const struct verdict *verdict)
 
 	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
 		return VERDICT_UNEXPLAINED;
+	if (blamed > verdict->delay / 2 && pollers_lost(verdict))
+		return VERDICT_BLAMED;
 	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }
 

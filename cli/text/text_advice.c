@@ -404,7 +404,9 @@ static const char *share_advice(const struct sample *sample, char own[static SCR
 		return "OFF-CPU WAITS says where it waited, and who woke it";
 	if (!unexplained && traces->profile_hz)
 		return "ON-CPU SAMPLES says what it computes";
-	if (text_next(own, SCREEN_WIDTH, sample, unexplained))
+	/* The program knows what it computes, but not what the kernel does for it. */
+	if ((unexplained || verdict->user >= verdict->kernel) &&
+	    text_next(own, SCREEN_WIDTH, sample, unexplained))
 		return own;
 	if (unexplained)
 		return multiple ? "--off-cpu=1ms shows what they waited for"

@@ -488,6 +488,10 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	if (!woken && slept) {
 		add(sentence, " ");
 		wait_text_add(sentence, wait);
+		if (verdict->unclaimed.who.tid)
+			add(sentence, ", until %s woke it",
+			    text_who(who, verdict->unclaimed.who.comm, KD_COMM_LEN,
+				     verdict->unclaimed.who.tid));
 		add(sentence, ".");
 	}
 }

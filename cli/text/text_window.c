@@ -35,13 +35,14 @@ static void what_add(char *sentence, size_t size, const struct sample *sample)
 	char start[ESCAPE_SIZE(FUNCTION_WIDTH)], stop[ESCAPE_SIZE(FUNCTION_WIDTH)], who[WHO_LEN];
 	const struct thread_row *subject = sample->verdict->subject;
 	const struct capture *capture = sample->capture;
-	const char *took = AS_TIME(sample->end - sample->start);
+	const bool triggered = sample_is_triggered(sample);
+	/* A command may end before its window does. */
+	const char *took = AS_TIME(triggered ? sample->end - sample->start : subject->ledger.life);
 
 	text_who(who, subject->name, KD_COMM_LEN, subject->tid);
-	if (!sample_is_triggered(sample) && sample->target_exited) {
+	if (!triggered && sample->target_exited) {
 		text_append(sentence, size, "%s took %s", who, took);
-	} else if (!sample_is_triggered(sample) || !capture || !capture->start_trigger ||
-		   !capture->stop_trigger) {
+	} else if (!triggered || !capture || !capture->start_trigger || !capture->stop_trigger) {
 		text_append(sentence, size, "%s of %s", took, who);
 	} else if (*capture->start_trigger == '-') { /* an option */
 		text_append(sentence, size, "A round of %s took %s", who, took);

@@ -143,9 +143,9 @@ def case_command(test):
     path = test.directory() / "json"
     done = test.program("-o", f"json:{path}", "-o", "-", "--summary", "--", "sleep", "0.2")
     sample, = kdtest.samples_of(path)
-    window = sample["window"]["end_ns"] - sample["window"]["start_ns"]
+    life = kdtest.thread_of(sample, sample["pid"])["ledger"]["life_ns"]
     test.eq(sample["verdict_tid"], sample["pid"], "it is about the command")
-    test.between(sample["busy_ns"], 0.99 * window, 1.01 * window, "nothing of it is idle")
+    test.eq(sample["busy_ns"], life, "nothing of it is idle")
     test.eq(sample["verdict"][0]["cause"], "wait", "it slept")
     test.ok(sample["capture"]["command"], "it was started")
     said = re.sub(r"\n {8}", " ", done.stdout)
@@ -153,7 +153,7 @@ def case_command(test):
             "in words", said)
     shown = sum(float(ns) * {"us": 1e3, "ms": 1e6, "s": 1e9}[unit] for ns, unit in
                 re.findall(r"[:,] ([0-9.]+) (us|ms|s) ", re.search(r"^VERDICT (.*)$", said, re.M)[1]))
-    test.between(shown, 0.98 * window, 1.02 * window, "the times add up to the window")
+    test.between(shown, 0.98 * life, 1.02 * life, "the times add up to its life")
 
 
 kdtest.main(case_child, case_lock, case_pipe, case_chosen, case_command)
