@@ -483,18 +483,22 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 
 /* --- Claims --- */
 
-/* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
+/* A disk's name; the address of who does not answer; else the waker, if it was nearly always the
+ * same, or who could have been. */
 static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
 {
 	struct verdict_who who = { .tid = 0 };
 
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
-	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
+	if (cause != CAUSE_DISK && row->awaited_pid && (row->unanswered || !row->ended_by)) {
 		who.tid = who.pid = row->awaited_pid;
 		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
 	}
-	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
+	if (row->unanswered && !row->awaited_pid)
+		memcpy(who.comm, row->asked, sizeof(row->asked));
+	if (cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
+	    row->others > row->waits.count / 10)
 		return who;
 	who.tid = row->ended_by;
 	who.pid = row->ended_pid;

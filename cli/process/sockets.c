@@ -169,10 +169,10 @@ static bool attribute_read(const struct nlmsghdr *header, size_t fixed, unsigned
 
 /* --- TCP --- */
 
-/* Asks for the connection between these ends, in this program's network namespace. Returns its
- * inode; 0: there is none. */
-static uint64_t tcp_ask(struct sockets *sockets, int family, const struct end *local,
-			const struct end *peer, struct tcp_info *info)
+/* Asks for the connection between these ends, in this program's network namespace. False: there is
+ * none. Its inode is 0 until it is accepted. */
+static bool tcp_ask(struct sockets *sockets, int family, const struct end *local,
+		    const struct end *peer, struct tcp_info *info, uint64_t *inode)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_SIZE];
 	struct inet_diag_req_v2 request = {
@@ -191,29 +191,55 @@ static uint64_t tcp_ask(struct sockets *sockets, int family, const struct end *l
 	header = ask(sockets, &request, sizeof(request), answer);
 	if (!header || !attribute_read(header, sizeof(struct inet_diag_msg), INET_DIAG_INFO, info,
 				       sizeof(*info)))
-		return 0;
-	return ((const struct inet_diag_msg *)NLMSG_DATA(header))->idiag_inode;
+		return false;
+	*inode = ((const struct inet_diag_msg *)NLMSG_DATA(header))->idiag_inode;
+	return true;
 }
 
-/* Who sent last, and whether the other end has read all. */
-static void tcp_fill(struct sockets *sockets, const struct entry *entry, struct socket_facts *facts)
+struct listener {
+	uint16_t port; /* in network order */
+	uint64_t inode;
+};
+
+static void listener_find(void *context, const struct entry *entry)
+{
+	struct listener *listener = context;
+
+	if (entry->state == LISTEN && entry->local.port == listener->port)
+		listener->inode = entry->inode;
+}
+
+/* Who sent last. The other end is with the listener until it is accepted. */
+static void tcp_fill(struct sockets *sockets, pid_t pid, const struct entry *entry,
+		     struct socket_facts *facts)
 {
 	struct tcp_info info, of_peer;
+	struct listener listener = { .port = entry->peer.port };
+	uint64_t inode;
 
-	if (tcp_ask(sockets, entry->family, &entry->local, &entry->peer, &info) != entry->inode)
+	if (!tcp_ask(sockets, entry->family, &entry->local, &entry->peer, &info, &inode) ||
+	    inode != entry->inode)
 		return;
 	facts->has_sent = info.tcpi_data_segs_out > 0;
 	facts->has_received = info.tcpi_data_segs_in > 0;
 	facts->sent_ago = info.tcpi_last_data_sent * NSEC_PER_MSEC;
 	facts->received_ago = info.tcpi_last_data_recv * NSEC_PER_MSEC;
-	facts->peer_inode = tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer);
+	if (!tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer,
+		     &facts->peer_inode))
+		return;
+	if (!facts->peer_inode) {
+		table_each(pid, "tcp", AF_INET, listener_find, &listener);
+		if (!listener.inode)
+			table_each(pid, "tcp6", AF_INET6, listener_find, &listener);
+		facts->peer_inode = listener.inode;
+	}
 }
 
 /* --- Unix sockets --- */
 
 struct unix_facts {
-	bool listens, has_name, unread;
-	uint32_t peer;
+	bool listens, has_name, has_peer, unread;
+	uint32_t peer; /* 0: not accepted yet */
 	char name[DESCRIPTOR_ADDRESS_LEN];
 };
 
@@ -239,7 +265,8 @@ static bool unix_ask(struct sockets *sockets, uint32_t inode, struct unix_facts 
 					 sizeof(facts->name) - 1);
 	if (!*facts->name && facts->has_name)
 		*facts->name = '@';
-	attribute_read(header, fixed, UNIX_DIAG_PEER, &facts->peer, sizeof(facts->peer));
+	facts->has_peer = attribute_read(header, fixed, UNIX_DIAG_PEER, &facts->peer,
+					 sizeof(facts->peer));
 	attribute_read(header, fixed, UNIX_DIAG_RQLEN, &queues, sizeof(queues));
 	facts->unread = queues.udiag_wqueue > 0;
 	return true;
@@ -261,7 +288,7 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 		facts->role = SOCKET_LISTENS;
 	else if (own.has_name)
 		facts->role = own.peer ? SOCKET_ACCEPTED : SOCKET_UNKNOWN;
-	else if (peer.has_name)
+	else if (peer.has_name || (own.has_peer && !own.peer))
 		facts->role = SOCKET_CONNECTED;
 	else if (own.peer)
 		facts->role = SOCKET_PAIR;
@@ -272,6 +299,7 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 
 struct look {
 	struct sockets *sockets;
+	pid_t pid;
 	struct socket_facts *facts;
 	size_t n;
 	bool asks; /* in the network namespace of this program */
@@ -314,7 +342,7 @@ static void tcp_found(void *context, const struct entry *entry)
 	if (entry->peer.port)
 		address_print(facts->peer, entry->family, &entry->peer);
 	if (facts->role == SOCKET_CONNECTED && look->asks)
-		tcp_fill(look->sockets, entry, facts);
+		tcp_fill(look->sockets, look->pid, entry, facts);
 }
 
 /* Services that only answer, by port: whoever receives from one has asked it. */
@@ -355,7 +383,7 @@ static bool is_own_net(pid_t pid)
 
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n)
 {
-	struct look look = { sockets, facts, n, is_own_net(pid) };
+	struct look look = { sockets, pid, facts, n, is_own_net(pid) };
 
 	memset(sockets->listening, 0, sizeof(sockets->listening));
 	table_each(pid, "tcp", AF_INET, tcp_listener, &look);

@@ -288,18 +288,19 @@ static void unanswered_add(char *sentence, const struct verdict_row *row)
 	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
 
 	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	text_row_who(who, row);
 	add(sentence, "got no answer for %s from %s", AS_TIME(asked->unanswered),
-	    *text_row_who(who, row) ? who
-	    : *to                   ? to
-				    : "the other end");
+	    row->who.pid ? who
+	    : *to        ? to
+			 : "the other end");
 }
 
 /* " (fd 3, 127.0.0.1:5432)" */
 static void asked_add(char *sentence, const struct verdict_row *row)
 {
 	const struct descriptor_row *asked = row->wait.asked;
-	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
-	bool named = *text_row_who(who, row);
+	char to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+	bool named = row->who.pid;
 
 	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
 	add(sentence, " (fd %d%s%s)", (int)asked->asked_fd, named && *to ? ", " : "",
