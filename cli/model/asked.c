@@ -6,6 +6,20 @@
 /* Acknowledgements of protocols, as those of HTTP/2, follow what they answer by less. */
 #define REQUEST_LEAST_NS 20000000
 
+/* Who serves delays acknowledgements, as an answer may come with them. */
+#define DELAYED_LEAST_NS 8000000
+#define DELAYED_MOST_NS 300000000
+
+/* What is sent in the tick of the last answer came after it if it was acknowledged by itself. */
+static bool sent_last(const struct socket_facts *facts)
+{
+	const uint64_t delay = u64_sub(facts->received_ago, facts->acked_ago);
+
+	return facts->sent_ago < facts->received_ago ||
+	       (facts->sent_ago == facts->received_ago && delay >= DELAYED_LEAST_NS &&
+		delay <= DELAYED_MOST_NS);
+}
+
 static bool is_open(const struct socket_facts *facts, bool alone)
 {
 	if (facts->unread)
@@ -13,7 +27,7 @@ static bool is_open(const struct socket_facts *facts, bool alone)
 	if (!facts->stream || !facts->has_sent)
 		return false;
 	if (alone)
-		return !facts->has_received || facts->sent_ago < facts->received_ago;
+		return !facts->has_received || sent_last(facts);
 	/* Who never received anything may send reports that nobody answers. */
 	return facts->has_received &&
 	       u64_add(facts->sent_ago, REQUEST_LEAST_NS) < facts->received_ago;

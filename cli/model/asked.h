@@ -26,7 +26,8 @@ struct socket_facts {
 	enum socket_role role;
 	bool stream;                       /* TCP, of which these are known: */
 	bool has_sent, has_received;       /* data */
-	uint64_t sent_ago, received_ago;   /* ns */
+	uint64_t sent_ago, received_ago;   /* ns, in the kernel's ticks; */
+	uint64_t acked_ago;                /* so long ago the other end acknowledged data */
 	bool unread;                       /* the other end has not read all that was sent */
 	uint64_t peer_inode;               /* of the other end, on this machine; 0: unknown */
 	char protocol[12];                 /* "tcp", "udp", "unix" */

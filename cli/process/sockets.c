@@ -224,6 +224,7 @@ static void tcp_fill(struct sockets *sockets, pid_t pid, const struct entry *ent
 	facts->has_received = info.tcpi_data_segs_in > 0;
 	facts->sent_ago = info.tcpi_last_data_sent * NSEC_PER_MSEC;
 	facts->received_ago = info.tcpi_last_data_recv * NSEC_PER_MSEC;
+	facts->acked_ago = info.tcpi_last_ack_recv * NSEC_PER_MSEC;
 	if (!tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer,
 		     &facts->peer_inode))
 		return;

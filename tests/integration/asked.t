@@ -25,6 +25,8 @@ if sys.argv[3] == "ignores":
 peer, _ = listener.accept()
 if sys.argv[3] == "reads":
     peer.recv(100)
+if sys.argv[3] == "once":
+    for _ in range(3): peer.send(peer.recv(100))
 if sys.argv[3] == "answers":
     while data := peer.recv(100): peer.send(data)
 time.sleep(1000)
@@ -43,6 +45,10 @@ if asks != "silent":
     peer.send(b"question")
 if asks == "answered":
     peer.recv(100)
+if asks == "again":
+    for _ in range(3):
+        peer.recv(100)
+        peer.send(b"question")
 print("ready", peer.fileno(), flush=True)
 if how == "recv":
     peer.recv(100)
@@ -114,6 +120,12 @@ def case_tcp(test):
     for how in ("recv", "poll", "select", "epoll"):
         server, client, fd, address = pair(test, "AF_INET", "reads", how, "asks")
         is_unanswered(test, how, report(test, client.pid), server.pid, fd, address)
+
+
+def case_again(test):
+    """A server that answered, and then was asked again at once."""
+    server, client, fd, address = pair(test, "AF_INET", "once", "poll", "again")
+    is_unanswered(test, "again", report(test, client.pid), server.pid, fd, address)
 
 
 def case_unread(test):
@@ -231,4 +243,4 @@ except TimeoutError: pass""", port)
     test.ok(f"without an answer from 127.0.0.1:{port}" in said, "what the time was", said)
 
 
-kdtest.main(case_tcp, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)
+kdtest.main(case_tcp, case_again, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)

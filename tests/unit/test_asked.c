@@ -19,13 +19,18 @@ TEST(sockets)
 				    .has_sent = true,
 				    .has_received = true,
 				    .sent_ago = 800 * MS,
-				    .received_ago = 900 * MS };
+				    .received_ago = 900 * MS,
+				    .acked_ago = 800 * MS };
 
 	socket_is(tcp, ASKED_OPEN, ASKED_OPEN, "asked long after the last answer");
 	tcp.received_ago = 810 * MS;
 	socket_is(tcp, ASKED_OPEN, ASKED_IDLE, "just after it: perhaps an acknowledgement");
 	tcp.received_ago = 800 * MS;
 	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "answered at once");
+	tcp.acked_ago = 756 * MS;
+	socket_is(tcp, ASKED_OPEN, ASKED_IDLE, "asked at once after an answer");
+	tcp.acked_ago = 100 * MS;
+	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "answered at once, and kept alive");
 	tcp.received_ago = 10 * MS;
 	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "answered");
 	tcp.has_received = false, tcp.received_ago = tcp.sent_ago;
