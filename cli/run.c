@@ -521,6 +521,7 @@ static void capture_fill(struct run_state *run)
 		.sample_time = run->options->sample_time == UINT64_MAX ? 0
 								       : run->options->sample_time,
 		.multiple = !processes_is_one(run->processes),
+		.command = run->command,
 	};
 	if (!uname(&machine)) {
 		snprintf(run->capture.host, sizeof(run->capture.host), "%s", machine.nodename);

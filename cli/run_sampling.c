@@ -268,6 +268,7 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 	error = error ?: locks_describe(run, sample);
 	if (!error)
 		computed_describe(run, sample);
+	sample->capture = &run->capture;
 	sample->distributions = run->options->histogram;
 	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;

@@ -57,6 +57,7 @@ struct collector {
 	struct quota_watch quota_watch;
 	struct memory_watch memory_watch;
 	struct disk_watch disk_watch;
+	struct awaited_watch awaited;
 };
 
 static int row_compare(const void *a, const void *b)
@@ -84,7 +85,9 @@ struct collector *collector_new(struct session *session, struct kernel_symbols *
 	collector->row_of = calloc(session_window_now(session).slots, sizeof(*collector->row_of));
 	collector->ended_in = calloc(session_window_now(session).slots, 1);
 	collector->callers = lock_callers_new();
-	if (!collector->row_of || !collector->ended_in || !collector->callers) {
+	collector->awaited.sockets = sockets_open();
+	if (!collector->awaited.sockets || !collector->row_of || !collector->ended_in ||
+	    !collector->callers) {
 		collector_free(collector);
 		return NULL;
 	}
@@ -149,6 +152,7 @@ void collector_free(struct collector *collector)
 	frozen_clear(&collector->frozen_watch);
 	disk_watch_clear(&collector->disk_watch);
 	quota_watch_clear(&collector->quota_watch);
+	sockets_close(collector->awaited.sockets);
 	free(collector);
 }
 
@@ -430,6 +434,7 @@ int collector_drain(struct collector *collector)
 		if (!session_window_at(collector->session, bank, &view) || !view.gen ||
 		    view.end != KD_NEVER)
 			continue;
+		awaited_look(&collector->awaited, &view);
 		result = slots_read(collector, &view, false);
 		if (!result && window_is_open(collector, &view))
 			result = rows_complete_ended(collector, &view)
@@ -509,6 +514,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	frozen_take(&collector->frozen_watch, view, sample);
 	disk_limits_take(&collector->disk_limits, view, sample);
 	session_look(collector->session);
+	awaited_look(&collector->awaited, view);
 	if (session_files_pending(collector->session, view) ||
 	    culprits_pending(session_culprits(collector->session), view))
 		session_visit(collector->session, KD_VISIT_WAITING);
@@ -550,7 +556,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	if (!result)
 		faulted_take(sample);
 	if (!result)
-		awaited_take(sample);
+		awaited_take(&collector->awaited, view, sample);
 	if (!result)
 		result = sample_finish(sample);
 	ended_clear(ended);

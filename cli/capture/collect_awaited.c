@@ -2,18 +2,140 @@
 #include "collect_awaited.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/clock.h"
 #include "cli/model/wchan.h"
 #include "cli/process/awaited_process.h"
+#include "cli/process/polled.h"
 
 #define LOOKS_MOST 4 /* each of a few ms */
+
+/* --- Sleeps while they last --- */
+
+#define ASLEEP_LEAST_NS (100 * NSEC_PER_MSEC)
+#define LOOK_MOST_NS (5 * NSEC_PER_MSEC) /* CPU time, for a window */
+
+static uint64_t cpu_time(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static bool is_asleep(const struct kd_thread *thread)
+{
+	uint32_t state = thread_state(thread);
+
+	return thread->task && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
+}
+
+static int32_t call_of(const struct kd_thread *thread)
+{
+	return thread->state == KD_UNSEEN ? thread->seed_call : thread->slept_in;
+}
+
+static struct asked_sleep *sleep_find(struct awaited_watch *watch, uint32_t tid, uint64_t since)
+{
+	for (size_t i = 0; i < watch->n; i++)
+		if (watch->all[i].tid == tid && watch->all[i].since == since)
+			return &watch->all[i];
+	return NULL;
+}
+
+/* Keeps the sleeps that go on in another window. */
+static void watch_turn(struct awaited_watch *watch, const struct session_view *view)
+{
+	struct asked_sleep kept[ASKED_LOOKS];
+	size_t n = 0;
+
+	for (uint32_t slot = 1; slot < view->slots && watch->n; slot++) {
+		const struct kd_thread *thread = &view->threads[slot];
+		const struct asked_sleep *sleep =
+			is_asleep(thread) ? sleep_find(watch, thread->tid, thread->since) : NULL;
+
+		if (sleep && n < ASKED_LOOKS)
+			kept[n++] = *sleep;
+	}
+	memcpy(watch->all, kept, n * sizeof(*kept));
+	watch->n = n;
+	watch->spent = 0;
+	watch->gen = view->gen;
+}
+
+static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thread, uint64_t now)
+{
+	struct asked_sleep *sleep = &watch->all[watch->n++];
+	const uint64_t begun = cpu_time();
+
+	*sleep = (struct asked_sleep){ .tid = thread->tid,
+				       .call = call_of(thread),
+				       .since = thread->since };
+	sleep->found = asked_look(&sleep->asked, watch->sockets, (pid_t)thread->tgid,
+				  (pid_t)thread->tid, (uint32_t)sleep->call);
+	if (sleep->asked.sent_ago)
+		sleep->sent = u64_sub(now, sleep->asked.sent_ago);
+	/* It may have ended meanwhile, and another one begun. */
+	sleep->found &= thread->since == sleep->since;
+	watch->spent += cpu_time() - begun;
+}
+
+void awaited_look(struct awaited_watch *watch, const struct session_view *view)
+{
+	const uint64_t now = clock_monotonic();
+
+	if (!watch->sockets || !view->gen)
+		return;
+	if (watch->gen != view->gen)
+		watch_turn(watch, view);
+	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		const struct kd_thread *thread = &view->threads[slot];
+
+		if (watch->n == ASKED_LOOKS || watch->spent >= LOOK_MOST_NS)
+			return;
+		if (is_asleep(thread) && thread->since + view->epoch + ASLEEP_LEAST_NS <= now &&
+		    call_of(thread) >= 0 && polled_is((uint32_t)call_of(thread)) &&
+		    !sleep_find(watch, thread->tid, thread->since))
+			sleep_look(watch, thread, now);
+	}
+}
+
+static void who_take(struct descriptor_row *sleep, const struct awaited_process *who)
+{
+	sleep->awaited_pid = who->pid;
+	memcpy(sleep->awaited_name, who->name, sizeof(sleep->awaited_name));
+	memcpy(sleep->awaited_state, who->state, sizeof(sleep->awaited_state));
+}
+
+/* Adds what was seen of the row's longest sleep, if that is most of them. */
+static void seen_take(struct awaited_watch *watch, const struct session_view *view, pid_t tid,
+		      struct descriptor_row *row)
+{
+	const uint64_t since = u64_sub(row->waits.began, view->epoch);
+	const struct asked_sleep *sleep = sleep_find(watch, (uint32_t)tid, since);
+
+	if (!sleep || !sleep->found || sleep->call != row->call ||
+	    row->waits.max < row->waits.total / 2)
+		return;
+	if (sleep->asked.open) {
+		row->unanswered = u64_sub(row->waits.began + row->waits.max,
+					  sleep->sent ? sleep->sent : row->waits.began);
+		row->asked_fd = sleep->asked.fd;
+		memcpy(row->asked, sleep->asked.to, sizeof(row->asked));
+	}
+	who_take(row, &sleep->asked.who);
+}
+
+/* --- Sleeps that go on --- */
 
 /* Returns false if nobody is known to end such a sleep. */
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
 {
 	const char *name = sleep->wchan;
 	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+	const bool at_peer = wchan && wchan->cause == WCHAN_PEER;
 
 	if (sleep->awaited == KD_AWAITED_CHILD)
 		*as = AWAITED_CHILD;
@@ -25,40 +147,78 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 		*as = AWAITED_FUSE;
 	else if (wchan && wchan->cause == WCHAN_PAGER)
 		*as = AWAITED_PAGER;
-	else if (sleep->awaited == KD_AWAITED_PIPE && wchan && wchan->cause == WCHAN_PEER)
+	else if (sleep->awaited == KD_AWAITED_PIPE && at_peer)
 		*as = AWAITED_READER;
+	else if (sleep->awaited == KD_AWAITED_SOCKET && at_peer)
+		*as = AWAITED_PEER;
 	else
 		return false;
 	return true;
 }
 
-static void sleep_look(struct descriptor_row *sleep, enum awaited_as as, pid_t pid)
+static void holder_look(struct awaited_watch *watch, struct descriptor_row *sleep,
+			enum awaited_as as, pid_t pid)
 {
 	struct awaited_process found;
+	bool is_found = as == AWAITED_PEER ? asked_peer(&found, watch->sockets, pid, sleep->is.fd)
+					   : awaited_process_find(&found, as, pid, sleep->is.fd);
 
-	if (!awaited_process_find(&found, as, pid, sleep->is.fd))
-		return;
-	sleep->awaited_pid = found.pid;
-	memcpy(sleep->awaited_name, found.name, sizeof(sleep->awaited_name));
-	memcpy(sleep->awaited_state, found.state, sizeof(sleep->awaited_state));
+	if (is_found)
+		who_take(sleep, &found);
 }
 
-void awaited_take(struct sample *sample)
+/* --- Connections that clients made --- */
+
+/* True if a thread received from a socket for a good part of the window. */
+static bool is_receiving(const struct descriptor_row *sleep, uint64_t window)
 {
-	uint64_t least = (sample->end - sample->start) / 2;
-	unsigned int looks = 0;
+	const char *name = sleep->wchan;
+	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+
+	return sleep->awaited == KD_AWAITED_SOCKET && sleep->is.fd >= 0 && sleep->is.inode &&
+	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE &&
+	       (!strcmp(sleep->is.protocol, "tcp") || !strcmp(sleep->is.protocol, "unix"));
+}
+
+static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct descriptor_row *sleep,
+			unsigned int *looks)
+{
+	struct accepted *of = &watch->accepted[sleep->is.inode % ACCEPTED_KNOWN];
+
+	if (of->inode != sleep->is.inode) {
+		if (*looks >= LOOKS_MOST)
+			return false;
+		(*looks)++;
+		of->inode = sleep->is.inode;
+		of->is = asked_is_accepted(watch->sockets, pid, sleep->is.fd);
+	}
+	return of->is;
+}
+
+/* --- All --- */
+
+void awaited_take(struct awaited_watch *watch, const struct session_view *view,
+		  struct sample *sample)
+{
+	const uint64_t window = sample->end - sample->start;
+	unsigned int looks = 0, connections = 0;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
+		const pid_t pid = thread->pid ? thread->pid : sample->pid;
 
-		for (size_t j = 0; j < thread->n_descriptors && looks < LOOKS_MOST; j++) {
+		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];
 			enum awaited_as as;
 
-			if (!sleep->in_progress || sleep->waits.max < least ||
-			    !sleep_is_for(sleep, &as))
+			seen_take(watch, view, thread->tid, sleep);
+			if (watch->sockets && is_receiving(sleep, window))
+				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
+			if (looks >= LOOKS_MOST || !sleep->in_progress || sleep->awaited_pid ||
+			    sleep->waits.max < window / 2 || !sleep_is_for(sleep, &as) ||
+			    (as == AWAITED_PEER && !watch->sockets))
 				continue;
-			sleep_look(sleep, as, thread->pid ? thread->pid : sample->pid);
+			holder_look(watch, sleep, as, pid);
 			looks++;
 		}
 	}

@@ -302,6 +302,7 @@ static const struct field capture_fields[] = {
 	CAPTURE("stop_trigger", FIELD_TEXT, stop_trigger),
 	CAPTURE("sample_count", FIELD_U64, sample_count),
 	CAPTURE("several_processes", FIELD_BOOL, multiple, .flags = FIELD_IF_ANY),
+	CAPTURE("command", FIELD_BOOL, command, .flags = FIELD_IF_ANY),
 	CAPTURE("container", FIELD_NAME, container, .flags = FIELD_IF_ANY),
 	CAPTURE("image", FIELD_NAME, image, .flags = FIELD_IF_ANY),
 	CAPTURE("pod", FIELD_NAME, pod, .flags = FIELD_IF_ANY),

@@ -193,12 +193,23 @@ static int candidate_by_name(const void *a, const void *b)
 		       ?: row_by_name(x->row, y->row);
 }
 
+/* True if it is known whom it waits for. */
+static bool awaits_someone(const struct thread_row *thread)
+{
+	for (size_t i = 0; i < thread->n_descriptors; i++)
+		if (thread->descriptors[i].awaited_pid || thread->descriptors[i].unanswered)
+			return true;
+	return false;
+}
+
 static unsigned int fold_class(const struct thread_row *thread)
 {
 	enum ledger_state state;
 
 	if (thread->ended)
 		return FOLD_ENDED;
+	if (awaits_someone(thread))
+		return FOLD_ALONE;
 	return thread_is_silent(thread, &state) ? FOLD_SILENT + state : FOLD_ALONE;
 }
 

@@ -89,6 +89,7 @@ struct capture {
 	uint64_t sample_count; /* requested number of samples; 0: no limit, or unknown */
 	uint64_t sample_time;  /* ns; 0: none given, or unknown. Not in JSON */
 	bool multiple;         /* the target may have more than one process */
+	bool command;          /* the target is a program that this one started */
 	/* As in struct process_row, for a single process. */
 	char container[PROCESS_LABEL], image[PROCESS_LABEL], pod[PROCESS_LABEL];
 };

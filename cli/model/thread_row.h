@@ -163,6 +163,12 @@ struct descriptor_row {
 	pid_t awaited_pid;
 	char awaited_name[KD_COMM_LEN];
 	char awaited_state[WAIT_STATE_LEN];
+	/* A request of its own, sent so long before the window's end, or the wait's, on that
+	 * descriptor to that address, was not answered meanwhile. 0: none. */
+	uint64_t unanswered;
+	int32_t asked_fd;
+	char asked[DESCRIPTOR_ADDRESS_LEN]; /* raw, not escaped; "": unknown */
+	bool accepted;                      /* a connection that a client made */
 	/* Disk: requests whose completion ended the waits, and how long they were queued before the
 	 * driver got them. */
 	struct kd_count requests;

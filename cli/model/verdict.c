@@ -268,6 +268,25 @@ bool verdict_had_little(const struct verdict *verdict)
 	       verdict->delay;
 }
 
+#define POLLER_LEAST 25 /* percent of busy time that is lost */
+
+/* True if most of the busy time is of threads that never sleep, and much of it is lost. They need
+ * all of their CPUs, as those that poll for work: that they ran most of the time says little. */
+static bool pollers_lost(const struct verdict *verdict)
+{
+	uint64_t busy = 0;
+
+	if (u64_times(verdict->delay, 100) < u64_times(verdict->busy, POLLER_LEAST))
+		return false;
+	for (size_t i = 0; i < verdict->n_threads; i++) {
+		const struct verdict_thread *thread = &verdict->threads[i];
+
+		if (verdict_is_about(verdict, thread->row) && !ledger_blocked(&thread->row->ledger))
+			busy = u64_add(busy, thread->busy);
+	}
+	return busy > verdict->busy / 2;
+}
+
 static enum verdict_share largest_of(const struct verdict *verdict)
 {
 	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
@@ -275,6 +294,8 @@ static enum verdict_share largest_of(const struct verdict *verdict)
 
 	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
 		return VERDICT_UNEXPLAINED;
+	if (blamed > verdict->delay / 2 && pollers_lost(verdict))
+		return VERDICT_BLAMED;
 	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }
 
@@ -341,11 +362,15 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
-/* NULL: the window is about all threads. */
+/* NULL: the window is about all threads. A command of several threads is about each of them. */
 static const struct thread_row *subject_find(const struct sample *sample)
 {
 	const bool made = sample->start_triggered && sample->stop_triggered;
+	const bool command = sample->capture && sample->capture->command;
 
+	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
+	    sample->threads->tid == sample->pid && sample->threads->members == 1)
+		return sample->threads;
 	for (size_t i = 0; i < sample->n_threads && made; i++)
 		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
 			return &sample->threads[i];

@@ -86,6 +86,7 @@ struct wait_words {
 	const char *words, *wchan, *state;
 	enum wait_did { WAIT_UNKNOWN, WAIT_RAN, WAIT_SLEPT } did;
 	const char *did_in;
+	const struct descriptor_row *asked; /* with a request that was not answered */
 };
 
 /* A cause with one culprit, summed over all threads. */

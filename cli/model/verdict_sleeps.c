@@ -78,6 +78,14 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
 	struct sleep sleep = sleep_of_kind(row);
 
+	/* Its own request is open, or its child is at the other end. */
+	if (row->unanswered)
+		return (struct sleep){ SLEEP_LOSS, CAUSE_PEER, NULL };
+	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid)
+		return (struct sleep){ SLEEP_LOSS, CAUSE_CHILD, NULL };
+	/* A client may take its time. */
+	if (row->accepted && sleep.class == SLEEP_ANSWER && (!wchan || wchan->cause == WCHAN_IDLE))
+		return (struct sleep){ .class = SLEEP_IDLE, .words = wchan ? wchan->words : NULL };
 	/* The kernel says when it waits for a lock of its own; and where it is the same, what a
 	 * descriptor is says more. */
 	if (!wchan || row->awaited == KD_AWAITED_KERNEL_LOCK)
@@ -348,8 +356,8 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 
 /* --- Claims of one sleep --- */
 
-/* A disk's name, or the group with a limit; else the waker, if it was nearly always the same, or
- * who could have been. */
+/* A disk's name, or the group with a limit; the address of who does not answer; else the waker, if
+ * it was nearly always the same, or who could have been. */
 static struct verdict_who sleep_who(const struct sample *sample, enum cause cause,
 				    const struct descriptor_row *row)
 {
@@ -361,11 +369,14 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 		return limit_who(sample->memory_limit.group);
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
-	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
+	if (cause != CAUSE_DISK && row->awaited_pid && (row->unanswered || !row->ended_by)) {
 		who.tid = who.pid = row->awaited_pid;
 		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
 	}
-	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
+	if (row->unanswered && !row->awaited_pid)
+		memcpy(who.comm, row->asked, sizeof(row->asked));
+	if (cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
+	    row->others > row->waits.count / 10)
 		return who;
 	who.tid = row->ended_by;
 	who.pid = row->ended_pid;
@@ -384,6 +395,7 @@ static void claim_describe(struct claim *claim, const struct sample *sample, enu
 		.words = words,
 		.wchan = *row->wchan ? row->wchan : NULL,
 		.state = *row->awaited_state ? row->awaited_state : NULL,
+		.asked = row->unanswered ? row : NULL,
 	};
 }
 

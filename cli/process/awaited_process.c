@@ -37,8 +37,7 @@ static const char *state_word(pid_t pid)
 	return state < sizeof(words) / sizeof(*words) ? words[state] : NULL;
 }
 
-/* Describes a process. Returns false if it has ended. */
-static bool describe(struct awaited_process *found, pid_t pid)
+bool awaited_describe(struct awaited_process *found, pid_t pid)
 {
 	char wchan[KD_FUNCTION_LEN] = "", comm[KD_COMM_LEN + 1] = "";
 	const char *word = state_word(pid);
@@ -60,11 +59,18 @@ static bool describe(struct awaited_process *found, pid_t pid)
 
 /* --- Children --- */
 
-static bool child_find(struct awaited_process *found, pid_t pid)
+pid_t awaited_only_child(pid_t pid)
 {
 	pid_t only;
 
-	return proc_children(pid, &only, 1) == 1 && describe(found, only);
+	return proc_children(pid, &only, 1) == 1 ? only : 0;
+}
+
+static bool child_find(struct awaited_process *found, pid_t pid)
+{
+	const pid_t child = awaited_only_child(pid);
+
+	return child && awaited_describe(found, child);
 }
 
 /* --- Locks of files --- */
@@ -88,7 +94,7 @@ static bool lock_holder_find(struct awaited_process *found, pid_t pid)
 	}
 	if (file)
 		fclose(file);
-	return is_found && describe(found, (pid_t)holder);
+	return is_found && awaited_describe(found, (pid_t)holder);
 }
 
 /* --- Leases --- */
@@ -110,7 +116,7 @@ static bool lease_holder_find(struct awaited_process *found)
 	}
 	if (file)
 		fclose(file);
-	return only > 0 && one && describe(found, (pid_t)only);
+	return only > 0 && one && awaited_describe(found, (pid_t)only);
 }
 
 /* --- Who has a descriptor of a file --- */
@@ -173,7 +179,7 @@ static bool only_find(struct awaited_process *found, pid_t but, descriptor_fn *i
 	}
 	if (directory)
 		closedir(directory);
-	return n == 1 && !entry && describe(found, only);
+	return n == 1 && !entry && awaited_describe(found, only);
 }
 
 /* Finds what follows a label in the fdinfo of a descriptor. Returns false if it is not there. */
@@ -189,19 +195,24 @@ static bool fdinfo_read(pid_t pid, const char *fd, const char *label, char value
 	return at && sscanf(at + strlen(label), "%31s", value) == 1;
 }
 
-/* --- Readers of pipes --- */
+/* --- Readers of pipes and sockets --- */
 
-/* True if the descriptor is of this pipe, and was opened so that it can read. */
-static bool reads_from(pid_t pid, const char *fd, const char *link, const void *pipe)
+/* True if the descriptor is of what such a link is of, and was opened so that it can read. */
+static bool reads_from(pid_t pid, const char *fd, const char *link, const void *wanted)
 {
 	char flags[32];
 
-	return !strcmp(link, pipe) && fdinfo_read(pid, fd, "flags:", flags) &&
+	return !strcmp(link, wanted) && fdinfo_read(pid, fd, "flags:", flags) &&
 	       (strtoul(flags, NULL, 8) & O_ACCMODE) != O_WRONLY;
 }
 
-/* A pipe without a name, "pipe:[4711]", is only in descriptors. The one that waits has a descriptor
- * of the other end, too, if it has just forked. */
+/* The one that waits has a descriptor of the other end, too, if it has just forked. */
+bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *link_to)
+{
+	return only_find(found, pid, reads_from, link_to);
+}
+
+/* A pipe without a name, "pipe:[4711]", is only in descriptors. */
 static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 {
 	char link[64], pipe[64];
@@ -212,7 +223,7 @@ static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 	if (length <= 0 || length == sizeof(pipe) - 1)
 		return false;
 	pipe[length] = '\0';
-	return only_find(found, pid, reads_from, pipe);
+	return awaited_reader_find(found, pid, pipe);
 }
 
 /* --- Programs that serve others --- */
@@ -283,6 +294,8 @@ bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid
 		return server_find(found, pid, fd);
 	case AWAITED_PAGER:
 		return only_find(found, 0, fills_memory, NULL);
+	case AWAITED_PEER:
+		break;
 	}
 	return false;
 }

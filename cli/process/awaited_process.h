@@ -16,6 +16,7 @@ enum awaited_as {
 	AWAITED_READER,    /* reads from the pipe at the descriptor */
 	AWAITED_FUSE,      /* serves the file system of the descriptor, or the only one */
 	AWAITED_PAGER,     /* handles page faults of others (userfaultfd) */
+	AWAITED_PEER,      /* has the other end of the connection: see asked_peer() */
 };
 
 /* Names are raw, not escaped. */
@@ -28,5 +29,15 @@ struct awaited_process {
 /* Looks in /proc, at most for some ms. fd: the descriptor at which pid sleeps; -1: none. False if
  * there is none, or more than one. */
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd);
+
+/* Describes a process. Returns false if it has ended. */
+bool awaited_describe(struct awaited_process *found, pid_t pid);
+
+/* The only child of a process; 0: none, or several. */
+pid_t awaited_only_child(pid_t pid);
+
+/* The only process other than pid that can read what such a link is of: "pipe:[4711]",
+ * "socket:[4712]". Takes some ms at most. */
+bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *link_to);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
 #include "text_limits.h"
+#include "text_next.h"
 #include "text_parts.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
@@ -277,6 +278,31 @@ static const char *nice_advice(const struct sample *sample, const struct verdict
 		       : NULL;
 }
 
+/* Who does not answer, or does not go on. Returns false if there is nothing more to say. */
+static bool silent_advice(char advice[static SCREEN_WIDTH], const struct verdict_row *row)
+{
+	const struct descriptor_row *asked = row->wait.asked;
+	const char *state = row->wait.state;
+	char to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+
+	if (row->culprits > 1 || row->wait_ns <= row->ns / 2)
+		return false;
+	if (row->who.pid && state && !strcmp(state, "stopped")) {
+		snprintf(advice, SCREEN_WIDTH, "see who stopped it; kill -CONT %d lets it go on",
+			 (int)row->who.pid);
+		return true;
+	}
+	if (row->who.pid || !asked)
+		return false;
+	if (!*asked->asked) {
+		snprintf(advice, SCREEN_WIDTH, "ss -xtp shows who is at the other end");
+		return true;
+	}
+	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	snprintf(advice, SCREEN_WIDTH, "see whether %.40s answers others", to);
+	return true;
+}
+
 /* A named culprit needs no search. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -293,7 +319,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	usual = given_advice(row->cause, sample)
 			?: kind_advice(row) ?: stop_advice(row) ?: lock_advice(row)
 			?: nice_advice(sample, row) ?: usual;
-	if (rules_advice(advice, sample, row))
+	if (rules_advice(advice, sample, row) || silent_advice(advice, row))
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
@@ -306,7 +332,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
-	else
+	else if (!(row->cause == CAUSE_LOCK && !row->at && (own || !pid) &&
+		   text_next(advice, SCREEN_WIDTH, sample, true)))
 		snprintf(advice, SCREEN_WIDTH, "%s", pid && own && named ? named : usual);
 }
 
@@ -342,23 +369,29 @@ static const char *idle_advice(const struct sample *sample)
 	return "if the delay came at another time, --long-poll or a trigger waits for it";
 }
 
-/* Advice when the largest share has no culprit. */
-static const char *share_advice(const struct sample *sample)
+/* Advice when the largest share has no culprit; own: space for that of the program. */
+static const char *share_advice(const struct sample *sample, char own[static SCREEN_WIDTH])
 {
 	const struct verdict *verdict = sample->verdict;
 	const struct trace_list *traces = &sample->traces;
+	bool unexplained = verdict->largest == VERDICT_UNEXPLAINED;
 	bool multiple = text_is_multiprocess(sample);
 
-	if (verdict->largest == VERDICT_UNEXPLAINED)
-		return traces->waits_wanted ? "OFF-CPU WAITS says where it waited, and who woke it"
-		       : multiple           ? "--off-cpu=1ms shows what they waited for"
-					    : "--off-cpu=1ms shows what it waited for";
-	if (verdict_had_little(verdict) ||
-	    (!verdict->n_told_blamed && verdict->busy <= verdict->life / 100))
+	if (!unexplained && (verdict_had_little(verdict) ||
+			     (!verdict->n_told_blamed && verdict->busy <= verdict->life / 100)))
 		return idle_advice(sample);
-	return traces->profile_hz ? "ON-CPU SAMPLES says what it computes"
-	       : multiple         ? "--profile shows what they compute"
-				  : "--profile shows what it computes";
+	if (unexplained && traces->waits_wanted)
+		return "OFF-CPU WAITS says where it waited, and who woke it";
+	if (!unexplained && traces->profile_hz)
+		return "ON-CPU SAMPLES says what it computes";
+	/* The program knows what it computes, but not what the kernel does for it. */
+	if ((unexplained || verdict->user >= verdict->kernel) &&
+	    text_next(own, SCREEN_WIDTH, sample, unexplained))
+		return own;
+	if (unexplained)
+		return multiple ? "--off-cpu=1ms shows what they waited for"
+				: "--off-cpu=1ms shows what it waited for";
+	return multiple ? "--profile shows what they compute" : "--profile shows what it computes";
 }
 
 static void advice_line(struct text *text, const char *before, const char *advice)
@@ -371,11 +404,11 @@ static void advice_line(struct text *text, const char *before, const char *advic
 void text_advice(struct text *text)
 {
 	const struct verdict *verdict = text->sample->verdict;
-	char of_culprit[SCREEN_WIDTH];
+	char of_culprit[SCREEN_WIDTH], of_share[SCREEN_WIDTH];
 	bool first = verdict->largest == VERDICT_BLAMED;
 
 	if (!first)
-		advice_line(text, "NEXT    ", share_advice(text->sample));
+		advice_line(text, "NEXT    ", share_advice(text->sample, of_share));
 	if (first || text_has_second(verdict)) {
 		culprit_advice(of_culprit, text->sample, &verdict->told[0]);
 		advice_line(text, first ? "NEXT    " : "        ", of_culprit);

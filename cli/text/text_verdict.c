@@ -16,6 +16,7 @@
 #include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
+#include "text_window.h"
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)
@@ -288,6 +289,37 @@ static void wait_text_add(char *sentence, const struct wait_words *wait)
 	add(sentence, "waited in %s", wchan);
 }
 
+static bool is_unanswered(const struct verdict_row *row)
+{
+	return row->wait.asked && row->wait_ns > row->ns / 2;
+}
+
+/* "got no answer for 1.90 s from postgres[12]", or from an address */
+static void unanswered_add(char *sentence, const struct verdict_row *row)
+{
+	const struct descriptor_row *asked = row->wait.asked;
+	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+
+	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	text_row_who(who, row);
+	add(sentence, "got no answer for %s from %s", AS_TIME(asked->unanswered),
+	    row->who.pid ? who
+	    : *to        ? to
+			 : "the other end");
+}
+
+/* " (fd 3, 127.0.0.1:5432)" */
+static void asked_add(char *sentence, const struct verdict_row *row)
+{
+	const struct descriptor_row *asked = row->wait.asked;
+	char to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
+	bool named = row->who.pid;
+
+	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
+	add(sentence, " (fd %d%s%s)", (int)asked->asked_fd, named && *to ? ", " : "",
+	    named ? to : "");
+}
+
 /* Adds ", which is stopped". */
 static void state_add(char *sentence, const struct verdict_row *row)
 {
@@ -307,6 +339,11 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	char who[WHO_LEN];
 	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
 
+	if (is_unanswered(row)) {
+		unanswered_add(sentence, row);
+		state_add(sentence, row);
+		return true;
+	}
 	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
 	    row->wait_ns <= row->ns / 2)
 		return false;
@@ -474,7 +511,10 @@ static void sentence_make(char *sentence, const struct sample *sample,
 	}
 	did_add(sentence, row);
 	user_add(sentence, &sample->quota_use, row);
-	at_add(sentence, row);
+	if (is_unanswered(row))
+		asked_add(sentence, row);
+	else
+		at_add(sentence, row);
 	via_add(sentence, row, false);
 	requests_add(sentence, row);
 	worst_add(sentence, row);
@@ -536,6 +576,7 @@ static void whose_add(char *sentence, const struct verdict *verdict,
 
 static void unexplained_make(char *sentence, const struct verdict *verdict)
 {
+	char who[WHO_LEN];
 	const struct wait_words *wait = &verdict->unclaimed.wait;
 	bool slept = verdict->unclaimed.ns > verdict->unexplained / 4 &&
 		     (wait->words || wait->wchan);
@@ -549,6 +590,10 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	}
 	add(sentence, " ");
 	wait_text_add(sentence, wait);
+	if (verdict->unclaimed.who.tid)
+		add(sentence, ", until %s woke it",
+		    text_who(who, verdict->unclaimed.who.comm, KD_COMM_LEN,
+			     verdict->unclaimed.who.tid));
 	add(sentence, ".");
 }
 
@@ -654,8 +699,8 @@ static void outside_make(char *sentence, const struct verdict *verdict)
 
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
  * mentioned if it is largest, or alone, and what of it was outside calls. */
-static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
-			  bool multiple)
+static bool share_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
+		       bool multiple)
 {
 	const struct verdict *verdict = sample->verdict;
 	bool unexplained = verdict_is_unexplained(verdict);
@@ -688,6 +733,16 @@ static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sampl
 		return false;
 	sentence_make(sentence, sample, &verdict->told[i], multiple);
 	return true;
+}
+
+/* The same, after what the time of a window was that the user chose. */
+static bool sentence_next(char sentence[static SENTENCE_LEN], const struct sample *sample, size_t i,
+			  bool multiple)
+{
+	if (!sample->verdict->subject)
+		return share_next(sentence, sample, i, multiple);
+	return i ? share_next(sentence, sample, i - 1, multiple)
+		 : text_window(sentence, SENTENCE_LEN, sample);
 }
 
 static bool ends_in_digit(const char *word)

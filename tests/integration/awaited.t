@@ -221,6 +221,29 @@ def case_chosen(test):
                  for state in ("blocked_ns", "blocked_uninterruptible_ns"))
     test.eq(row["cause"], "wait", "it slept, more than anything else")
     test.between(slept, asleep - MS, asleep + MS, "as long as it slept")
+    said = test.program("--replay", path, "--summary").stdout
+    first, = re.findall(r"^VERDICT (.*)\n        (.*)$", said, re.MULTILINE)[:1]
+    test.ok(re.match(rf"{BOTH[1].split(':')[-1]} took [0-9.]+ \w+ in sleeps\[\d+\]: "
+                     r"[0-9.]+ \w+ asleep in \w*nanosleep \(clock_nanosleep\)", " ".join(first)),
+            "in words, first", first)
 
 
-kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_chosen)
+def case_command(test):
+    """So is all of a command with one thread, and its own thread with others."""
+    path = test.directory() / "json"
+    done = test.program("-o", f"json:{path}", "-o", "-", "--summary", "--", "sleep", "0.2")
+    sample, = kdtest.samples_of(path)
+    life = kdtest.thread_of(sample, sample["pid"])["ledger"]["life_ns"]
+    test.eq(sample["verdict_tid"], sample["pid"], "it is about the command")
+    test.eq(sample["busy_ns"], life, "nothing of it is idle")
+    test.eq(sample["verdict"][0]["cause"], "wait", "it slept")
+    test.ok(sample["capture"]["command"], "it was started")
+    said = re.sub(r"\n {8}", " ", done.stdout)
+    test.ok(re.search(rf"VERDICT sleep\[{sample['pid']}\] took [0-9.]+ ms: [0-9.]+ ms asleep in ", said),
+            "in words", said)
+    shown = sum(float(ns) * {"us": 1e3, "ms": 1e6, "s": 1e9}[unit] for ns, unit in
+                re.findall(r"[:,] ([0-9.]+) (us|ms|s) ", re.search(r"^VERDICT (.*)$", said, re.M)[1]))
+    test.between(shown, 0.98 * life, 1.02 * life, "the times add up to its life")
+
+
+kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_chosen, case_command)

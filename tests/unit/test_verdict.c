@@ -519,6 +519,34 @@ TEST(largest)
 	verdict_clear(&verdict);
 }
 
+/* A thread that polls for work never sleeps: how long it ran says little, if it lost much. */
+TEST(poller)
+{
+	struct culprit culprit = by(CULPRIT_TASK, "hog", 812, 400 * MILLI);
+	struct thread_row row = spent(LEDGER_READY_PREEMPTED, 400 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+
+	row.ready = times(10, 400 * MILLI, 40 * MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_BLAMED, "much");
+	verdict_clear(&verdict);
+	culprit.woken_ns = 190 * MILLI;
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN,
+	   "most of that to others");
+	verdict_clear(&verdict);
+	culprit.woken_ns = 400 * MILLI;
+	spend(&row, LEDGER_BLOCKED, MILLI);
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN, "it sleeps");
+	verdict_clear(&verdict);
+	row = spent(LEDGER_READY_PREEMPTED, 200 * MILLI);
+	row.ready = times(10, 200 * MILLI, 40 * MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
+	culprit.woken_ns = 200 * MILLI;
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN, "little");
+	verdict_clear(&verdict);
+}
+
 /* What nobody claims stays what it is, and nobody's share grows by it. */
 TEST(unexplained)
 {

@@ -158,3 +158,41 @@ TEST(subject)
 	sample.started_on = 77;
 	is_verdict(&sample, "kept 0 of 1100, work 900", "of a thread that is not the target's");
 }
+
+/* Whom a thread asked, and who did not answer; a child that it polls; and a client that takes its
+ * time. */
+TEST(asked)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_WORK,
+					.wchan = "do_epoll_wait",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(1, SECOND, SECOND) };
+	struct thread_row row = spent(LEDGER_BLOCKED, SECOND);
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_WORK] = sleep.waits;
+	judge(&row, "kept 0 of 0, work 1000", "events");
+	sleep.unanswered = 900 * MILLI;
+	judge(&row, "peer 1000/1000 x1, kept 1000 of 1000", "an answer");
+	sleep.awaited_pid = 7;
+	memcpy(sleep.awaited_name, "server", sizeof("server"));
+	judge(&row, "peer 1000/1000 x1 server[7], kept 1000 of 1000", "of whom");
+	sleep.unanswered = 0;
+	judge(&row, "child 1000/1000 x1 server[7], kept 1000 of 1000", "of its child");
+	sleep = (struct descriptor_row){ .awaited = KD_AWAITED_SOCKET,
+					 .wchan = "sk_wait_data",
+					 .call = KD_CALL_NONE,
+					 .is = { .fd = 3, .inode = 4 },
+					 .ended_by = 8,
+					 .ended_name = "client",
+					 .waits = times(9, 900 * MILLI, 100 * MILLI) };
+	row = spent(LEDGER_BLOCKED, 900 * MILLI);
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_SOCKET] = sleep.waits;
+	judge(&row, "peer 900/100 x9 client[8], kept 900 of 1000", "it was asked");
+	sleep.accepted = true;
+	judge(&row, "kept 0 of 100, work 900", "it made the connection");
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "sk_stream_wait_memory");
+	judge(&row, "peer 900/100 x9 client[8], kept 900 of 1000", "it does not read");
+}

@@ -112,15 +112,16 @@ static void connect_to(int fd, struct sockaddr_in address)
 		die("connect");
 }
 
+/* At the end that made the connection: the other may wait for its client for ever, and is idle. */
 static void tcp_make(struct pair *pair)
 {
 	int listener;
 	struct sockaddr_in address = listen_make(&listener);
 
-	pair->far = socket(AF_INET, SOCK_STREAM, 0);
-	connect_to(pair->far, address);
-	pair->near = accept(listener, NULL, NULL);
-	if (pair->near < 0)
+	pair->near = socket(AF_INET, SOCK_STREAM, 0);
+	connect_to(pair->near, address);
+	pair->far = accept(listener, NULL, NULL);
+	if (pair->far < 0)
 		die("accept");
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "asked_look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/proc_file.h"
+#include "polled.h"
+
+#define LINK_LEN 64
+
+/* "" if there is none, or a longer one: a path. */
+static void link_read(char target[static LINK_LEN], pid_t pid, int fd)
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
+	length = readlink(path, target, LINK_LEN - 1);
+	target[length > 0 && length < LINK_LEN - 1 ? length : 0] = '\0';
+}
+
+/* 0 if the link is of no socket. */
+static uint64_t socket_inode(const char *target)
+{
+	static const char begin[] = "socket:[";
+
+	return strncmp(target, begin, strlen(begin)) != 0
+		       ? 0
+		       : strtoull(target + strlen(begin), NULL, 10);
+}
+
+static void socket_link(char target[static LINK_LEN], uint64_t inode)
+{
+	snprintf(target, LINK_LEN, "socket:[%" PRIu64 "]", inode);
+}
+
+struct asking {
+	pid_t pid, child; /* child 0: none, or several */
+	struct socket_facts facts[POLLED_MOST];
+	enum asked_kind kinds[POLLED_MOST];
+	char links[POLLED_MOST][LINK_LEN];
+	size_t n;
+};
+
+#define DESCRIPTORS_MOST 256 /* of a process that are looked at */
+
+/* True if a process has such a descriptor, except this one. */
+static bool holds(pid_t pid, const char *target, int except)
+{
+	char other[LINK_LEN];
+
+	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
+		if (fd == except)
+			continue;
+		link_read(other, pid, fd);
+		if (!strcmp(other, target))
+			return true;
+	}
+	return false;
+}
+
+/* By who has the other end of a pipe or a pair of sockets. */
+static enum asked_kind kind_by_holder(const struct asking *asking, const char *target, int except)
+{
+	if (holds(asking->pid, target, except))
+		return ASKED_OWN;
+	return asking->child && holds(asking->child, target, -1) ? ASKED_CHILD : ASKED_OUTSIDE;
+}
+
+static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
+{
+	static const char *const own[] = { "anon_inode:[eventfd]", "anon_inode:[timerfd]",
+					   "anon_inode:[signalfd]" };
+	const struct socket_facts *facts = &asking->facts[i];
+	const char *target = asking->links[i];
+	char peer[LINK_LEN];
+
+	for (size_t j = 0; j < sizeof(own) / sizeof(*own); j++)
+		if (!strcmp(target, own[j]))
+			return ASKED_OWN;
+	if (!strncmp(target, "pipe:", strlen("pipe:")))
+		return kind_by_holder(asking, target, fd);
+	if (facts->role != SOCKET_PAIR)
+		return asked_of_socket(facts, asking->n == 1);
+	socket_link(peer, facts->peer_inode);
+	return kind_by_holder(asking, peer, -1);
+}
+
+static void asking_fill(struct asking *asking, struct sockets *sockets, const struct polled *polled)
+{
+	bool any = false;
+
+	asking->child = awaited_only_child(asking->pid);
+	asking->n = polled->n;
+	for (size_t i = 0; i < polled->n; i++) {
+		link_read(asking->links[i], asking->pid, polled->fds[i]);
+		asking->facts[i] = (struct socket_facts){ .inode = socket_inode(asking->links[i]) };
+		any |= asking->facts[i].inode;
+	}
+	if (any)
+		sockets_look(sockets, asking->pid, asking->facts, asking->n);
+	for (size_t i = 0; i < polled->n; i++)
+		asking->kinds[i] = kind_of(asking, i, polled->fds[i]);
+}
+
+/* Who has the other end. */
+static bool holder_find(struct awaited_process *found, pid_t pid, const struct socket_facts *facts)
+{
+	char peer[LINK_LEN];
+
+	if (!facts->peer_inode)
+		return false;
+	socket_link(peer, facts->peer_inode);
+	return awaited_reader_find(found, pid, peer);
+}
+
+bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)
+{
+	struct asking asking = { .pid = pid };
+	const struct socket_facts *facts;
+	struct polled polled;
+	size_t i;
+
+	if (!polled_find(&polled, pid, tid, call))
+		return false;
+	asking_fill(&asking, sockets, &polled);
+	i = asked_choose(asking.kinds, asking.n);
+	if (i == asking.n)
+		return false;
+	facts = &asking.facts[i];
+	*asked = (struct asked){ .fd = polled.fds[i], .open = asking.kinds[i] == ASKED_OPEN };
+	if (!asked->open)
+		return awaited_describe(&asked->who, asking.child);
+	asked->sent_ago = facts->has_sent ? facts->sent_ago : 0;
+	memcpy(asked->to, facts->peer, sizeof(asked->to));
+	if (!holder_find(&asked->who, pid, facts))
+		asked->who = (struct awaited_process){ .pid = 0 };
+	return true;
+}
+
+static void facts_find(struct socket_facts *facts, struct sockets *sockets, pid_t pid, int fd)
+{
+	char target[LINK_LEN];
+
+	link_read(target, pid, fd);
+	*facts = (struct socket_facts){ .inode = socket_inode(target) };
+	if (facts->inode)
+		sockets_look(sockets, pid, facts, 1);
+}
+
+bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd)
+{
+	struct socket_facts facts;
+
+	facts_find(&facts, sockets, pid, fd);
+	return holder_find(found, pid, &facts);
+}
+
+bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd)
+{
+	struct socket_facts facts;
+
+	facts_find(&facts, sockets, pid, fd);
+	return facts.role == SOCKET_ACCEPTED;
+}

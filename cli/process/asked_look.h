@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom a thread that sleeps has asked for something: the other end of its connections, or its
+ * child. See model/asked.h. */
+#ifndef ASKED_LOOK_H
+#define ASKED_LOOK_H
+
+#include "awaited_process.h"
+#include "sockets.h"
+
+struct asked {
+	int fd;
+	bool open;                       /* a request of its own was not answered */
+	uint64_t sent_ago;               /* ns since that; 0: unknown */
+	char to[DESCRIPTOR_ADDRESS_LEN]; /* to whom; "": see who */
+	struct awaited_process who;      /* pid 0: unknown */
+};
+
+/* Looks at the descriptors of the system call, by its number, in which a thread of a process
+ * sleeps. Takes some ms at most. False: it is idle, or that is not known. */
+bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call);
+
+/* Finds who has the other end of a connection, on this machine. */
+bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd);
+
+/* True if it is a connection that a client made. */
+bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "polled.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/proc_file.h"
+#include "cli/base/syscall_set.h"
+
+/* How a system call has its descriptors. */
+enum polled_by { BY_ARRAY, BY_SETS, BY_EPOLL, BY_DESCRIPTOR };
+
+static const struct {
+	const char *call;
+	enum polled_by by;
+} calls[] = {
+	{ "poll", BY_ARRAY },          { "ppoll", BY_ARRAY },        { "select", BY_SETS },
+	{ "pselect6", BY_SETS },       { "epoll_wait", BY_EPOLL },   { "epoll_pwait", BY_EPOLL },
+	{ "epoll_pwait2", BY_EPOLL },  { "read", BY_DESCRIPTOR },    { "readv", BY_DESCRIPTOR },
+	{ "recvfrom", BY_DESCRIPTOR }, { "recvmsg", BY_DESCRIPTOR }, { "recvmmsg", BY_DESCRIPTOR },
+	{ "connect", BY_DESCRIPTOR },
+};
+
+/* Only native calls: others have other structures, and numbers. */
+static bool call_find(uint32_t call, enum polled_by *by)
+{
+	const char *name = syscall_mode(call) ? NULL : syscall_name(call);
+
+	for (size_t i = 0; name && i < sizeof(calls) / sizeof(*calls); i++) {
+		*by = calls[i].by;
+		if (!strcmp(name, calls[i].call))
+			return true;
+	}
+	return false;
+}
+
+bool polled_is(uint32_t call)
+{
+	enum polled_by by;
+
+	return call_find(call, &by);
+}
+
+#define ARGUMENTS 6
+
+/* "7 0x7ffd1 0x1 0xffffffff 0x0 0x8 0x0 0x7ffd0 0x7f1" */
+static bool arguments_read(uint64_t arguments[static ARGUMENTS], pid_t tid, uint32_t call)
+{
+	char text[256], *at;
+
+	if (proc_file_read(tid, "syscall", text, sizeof(text)) <= 0 ||
+	    strtoul(text, &at, 10) != call || at == text)
+		return false;
+	for (size_t i = 0; i < ARGUMENTS; i++)
+		arguments[i] = strtoull(at, &at, 16);
+	return true;
+}
+
+/* Copies memory of a process, which may lie in two pages. */
+static bool memory_copy(pid_t pid, uint64_t at, void *to, size_t size)
+{
+	struct remote remote;
+	bool copied;
+	size_t first;
+
+	if (!remote_open(&remote, pid))
+		return false;
+	first = u64_min(size, remote.page - at % remote.page);
+	copied = remote_has_page(&remote, at) && remote_copy(&remote, at, to, first);
+	if (copied && first < size)
+		copied = remote_has_page(&remote, at + first) &&
+			 remote_copy(&remote, at + first, (char *)to + first, size - first);
+	remote_close(&remote);
+	return copied;
+}
+
+static bool add(struct polled *polled, int fd)
+{
+	for (size_t i = 0; i < polled->n; i++)
+		if (polled->fds[i] == fd)
+			return true;
+	if (polled->n == POLLED_MOST)
+		return false;
+	polled->fds[polled->n++] = fd;
+	return true;
+}
+
+static bool array_read(struct polled *polled, pid_t pid, const uint64_t *arguments)
+{
+	struct pollfd all[POLLED_MOST];
+	const uint64_t n = arguments[1];
+
+	if (!n || n > POLLED_MOST || !memory_copy(pid, arguments[0], all, n * sizeof(*all)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].fd >= 0)
+			add(polled, all[i].fd);
+	return true;
+}
+
+static bool sets_read(struct polled *polled, pid_t pid, const uint64_t *arguments)
+{
+	const size_t n = (size_t)u64_min(arguments[0], FD_SETSIZE);
+
+	for (size_t set = 1; set <= 3; set++) {
+		fd_set fds;
+
+		if (!arguments[set])
+			continue;
+		/* The kernel takes whole words. */
+		if (!memory_copy(pid, arguments[set], &fds, (n + 63) / 64 * 8))
+			return false;
+		for (size_t fd = 0; fd < n; fd++)
+			if (FD_ISSET(fd, &fds) && !add(polled, (int)fd))
+				return false;
+	}
+	return true;
+}
+
+/* "tfd:        5 events:       19 data: ..." in fdinfo. */
+static bool epoll_read(struct polled *polled, pid_t pid, int epoll)
+{
+	char name[64], text[POLLED_MOST * 128], *at = text;
+	ssize_t length;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", epoll);
+	length = proc_file_read(pid, name, text, sizeof(text));
+	/* What does not fit are more than that. */
+	if (length <= 0 || (size_t)length + 1 >= sizeof(text))
+		return false;
+	while ((at = strstr(at, "tfd:"))) {
+		at += strlen("tfd:");
+		if (!add(polled, (int)strtol(at, &at, 10)))
+			return false;
+	}
+	return true;
+}
+
+bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call)
+{
+	uint64_t arguments[ARGUMENTS];
+	enum polled_by by;
+	bool found = false;
+
+	polled->n = 0;
+	if (!call_find(call, &by) || !arguments_read(arguments, tid, call))
+		return false;
+	switch (by) {
+	case BY_ARRAY:
+		found = array_read(polled, pid, arguments);
+		break;
+	case BY_SETS:
+		found = sets_read(polled, pid, arguments);
+		break;
+	case BY_EPOLL:
+		found = epoll_read(polled, proc_thread(pid), (int)arguments[0]);
+		break;
+	case BY_DESCRIPTOR:
+		found = add(polled, (int)arguments[0]);
+		break;
+	}
+	return found && polled->n;
+}

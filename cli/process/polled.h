@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptors at which a thread sleeps. */
+#ifndef POLLED_H
+#define POLLED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define POLLED_MOST 32
+
+struct polled {
+	int fds[POLLED_MOST];
+	size_t n;
+};
+
+/* True for such a call: a poll, or one that receives from a descriptor. */
+bool polled_is(uint32_t call);
+
+/* Reads the arguments of the system call in which a thread sleeps, by its number.
+ * False if it is none of these, if it has ended, or has more descriptors than that. pid: of its
+ * process. */
+bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call);
+
+#endif

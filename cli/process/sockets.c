@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "sockets.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <linux/unix_diag.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/proc_file.h"
+
+/* include/net/tcp_states.h, and of unix sockets, too */
+#define ESTABLISHED 1
+#define SYN_SENT 2
+#define LISTEN 10
+
+#define LINES_MOST 20000 /* of a table in /proc; each takes about 1 us */
+#define PORTS 65536
+
+struct sockets {
+	int netlink; /* -1: none */
+	uint32_t sequence;
+	uint8_t listening[PORTS / 8]; /* of the last look: by port of TCP */
+};
+
+struct sockets *sockets_open(void)
+{
+	struct sockets *sockets = calloc(1, sizeof(*sockets));
+
+	if (sockets)
+		sockets->netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					  NETLINK_SOCK_DIAG);
+	return sockets;
+}
+
+void sockets_close(struct sockets *sockets)
+{
+	if (!sockets)
+		return;
+	if (sockets->netlink >= 0)
+		close(sockets->netlink);
+	free(sockets);
+}
+
+/* --- Tables of /proc/PID/net --- */
+
+/* An end of a connection, as inet_diag has it: all in network order. */
+struct end {
+	uint32_t address[4];
+	uint16_t port;
+};
+
+struct entry {
+	int family;
+	struct end local, peer;
+	unsigned int state;
+	uint64_t inode;
+};
+
+/* "0100007F:1F90", with 8 or 32 digits: words in the machine's order. */
+static bool end_read(const char *text, struct end *end)
+{
+	const char *colon = strchr(text, ':');
+	char word[9] = "";
+
+	memset(end, 0, sizeof(*end));
+	if (!colon || (colon - text != 8 && colon - text != 32))
+		return false;
+	for (size_t i = 0; text + 8 * i < colon; i++) {
+		memcpy(word, text + 8 * i, 8);
+		end->address[i] = (uint32_t)strtoul(word, NULL, 16);
+	}
+	end->port = htons((uint16_t)strtoul(colon + 1, NULL, 16));
+	return true;
+}
+
+typedef void entry_fn(void *context, const struct entry *entry);
+
+static void table_each(pid_t pid, const char *table, int family, entry_fn *found, void *context)
+{
+	char path[64], line[256], local[48], peer[48];
+	struct entry entry = { .family = family };
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)proc_thread(pid), table);
+	file = fopen(path, "re");
+	for (size_t n = 0; file && n < LINES_MOST && fgets(line, sizeof(line), file); n++)
+		if (sscanf(line, " %*[^:]: %47s %47s %x %*s %*s %*s %*s %*s %" SCNu64, local, peer,
+			   &entry.state, &entry.inode) == 4 &&
+		    end_read(local, &entry.local) && end_read(peer, &entry.peer))
+			found(context, &entry);
+	if (file)
+		fclose(file);
+}
+
+static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], int family,
+			  const struct end *end)
+{
+	static const uint32_t zeros[2];
+	char plain[INET6_ADDRSTRLEN] = "?";
+	bool mapped = family == AF_INET6 && !memcmp(end->address, zeros, sizeof(zeros)) &&
+		      end->address[2] == htonl(0xffff);
+	bool six = family == AF_INET6 && !mapped;
+
+	inet_ntop(six ? AF_INET6 : AF_INET, &end->address[mapped ? 3 : 0], plain, sizeof(plain));
+	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, ntohs(end->port));
+}
+
+/* --- Questions to the kernel --- */
+
+#define ANSWER_SIZE 4096
+
+/* Sends a request, and returns the first message of its answer; NULL: none. */
+static const struct nlmsghdr *ask(struct sockets *sockets, const void *request, size_t size,
+				  void *answer)
+{
+	struct {
+		struct nlmsghdr header;
+		char request[128];
+	} message = { .header = { .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + size),
+				  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+				  .nlmsg_flags = NLM_F_REQUEST,
+				  .nlmsg_seq = ++sockets->sequence } };
+	const struct nlmsghdr *header = answer;
+	ssize_t length;
+
+	if (sockets->netlink < 0 || size > sizeof(message.request))
+		return NULL;
+	memcpy(message.request, request, size);
+	if (send(sockets->netlink, &message, message.header.nlmsg_len, 0) < 0)
+		return NULL;
+	/* The kernel has answered before send() returns. */
+	do
+		length = recv(sockets->netlink, answer, ANSWER_SIZE, 0);
+	while (length > 0 && header->nlmsg_seq != sockets->sequence);
+	return length > 0 && NLMSG_OK(header, length) && header->nlmsg_type == SOCK_DIAG_BY_FAMILY
+		       ? header
+		       : NULL;
+}
+
+/* Copies an attribute, or what the kernel has of it. */
+static bool attribute_read(const struct nlmsghdr *header, size_t fixed, unsigned short type,
+			   void *to, size_t size)
+{
+	const struct rtattr *at =
+		(const void *)((const char *)NLMSG_DATA(header) + NLMSG_ALIGN(fixed));
+	size_t left = header->nlmsg_len - NLMSG_HDRLEN - NLMSG_ALIGN(fixed);
+
+	for (; RTA_OK(at, left); at = RTA_NEXT(at, left)) {
+		if (at->rta_type != type)
+			continue;
+		memset(to, 0, size);
+		memcpy(to, RTA_DATA(at), RTA_PAYLOAD(at) < size ? RTA_PAYLOAD(at) : size);
+		return true;
+	}
+	return false;
+}
+
+/* --- TCP --- */
+
+/* Asks for the connection between these ends, in this program's network namespace. False: there is
+ * none. Its inode is 0 until it is accepted. */
+static bool tcp_ask(struct sockets *sockets, int family, const struct end *local,
+		    const struct end *peer, struct tcp_info *info, uint64_t *inode)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER_SIZE];
+	struct inet_diag_req_v2 request = {
+		.sdiag_family = (uint8_t)family,
+		.sdiag_protocol = IPPROTO_TCP,
+		.idiag_ext = 1 << (INET_DIAG_INFO - 1),
+		.idiag_states = ~0U,
+		.id = { .idiag_sport = local->port,
+			.idiag_dport = peer->port,
+			.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } },
+	};
+	const struct nlmsghdr *header;
+
+	memcpy(request.id.idiag_src, local->address, sizeof(local->address));
+	memcpy(request.id.idiag_dst, peer->address, sizeof(peer->address));
+	header = ask(sockets, &request, sizeof(request), answer);
+	if (!header || !attribute_read(header, sizeof(struct inet_diag_msg), INET_DIAG_INFO, info,
+				       sizeof(*info)))
+		return false;
+	*inode = ((const struct inet_diag_msg *)NLMSG_DATA(header))->idiag_inode;
+	return true;
+}
+
+struct listener {
+	uint16_t port; /* in network order */
+	uint64_t inode;
+};
+
+static void listener_find(void *context, const struct entry *entry)
+{
+	struct listener *listener = context;
+
+	if (entry->state == LISTEN && entry->local.port == listener->port)
+		listener->inode = entry->inode;
+}
+
+/* Who sent last. The other end is with the listener until it is accepted. */
+static void tcp_fill(struct sockets *sockets, pid_t pid, const struct entry *entry,
+		     struct socket_facts *facts)
+{
+	struct tcp_info info, of_peer;
+	struct listener listener = { .port = entry->peer.port };
+	uint64_t inode;
+
+	if (!tcp_ask(sockets, entry->family, &entry->local, &entry->peer, &info, &inode) ||
+	    inode != entry->inode)
+		return;
+	facts->has_sent = info.tcpi_data_segs_out > 0;
+	facts->has_received = info.tcpi_data_segs_in > 0;
+	facts->sent_ago = info.tcpi_last_data_sent * NSEC_PER_MSEC;
+	facts->received_ago = info.tcpi_last_data_recv * NSEC_PER_MSEC;
+	facts->acked_ago = info.tcpi_last_ack_recv * NSEC_PER_MSEC;
+	if (!tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer,
+		     &facts->peer_inode))
+		return;
+	if (!facts->peer_inode) {
+		table_each(pid, "tcp", AF_INET, listener_find, &listener);
+		if (!listener.inode)
+			table_each(pid, "tcp6", AF_INET6, listener_find, &listener);
+		facts->peer_inode = listener.inode;
+	}
+}
+
+/* --- Unix sockets --- */
+
+struct unix_facts {
+	bool listens, has_name, has_peer, unread;
+	uint32_t peer; /* 0: not accepted yet */
+	char name[DESCRIPTOR_ADDRESS_LEN];
+};
+
+static bool unix_ask(struct sockets *sockets, uint32_t inode, struct unix_facts *facts)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER_SIZE];
+	const struct unix_diag_req request = {
+		.sdiag_family = AF_UNIX,
+		.udiag_states = ~0U,
+		.udiag_ino = inode,
+		.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN,
+		.udiag_cookie = { ~0U, ~0U },
+	};
+	const struct nlmsghdr *header = ask(sockets, &request, sizeof(request), answer);
+	const size_t fixed = sizeof(struct unix_diag_msg);
+	struct unix_diag_rqlen queues = { 0 };
+
+	*facts = (struct unix_facts){ .peer = 0 };
+	if (!header)
+		return false;
+	facts->listens = ((const struct unix_diag_msg *)NLMSG_DATA(header))->udiag_state == LISTEN;
+	facts->has_name = attribute_read(header, fixed, UNIX_DIAG_NAME, facts->name,
+					 sizeof(facts->name) - 1);
+	if (!*facts->name && facts->has_name)
+		*facts->name = '@';
+	facts->has_peer = attribute_read(header, fixed, UNIX_DIAG_PEER, &facts->peer,
+					 sizeof(facts->peer));
+	attribute_read(header, fixed, UNIX_DIAG_RQLEN, &queues, sizeof(queues));
+	facts->unread = queues.udiag_wqueue > 0;
+	return true;
+}
+
+/* An end without a name connected to one that has one. */
+static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
+{
+	struct unix_facts own, peer = { .peer = 0 };
+
+	if (!unix_ask(sockets, (uint32_t)facts->inode, &own))
+		return;
+	snprintf(facts->protocol, sizeof(facts->protocol), "unix");
+	facts->peer_inode = own.peer;
+	if (own.peer)
+		unix_ask(sockets, own.peer, &peer);
+	facts->unread = own.unread;
+	if (own.listens)
+		facts->role = SOCKET_LISTENS;
+	else if (own.has_name)
+		facts->role = own.peer ? SOCKET_ACCEPTED : SOCKET_UNKNOWN;
+	else if (peer.has_name || (own.has_peer && !own.peer))
+		facts->role = SOCKET_CONNECTED;
+	else if (own.peer)
+		facts->role = SOCKET_PAIR;
+	memcpy(facts->peer, peer.name, sizeof(facts->peer));
+}
+
+/* --- All --- */
+
+struct look {
+	struct sockets *sockets;
+	pid_t pid;
+	struct socket_facts *facts;
+	size_t n;
+	bool asks; /* in the network namespace of this program */
+};
+
+static struct socket_facts *facts_of(const struct look *look, uint64_t inode)
+{
+	for (size_t i = 0; i < look->n; i++)
+		if (look->facts[i].inode == inode && inode)
+			return &look->facts[i];
+	return NULL;
+}
+
+static void tcp_listener(void *context, const struct entry *entry)
+{
+	struct look *look = context;
+	const unsigned int port = ntohs(entry->local.port);
+
+	if (entry->state == LISTEN)
+		look->sockets->listening[port / 8] |= (uint8_t)(1U << port % 8);
+}
+
+static void tcp_found(void *context, const struct entry *entry)
+{
+	struct look *look = context;
+	struct socket_facts *facts = facts_of(look, entry->inode);
+	const unsigned int port = ntohs(entry->local.port);
+
+	if (!facts)
+		return;
+	facts->stream = true;
+	snprintf(facts->protocol, sizeof(facts->protocol), "tcp");
+	if (entry->state == LISTEN)
+		facts->role = SOCKET_LISTENS;
+	else if (entry->state == SYN_SENT)
+		facts->role = SOCKET_CONNECTING;
+	else if (entry->state == ESTABLISHED)
+		facts->role = look->sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
+										 : SOCKET_CONNECTED;
+	if (entry->peer.port)
+		address_print(facts->peer, entry->family, &entry->peer);
+	if (facts->role == SOCKET_CONNECTED && look->asks)
+		tcp_fill(look->sockets, look->pid, entry, facts);
+}
+
+/* Services that only answer, by port: whoever receives from one has asked it. */
+static bool is_service(unsigned int port)
+{
+	static const unsigned int ports[] = { 53 /* DNS */, 88 /* Kerberos */, 123 /* NTP */,
+					      161 /* SNMP */, 1812 /* RADIUS */ };
+
+	for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++)
+		if (port == ports[i])
+			return true;
+	return false;
+}
+
+static void udp_found(void *context, const struct entry *entry)
+{
+	struct socket_facts *facts = facts_of(context, entry->inode);
+
+	if (!facts)
+		return;
+	snprintf(facts->protocol, sizeof(facts->protocol), "udp");
+	if (!entry->peer.port)
+		return;
+	address_print(facts->peer, entry->family, &entry->peer);
+	if (is_service(ntohs(entry->peer.port)))
+		facts->role = SOCKET_SERVICE;
+}
+
+static bool is_own_net(pid_t pid)
+{
+	struct stat own, other;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)proc_thread(pid));
+	return !stat("/proc/self/ns/net", &own) && !stat(path, &other) &&
+	       own.st_ino == other.st_ino;
+}
+
+void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n)
+{
+	struct look look = { sockets, pid, facts, n, is_own_net(pid) };
+
+	memset(sockets->listening, 0, sizeof(sockets->listening));
+	table_each(pid, "tcp", AF_INET, tcp_listener, &look);
+	table_each(pid, "tcp6", AF_INET6, tcp_listener, &look);
+	table_each(pid, "tcp", AF_INET, tcp_found, &look);
+	table_each(pid, "tcp6", AF_INET6, tcp_found, &look);
+	table_each(pid, "udp", AF_INET, udp_found, &look);
+	table_each(pid, "udp6", AF_INET6, udp_found, &look);
+	for (size_t i = 0; i < n && look.asks; i++)
+		if (!*facts[i].protocol)
+			unix_fill(sockets, &facts[i]);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel says of sockets: by /proc/PID/net, and for this program's network namespace by
+ * sock_diag(7), which alone knows who sent last, and the other end of a local socket. */
+#ifndef SOCKETS_H
+#define SOCKETS_H
+
+#include <sys/types.h>
+
+#include "cli/model/asked.h"
+
+struct sockets;
+
+/* Opens a netlink socket, which later can no longer be done; what it would tell is unknown without
+ * one. NULL: no memory. */
+struct sockets *sockets_open(void);
+void sockets_close(struct sockets *sockets);
+
+/* Fills in n facts by their inodes; pid: a process that has the sockets. Takes some ms at most. */
+void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n);
+
+#endif

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that sleep in a poll or a read: those that asked somebody who does not answer are told
+so, the others are idle."""
+
+import os
+import re
+import signal
+import socket
+import sys
+
+import kdtest
+
+WINDOW = 0.4
+# A server that reads what comes, answers if asked to, or sleeps; and its client.
+SERVER = """
+import os, socket, sys, time
+open("/proc/self/comm", "w").write("server")
+listener = socket.socket(getattr(socket, sys.argv[1]))
+listener.bind(("127.0.0.1", 0) if sys.argv[1] == "AF_INET" else sys.argv[2])
+listener.listen()
+print("ready", listener.getsockname()[1] if sys.argv[1] == "AF_INET" else "", flush=True)
+if sys.argv[3] == "ignores":
+    time.sleep(1000)
+peer, _ = listener.accept()
+if sys.argv[3] == "reads":
+    peer.recv(100)
+if sys.argv[3] == "once":
+    for _ in range(3): peer.send(peer.recv(100))
+if sys.argv[3] == "answers":
+    while data := peer.recv(100): peer.send(data)
+time.sleep(1000)
+"""
+CLIENT = """
+import os, select, socket, sys, time
+how, asks = sys.argv[1:3]
+address = ("127.0.0.1", int(sys.argv[4])) if sys.argv[3] == "AF_INET" else sys.argv[4]
+peer = socket.socket(getattr(socket, sys.argv[3]))
+peer.connect(address)
+fds = [peer.fileno()]
+if how == "listens":
+    listener = socket.create_server(("127.0.0.1", 0))
+    fds.append(listener.fileno())
+if asks != "silent":
+    peer.send(b"question")
+if asks == "answered":
+    peer.recv(100)
+if asks == "again":
+    for _ in range(3):
+        peer.recv(100)
+        peer.send(b"question")
+print("ready", peer.fileno(), flush=True)
+if how == "recv":
+    peer.recv(100)
+if how == "select":
+    select.select(fds, [], [])
+if how in ("poll", "listens"):
+    poll = select.poll()
+    for fd in fds: poll.register(fd, select.POLLIN)
+    poll.poll()
+if how == "epoll":
+    poll = select.epoll()
+    for fd in fds: poll.register(fd, select.EPOLLIN)
+    poll.poll()
+"""
+
+
+def asleep(pid):
+    """Waits until a process sleeps."""
+    kdtest.wait_until(lambda: kdtest.state_of(pid, pid) == "S")
+
+
+def report(test, pid):
+    """The verdict, its words, and the sleeps of the first thread."""
+    path = test.directory() / "json"
+    done = test.program("-p", pid, "--sample-time", f"{WINDOW}s", "--sample-count", "1",
+                        "-o", f"json:{path}", "-o", "-", "--summary")
+    sample, = kdtest.samples_of(path)
+    said = re.sub(r"\n {8}", " ", done.stdout)
+    return sample, re.search(r"^VERDICT (.*)$", said, re.MULTILINE)[1], \
+        sample["threads"][0].get("descriptors", [])
+
+
+def pair(test, family, serves, how, asks):
+    """A server and its client, which sleeps."""
+    path = test.directory() / "socket"
+    server = test.child([sys.executable, "-c", SERVER, family, path, serves])
+    port = server.line("ready").split()[1:]
+    client = test.child([sys.executable, "-c", CLIENT, how, asks, family, *(port or [path])])
+    fd = int(client.line("ready").split()[1])
+    asleep(client.pid)
+    if serves == "stopped":
+        os.kill(server.pid, signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(server.pid, server.pid) in "ST")
+    return server, client, fd, f"127.0.0.1:{port[0]}" if port else str(path)
+
+
+def is_unanswered(test, what, found, server, fd, address):
+    sample, said, sleeps = found
+    rows = sample["verdict"]
+    if not test.ok(rows and rows[0]["cause"] == "peer", f"{what}: the cause", said, rows):
+        return
+    row, sleep = rows[0], max(sleeps, key=lambda sleep: sleep["total_ns"])
+    test.ok(row["share"] >= 0.95, f"{what}: all of the time", row)
+    test.eq(row["who"].get("pid"), server, f"{what}: who")
+    test.eq((sleep.get("asked"), sleep.get("asked_fd")), (address, fd), f"{what}: where")
+    test.ok(sleep["unanswered_ns"] >= 0.9 * WINDOW * 1e9, f"{what}: for how long", sleep)
+    test.ok("no answer for" in said and (address or "the other end") in said, f"{what}: in words", said)
+
+
+def is_idle(test, what, found):
+    sample, said, sleeps = found
+    test.eq(sample["verdict"], [], f"{what}: nobody is blamed")
+    test.ok("waited for work" in said, f"{what}: it is idle", said)
+    test.ok(not any("unanswered_ns" in sleep for sleep in sleeps), f"{what}: nothing is open", sleeps)
+
+
+def case_tcp(test):
+    """A server that has read the question."""
+    for how in ("recv", "poll", "select", "epoll"):
+        server, client, fd, address = pair(test, "AF_INET", "reads", how, "asks")
+        is_unanswered(test, how, report(test, client.pid), server.pid, fd, address)
+
+
+def case_again(test):
+    """A server that answered, and then was asked again at once."""
+    server, client, fd, address = pair(test, "AF_INET", "once", "poll", "again")
+    is_unanswered(test, "again", report(test, client.pid), server.pid, fd, address)
+
+
+def case_unread(test):
+    """One that is stopped, and has not."""
+    for family in ("AF_INET", "AF_UNIX"):
+        server, client, fd, address = pair(test, family, "stopped", "poll", "asks")
+        found = report(test, client.pid)
+        is_unanswered(test, family, found, server.pid, fd, address)
+        test.ok(f"server[{server.pid}]" in found[1] and "which is stopped" in found[1],
+                f"{family}: what it does", found[1])
+
+
+def case_ignored(test):
+    """One that does not even accept."""
+    server, client, fd, address = pair(test, "AF_INET", "ignores", "poll", "asks")
+    is_unanswered(test, "AF_INET", report(test, client.pid), server.pid, fd, address)
+    server, client, fd, _ = pair(test, "AF_UNIX", "ignores", "poll", "asks")
+    is_unanswered(test, "AF_UNIX", report(test, client.pid), None, fd, None)
+
+
+def case_idle(test):
+    """Connections without an open request; and a program for which other work may come."""
+    for family, serves, how, asks in (("AF_INET", "answers", "poll", "answered"),
+                                      ("AF_INET", "answers", "recv", "answered"),
+                                      ("AF_INET", "reads", "poll", "silent"),
+                                      ("AF_INET", "reads", "listens", "asks"),
+                                      ("AF_UNIX", "answers", "epoll", "answered")):
+        server, client, _, _ = pair(test, family, serves, how, asks)
+        is_idle(test, f"{family} {how} {asks}", report(test, client.pid))
+        if serves == "answers":
+            is_idle(test, f"{family} {how}: its server", report(test, server.pid))
+
+
+def case_accepted(test):
+    """A server that reads, again and again, from a client that takes its time."""
+    server = test.child([sys.executable, "-c", SERVER, "AF_INET", "-", "answers"])
+    port = int(server.line("ready").split()[1])
+    client = test.child([sys.executable, "-c", """
+import socket, sys, time
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    peer.send(b"x")
+    peer.recv(10)
+    time.sleep(0.01)""", port])
+    client.line("ready")
+    sample, _, sleeps = report(test, server.pid)
+    test.eq([row for row in sample["verdict"] if row["cause"] == "peer"], [],
+            "its client is not blamed")
+    test.ok(any(sleep.get("accepted") for sleep in sleeps), "the connection is the client's", sleeps)
+    test.ok(sample["busy_ns"] < 0.5 * WINDOW * 1e9, "most of it is idle", sample["busy_ns"])
+
+
+def case_child(test):
+    """A poll at a pipe to its only child, and at a pipe of its own."""
+    parent = test.child([sys.executable, "-c", """
+import os, select, subprocess
+own = os.pipe()
+child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.PIPE)
+poll = select.epoll()
+poll.register(child.stdout.fileno(), select.EPOLLIN)
+poll.register(own[0], select.EPOLLIN)
+print("ready", child.pid, flush=True)
+poll.poll()"""])
+    child = int(parent.line("ready").split()[1])
+    test.stack.callback(os.kill, child, signal.SIGKILL)
+    asleep(parent.pid)
+    sample, said, _ = report(test, parent.pid)
+    row, = sample["verdict"] or [{}]
+    test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("child", child), "its child")
+    test.ok(f"sleep[{child}], which is asleep in" in said, "and what that one does", said)
+
+
+def case_datagrams(test):
+    """A name server that is silent; any other port may have nothing to say."""
+    for port in (53, 5353):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            try:
+                silent.bind(("127.99.0.53", port))
+            except OSError as why:
+                test.skip(f"no port {port}: {why}")
+                continue
+            client = test.child([sys.executable, "-c", """
+import socket, sys
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.connect(("127.99.0.53", int(sys.argv[1])))
+peer.send(b"question")
+print("ready", peer.fileno(), flush=True)
+peer.recv(100)""", port])
+            fd = int(client.line("ready").split()[1])
+            asleep(client.pid)
+            found = report(test, client.pid)
+            if port == 53:
+                is_unanswered(test, "name server", found, None, fd, f"127.99.0.53:{port}")
+            else:
+                is_idle(test, "another port", found)
+
+
+def case_ended(test):
+    """A sleep that has ended in the window: what it was at is known."""
+    server = test.child([sys.executable, "-c", SERVER, "AF_INET", "-", "reads"])
+    port = server.line("ready").split()[1]
+    path = test.directory() / "json"
+    test.program("-o", f"json:{path}", "--", sys.executable, "-c", """
+import socket, sys
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+peer.send(b"question")
+peer.settimeout(0.6)
+try: peer.recv(10)
+except TimeoutError: pass""", port)
+    sample, = kdtest.samples_of(path)
+    row = (sample["verdict"] or [{}])[0]
+    test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("peer", server.pid), "who")
+    said = re.sub(r"\n {8}", " ", test.program("--replay", path, "--summary").stdout)
+    test.ok(f"without an answer from 127.0.0.1:{port}" in said, "what the time was", said)
+
+
+kdtest.main(case_tcp, case_again, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)
