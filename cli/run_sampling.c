@@ -145,15 +145,16 @@ exit_status run_print(struct run_state *run, struct sample *sample)
 		       ?: fail_if_check(run->fail_if, sample, sample->number);
 }
 
-/* Some waits for locks have stacks even if none were asked for, and these are not counted with
- * the others. Their resolver is opened for the first one, and again from time to time, as no
- * event tells about new mappings. */
+/* Some sleeps and waits for locks have stacks even if none were asked for, and these are not
+ * counted with the others. Their resolver is opened for the first one, and again from time to time,
+ * as no event tells about new mappings. */
 #define LOCK_STACKS_NS (60 * NSEC_PER_SEC)
 #define LOCK_STACKS 4096
 #define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
 
-static struct stacks *lock_stacks(struct run_state *run)
+struct stacks *run_wait_stacks(void *context)
 {
+	struct run_state *run = context;
 	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE,
 					    .signals = run->signals,
 					    .quiet = true };
@@ -182,7 +183,7 @@ static int locks_describe(struct run_state *run, struct sample *sample)
 		return error;
 	if (!error && wanted && run->options->stacks && run->options->stack_bytes &&
 	    !lock_locations_gave_up(run->lock_locations))
-		stacks = lock_stacks(run);
+		stacks = run_wait_stacks(run);
 	lock_callers_find(callers, stacks, sample);
 	return error;
 }

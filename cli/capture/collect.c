@@ -26,6 +26,7 @@
 #include "collect_groups.h"
 #include "collect_row.h"
 #include "session.h"
+#include "user_waits.h"
 
 /* Threads that ended in a window, folded by process and name. */
 struct ended {
@@ -45,6 +46,7 @@ struct collector {
 	uint8_t *ended_in;            /* by slot: bits of the banks whose `ended` has its thread */
 	struct lock_callers *callers;
 	struct kernel_symbols *symbols;
+	struct user_waits *user_waits; /* NULL: not wanted */
 	uint64_t torn;
 	uint64_t walked;   /* generation of the window for which the maps were last walked */
 	uint64_t fault_ns; /* last mean time of a timed page fault */
@@ -69,7 +71,8 @@ static void row_free(void *row)
 	free(row);
 }
 
-struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid)
+struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid,
+				struct user_waits *user_waits)
 {
 	struct collector *collector = calloc(1, sizeof(*collector));
 
@@ -78,6 +81,7 @@ struct collector *collector_new(struct session *session, struct kernel_symbols *
 	collector->session = session;
 	collector->symbols = symbols;
 	collector->pid = pid;
+	collector->user_waits = user_waits;
 	collector->row_of = calloc(session_window_now(session).slots, sizeof(*collector->row_of));
 	collector->ended_in = calloc(session_window_now(session).slots, 1);
 	collector->callers = lock_callers_new();
@@ -455,6 +459,8 @@ int collector_drain(struct collector *collector)
 	int result = 0;
 
 	frozen_look(collector);
+	if (collector->user_waits)
+		user_waits_look(collector->user_waits);
 	disk_limits_look(&collector->disk_limits, &view);
 	quota_watch_look(&collector->quota_watch, collector->pid, view.gen && view.end == KD_NEVER);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
@@ -572,6 +578,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result && collector->user_waits)
+		result = user_waits_take(collector->user_waits, view, sample);
 	if (!result)
 		awaited_take(sample);
 	if (!result)

@@ -379,6 +379,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("for", FIELD_WORD, awaited, KEY_REQUIRED, .of = KD_AWAITED_KINDS, .words = awaited_keys, .order = 2),
 		DESCRIPTOR("wchan", FIELD_NAME, wchan, KEY_IF_ANY),
 		DESCRIPTOR("call", FIELD_SLEPT_IN, call, .flags = FIELD_KEY),
+		DESCRIPTOR("user_function", FIELD_NAME, user_function, KEY_IF_ANY),
 		DESCRIPTOR("fd", FIELD_I32, is.fd, KEY_REQUIRED, .order = 1),
 		DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
 		DESCRIPTOR("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),

@@ -77,10 +77,12 @@ struct verdict_part {
 };
 
 /* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
- * the wait channel; and what the culprit did at the window's end, both owned by the sample, not
- * escaped; NULL: unknown. */
+ * the wait channel; what the culprit did at the window's end; and the function of the program, all
+ * owned by the sample, not escaped; NULL: unknown. user: what the program calls it, by that function;
+ * NULL: unknown. */
 struct wait_words {
-	const char *words, *wchan, *state;
+	const char *words, *wchan, *state, *function;
+	const struct user_wait *user;
 };
 
 /* A cause with one culprit, summed over all threads. */

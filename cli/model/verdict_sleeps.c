@@ -6,6 +6,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/syscall_set.h"
 #include "thread_row.h"
+#include "user_wait.h"
 #include "wchan.h"
 
 /* --- What a sleep was for --- */
@@ -21,13 +22,14 @@ enum sleep_class {
 
 struct sleep {
 	enum sleep_class class;
-	enum cause cause;  /* SLEEP_LOSS, SLEEP_ANSWER */
-	const char *words; /* that follow "waited for"; NULL: the cause says it */
+	enum cause cause;             /* SLEEP_LOSS, SLEEP_ANSWER */
+	const char *words;            /* that follow "waited for"; NULL: the cause says it */
+	const struct user_wait *user; /* what the program calls it; NULL: unknown */
 };
 
 #define LOSS(of)                                                                                   \
 	{                                                                                          \
-		SLEEP_LOSS, of, NULL                                                               \
+		SLEEP_LOSS, of, NULL, NULL                                                         \
 	}
 static struct sleep sleep_of_kind(const struct descriptor_row *row)
 {
@@ -41,9 +43,9 @@ static struct sleep sleep_of_kind(const struct descriptor_row *row)
 		[KD_AWAITED_DISK] = LOSS(CAUSE_DISK),
 		[KD_AWAITED_FILE] = LOSS(CAUSE_DISK),
 		[KD_AWAITED_CHILD] = LOSS(CAUSE_CHILD),
-		[KD_AWAITED_PIPE] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
-		[KD_AWAITED_SOCKET] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
-		[KD_AWAITED_EVENTFD] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
+		[KD_AWAITED_PIPE] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
+		[KD_AWAITED_SOCKET] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
+		[KD_AWAITED_EVENTFD] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
 		[KD_AWAITED_PAGE] = { .class = SLEEP_FAULT },
 	};
 
@@ -68,7 +70,7 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_THROUGH] = CAUSES,
 };
 
-static struct sleep sleep_of(const struct descriptor_row *row)
+static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
 	const char *name = row->wchan;
 	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
@@ -82,10 +84,10 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 		return (struct sleep){ .class = SLEEP_FUTEX, .words = wchan->words };
 	/* Of a disk, if the kernel counts it as such. */
 	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK)
-		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL };
+		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL, NULL };
 	if (wchan_causes[wchan->cause] == CAUSES)
 		return (struct sleep){ sleep.class == SLEEP_ANSWER ? SLEEP_ANSWER : SLEEP_IDLE,
-				       sleep.cause, wchan->words };
+				       sleep.cause, wchan->words, NULL };
 	if (sleep.class == SLEEP_FAULT &&
 	    (wchan_causes[wchan->cause] == CAUSE_DISK || wchan->cause == WCHAN_PAGE))
 		return sleep;
@@ -93,6 +95,36 @@ static struct sleep sleep_of(const struct descriptor_row *row)
 		sleep.cause = wchan_causes[wchan->cause];
 	sleep.class = SLEEP_LOSS;
 	sleep.words = wchan->words;
+	return sleep;
+}
+
+/* Waits for user-space locks with a known holder. */
+static struct kd_count waits_for_holders(const struct thread_row *thread)
+{
+	struct kd_count waits = { .count = 0 };
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
+			count_join(&waits, &thread->locks[i].waits);
+	return waits;
+}
+
+/* What the program calls it says more than a futex, a poll or a timer; but not who has a lock, if
+ * that is known. */
+static struct sleep sleep_of(const struct thread_row *thread, const struct descriptor_row *row)
+{
+	struct sleep sleep = sleep_by_kernel(row);
+	const struct user_wait *user = user_wait_of_sleep(row);
+
+	if (!user || sleep.class == SLEEP_LOSS || sleep.class == SLEEP_FAULT)
+		return sleep;
+	if (user->cause == WCHAN_LOCK && sleep.class == SLEEP_FUTEX &&
+	    waits_for_holders(thread).total >= row->waits.total / 2)
+		return sleep;
+	sleep.words = user->words;
+	sleep.cause = user->cause == WCHAN_LOCK ? CAUSE_LOCK : wchan_causes[user->cause];
+	sleep.class = sleep.cause == CAUSES ? SLEEP_IDLE : SLEEP_LOSS;
+	sleep.user = user;
 	return sleep;
 }
 
@@ -155,17 +187,18 @@ static void sleeps_each(const struct thread_row *thread, sleep_part_fn *found, v
 		const struct descriptor_row any = { .awaited = kind, .is.fd = -1 };
 
 		rest[kind] = (struct sleep_part){ .kind = kind,
-						  .is = sleep_of(&any),
+						  .is = sleep_of(thread, &any),
 						  .in = thread->ledger.awaited[kind] };
 	}
 	for (size_t i = thread->n_descriptors; i--;)
 		if (!thread->descriptors[i].shorter &&
 		    !descriptor_row_is_others(&thread->descriptors[i]))
-			rest[thread->descriptors[i].awaited].is = sleep_of(&thread->descriptors[i]);
+			rest[thread->descriptors[i].awaited].is = sleep_of(thread,
+									   &thread->descriptors[i]);
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *row = &thread->descriptors[i];
 		struct kd_count *left = &rest[row->awaited].in;
-		struct sleep_part part = { row, row->awaited, sleep_of(row), row->waits };
+		struct sleep_part part = { row, row->awaited, sleep_of(thread, row), row->waits };
 
 		if (row->shorter || descriptor_row_is_others(row))
 			continue;
@@ -208,17 +241,6 @@ static struct claim sleep_rest(const struct thread_row *thread, enum kd_awaited 
 }
 
 /* --- Idle --- */
-
-/* Waits for user-space locks with a known holder. */
-static struct kd_count waits_for_holders(const struct thread_row *thread)
-{
-	struct kd_count waits = { .count = 0 };
-
-	for (size_t i = 0; i < thread->n_locks; i++)
-		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
-			count_join(&waits, &thread->locks[i].waits);
-	return waits;
-}
 
 static uint64_t stops_of(const struct thread_row *thread)
 {
@@ -539,8 +561,10 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claim.requests = row->requests;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;
 		claim.wait.state = *row->awaited_state ? row->awaited_state : NULL;
+		claim.wait.function = *row->user_function ? row->user_function : NULL;
 	}
 	claim.wait.words = part->is.words;
+	claim.wait.user = part->is.user;
 	if (part->is.class == SLEEP_FUTEX) {
 		claiming->in_futex = u64_add(claiming->in_futex, claim.ns);
 		if (ends_by_itself(part) && !claiming->claimant->of_subject)

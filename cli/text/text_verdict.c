@@ -257,6 +257,8 @@ static bool says_enough(const struct verdict_row *row)
 {
 	bool named = *row->who.comm;
 
+	if (row->wait.user && !(named && row->cause == CAUSE_CHILD))
+		return false;
 	return row->cause == CAUSE_LOCK || row->cause == CAUSE_CHILD ||
 	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_PEER)) ||
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
@@ -265,14 +267,18 @@ static bool says_enough(const struct verdict_row *row)
 /* "waited for a futex", "waited in do_that" */
 static void wait_text_add(char *sentence, const struct wait_words *wait)
 {
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
+	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
 
 	if (wait->words) {
 		add(sentence, "waited for %s", wait->words);
-		return;
+	} else {
+		escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
+		add(sentence, "waited in %s", wchan);
 	}
-	escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
-	add(sentence, "waited in %s", wchan);
+	if (!wait->function)
+		return;
+	escape_text(function, sizeof(function), wait->function, USER_FUNCTION_LEN);
+	add(sentence, wait->user ? " (%s)" : " (in %s)", function);
 }
 
 /* "waited for a pipe that is full", "waited for slowfs[12]: the program that serves its file system
@@ -285,10 +291,12 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
 	    row->wait_ns <= row->ns / 2)
 		return false;
-	if (row->wait.words && named && !until)
+	if (row->wait.words && named && !until && row->cause != CAUSE_LOCK)
 		add(sentence, "waited for %s: %s", who, row->wait.words);
 	else
 		wait_text_add(sentence, &row->wait);
+	if (named && row->cause == CAUSE_LOCK)
+		add(sentence, ", which %s had", who);
 	if (named && until)
 		add(sentence, ", until %s woke it", who);
 	return true;

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "user_waits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/arith.h"
+#include "cli/base/array.h"
+#include "cli/base/clock.h"
+#include "cli/base/proc_file.h"
+#include "cli/capture/session/windows.h"
+#include "cli/model/rows.h"
+#include "cli/model/user_wait.h"
+#include "cli/stack/stack_copy.h"
+#include "cli/stack/stacks.h"
+#include "record_row.h"
+
+/* Reading one takes some 12 us. So there are at most so many a look, and with 8 KB of each stack so
+ * many at a time, which is enough for what the innermost functions are. */
+#define LOOK_MOST 8
+#define LAST_MOST 64 /* of those that sleep as the window ends */
+#define SLEEPS_MOST 256
+#define STACK_MOST 8192
+
+/* A sleep of which the stack was read, and how often it was seen to go on. */
+struct user_sleep {
+	pid_t pid, tid;
+	uint32_t slot;
+	uint64_t since; /* as in struct kd_thread */
+	uint64_t at;    /* last seen, since the epoch */
+	uint64_t times;
+	int64_t call;
+	uint64_t argument; /* the call's first */
+	uint64_t regs[KD_REGS];
+	uint64_t start, pages[KD_STACK_WORDS];
+	uint8_t *data;
+	size_t size;
+	const struct stack *stack; /* once it is unwound */
+};
+
+struct user_waits {
+	struct session *session;
+	user_waits_open *open;
+	void *context;
+	struct user_sleep *sleeps; /* SLEEPS_MOST */
+	size_t n;
+	uint32_t *last;     /* by slot: index + 1 of its last sleep; 0: none */
+	uint32_t next;      /* slot with which the next look begins */
+	unsigned int every; /* looks, of which one is taken */
+	unsigned int looks;
+};
+
+struct user_waits *user_waits_new(struct session *session, user_waits_open *open, void *context)
+{
+	struct user_waits *user_waits = calloc(1, sizeof(*user_waits));
+
+	if (!user_waits)
+		return NULL;
+	user_waits->session = session;
+	user_waits->open = open;
+	user_waits->context = context;
+	user_waits->every = 1;
+	user_waits->sleeps = calloc(SLEEPS_MOST, sizeof(*user_waits->sleeps));
+	user_waits->last = calloc(session_window_now(session).slots, sizeof(*user_waits->last));
+	if (user_waits->sleeps && user_waits->last)
+		return user_waits;
+	user_waits_free(user_waits);
+	return NULL;
+}
+
+/* Keeps those that were seen after a time, of each `of` one. */
+static void sleeps_keep(struct user_waits *user_waits, uint64_t after, size_t of)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < user_waits->n; i++) {
+		struct user_sleep *sleep = &user_waits->sleeps[i];
+
+		user_waits->last[sleep->slot] = 0;
+		if (sleep->at > after && i % of == 0)
+			user_waits->sleeps[n++] = *sleep;
+		else
+			free(sleep->data);
+	}
+	user_waits->n = n;
+	for (size_t i = 0; i < n; i++)
+		user_waits->last[user_waits->sleeps[i].slot] = (uint32_t)i + 1;
+}
+
+void user_waits_free(struct user_waits *user_waits)
+{
+	if (!user_waits)
+		return;
+	if (user_waits->sleeps)
+		sleeps_keep(user_waits, UINT64_MAX, 1);
+	free(user_waits->sleeps);
+	free(user_waits->last);
+	free(user_waits);
+}
+
+/* --- Reading --- */
+
+static bool is_asleep(const struct kd_thread *thread)
+{
+	return thread->task && !thread->left && !thread->died && thread_state(thread) == KD_BLOCKED;
+}
+
+/* Reads where a thread sleeps: "202 0x1 ... 0x7ffc... 0x7f5b...", the number of the call, its six
+ * arguments, stack pointer and instruction. Other registers are not there. */
+static bool registers_read(struct user_sleep *sleep)
+{
+	unsigned long long args[6], sp, ip;
+	long long call;
+	char text[256];
+
+	if (proc_file_read(sleep->tid, "syscall", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx %llx", &call, &args[0], &args[1],
+		   &args[2], &args[3], &args[4], &args[5], &sp, &ip) != 9)
+		return false;
+	sleep->call = call;
+	sleep->argument = args[0];
+	sleep->regs[KD_REG_SP] = sp;
+	sleep->regs[KD_REG_IP] = ip;
+	return true;
+}
+
+static bool stack_read(struct user_sleep *sleep)
+{
+	struct kd_trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		return false;
+	sleep->start = trace->stack_start = sleep->regs[KD_REG_SP] - KD_RED_ZONE;
+	trace->stack_end = trace->stack_start + STACK_MOST;
+	sleep->data = open_call_copy(sleep->pid, trace, STACK_MOST);
+	sleep->size = trace->size;
+	memcpy(sleep->pages, trace->pages, sizeof(sleep->pages));
+	free(trace);
+	return sleep->data;
+}
+
+/* Reads a sleep that goes on, unless it is known. Returns whether that took time. */
+static bool sleep_look(struct user_waits *user_waits, const struct session_view *view,
+		       uint32_t slot, uint64_t now)
+{
+	const struct kd_thread *thread = &view->threads[slot];
+	uint32_t last = user_waits->last[slot];
+	struct user_sleep *known = last ? &user_waits->sleeps[last - 1] : NULL;
+	struct user_sleep sleep = {
+		.pid = (pid_t)thread->tgid,
+		.tid = (pid_t)thread->tid,
+		.slot = slot,
+		.since = __atomic_load_n(&thread->since, __ATOMIC_ACQUIRE),
+		.at = now,
+		.times = 1,
+	};
+
+	if (known && known->tid == sleep.tid && known->since == sleep.since) {
+		known->at = now;
+		known->times++;
+		return false;
+	}
+	if (user_waits->n == SLEEPS_MOST) {
+		sleeps_keep(user_waits, 0, 2);
+		user_waits->every *= 2;
+	}
+	if (!registers_read(&sleep) || !stack_read(&sleep))
+		return true;
+	if (!is_asleep(thread) ||
+	    __atomic_load_n(&thread->since, __ATOMIC_ACQUIRE) != sleep.since) {
+		free(sleep.data); /* it was awake in between */
+		return true;
+	}
+	user_waits->sleeps[user_waits->n++] = sleep;
+	user_waits->last[slot] = (uint32_t)user_waits->n;
+	return true;
+}
+
+/* A window that a trigger opened is of the thread that hit it. */
+static bool is_of_window(const struct session_view *view, const struct kd_thread *thread)
+{
+	return is_asleep(thread) &&
+	       (view->opened_by < 0 || view->opened_by == (int32_t)thread->tid);
+}
+
+static void window_look(struct user_waits *user_waits, const struct session_view *view)
+{
+	uint64_t now = clock_monotonic() - view->epoch;
+	unsigned int looks = 0;
+
+	for (uint32_t i = 0; i < view->slots && looks < LOOK_MOST; i++) {
+		uint32_t slot = (user_waits->next + i) % view->slots;
+
+		if (!slot || !is_of_window(view, &view->threads[slot]))
+			continue;
+		looks += sleep_look(user_waits, view, slot, now);
+		if (looks == LOOK_MOST)
+			user_waits->next = slot + 1;
+	}
+}
+
+void user_waits_look(struct user_waits *user_waits)
+{
+	struct session_view view;
+
+	if (++user_waits->looks % user_waits->every)
+		return;
+	for (uint32_t bank = 0; bank < KD_MAX_BANKS; bank++)
+		if (session_window_at(user_waits->session, bank, &view) && view.gen &&
+		    view.end == KD_NEVER)
+			window_look(user_waits, &view);
+}
+
+struct asleep {
+	uint32_t slot;
+	uint64_t since;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct asleep *x = a, *y = b;
+
+	return ORDER(x->since, y->since);
+}
+
+/* Threads that slept for most of the window that has ended, and go on to sleep. Returns 0 or
+ * -ENOMEM. */
+static int last_look(struct user_waits *user_waits, const struct session_view *view)
+{
+	const uint64_t latest = view->start + (view->end - view->start) / 2;
+	struct asleep *asleep = calloc(view->slots, sizeof(*asleep));
+	unsigned int looks = 0;
+	size_t n = 0;
+
+	if (!asleep)
+		return -ENOMEM;
+	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		const struct kd_thread *thread = &view->threads[slot];
+
+		if (is_of_window(view, thread) && thread->since <= latest)
+			asleep[n++] = (struct asleep){ slot, thread->since };
+	}
+	ARRAY_SORT(asleep, n, longest_first);
+	for (size_t i = 0; i < n && looks < LAST_MOST; i++)
+		looks += sleep_look(user_waits, view, asleep[i].slot, view->end);
+	free(asleep);
+	return 0;
+}
+
+/* --- Naming --- */
+
+static bool is_in_window(const struct user_sleep *sleep, const struct session_view *view)
+{
+	return sleep->at >= view->start && sleep->since < view->end;
+}
+
+static bool is_of_thread(const struct user_sleep *sleep, const struct thread_row *thread)
+{
+	return thread->members == 1 && sleep->tid == thread->tid &&
+	       (!thread->pid || sleep->pid == thread->pid);
+}
+
+static bool is_of_row(const struct user_sleep *sleep, const struct descriptor_row *row)
+{
+	return sleep->call == (row->call & ~KD_CALL_COMPAT) &&
+	       (row->is.fd < 0 || row->is.fd == (int)sleep->argument);
+}
+
+static bool is_c_library(const char *object)
+{
+	static const char *const begins[] = { "libc.", "libc-", "libpthread",
+					      "ld-",   "ld.so", "[vdso]" };
+	const char *base = object ? strrchr(object, '/') : NULL;
+
+	base = base ? base + 1 : object;
+	for (size_t i = 0; base && i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(base, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+#define FRAMES_MOST 48
+
+/* The function that says what the sleep is for; without one, the innermost with a name that is not
+ * of the C library. "": none. */
+static void function_find(const struct stack *stack, enum wchan_cause kind,
+			  char function[static USER_FUNCTION_LEN])
+{
+	const char *names[FRAMES_MOST];
+	size_t n = stack && stack->n < FRAMES_MOST ? stack->n : stack ? FRAMES_MOST : 0, at = n;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = stack->frames[i].function;
+	if (!user_wait_find(names, n, kind, &at))
+		for (at = 0; at < n; at++)
+			if (names[at] && !is_c_library(stack->frames[at].object))
+				break;
+	memset(function, 0, USER_FUNCTION_LEN);
+	if (at < n)
+		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)user_wait_name_length(names[at]),
+			 names[at]);
+}
+
+/* Sleeps of a row in one function. */
+struct part {
+	char function[USER_FUNCTION_LEN];
+	uint64_t times, last;
+};
+#define PARTS_MOST 8
+
+struct parts {
+	struct part all[PARTS_MOST];
+	size_t n;
+	uint64_t times;
+	bool lasts; /* one that lasts for most of the window is among them */
+};
+
+static void part_add(struct parts *parts, const char *function, const struct user_sleep *sleep)
+{
+	struct part *part = parts->all;
+
+	while (part < parts->all + parts->n && strcmp(part->function, function) != 0)
+		part++;
+	if (part == parts->all + PARTS_MOST) /* they count as the first */
+		part = parts->all;
+	if (part == parts->all + parts->n) {
+		*part = (struct part){ .times = 0 };
+		memcpy(part->function, function, sizeof(part->function));
+		parts->n++;
+	}
+	part->times += sleep->times;
+	part->last = u64_max(part->last, sleep->at);
+	parts->times += sleep->times;
+}
+
+/* Fewer looks than this say nothing of sleeps that took turns. */
+#define TIMES_LEAST 4
+
+/* Returns false if too little is known. */
+static bool parts_find(struct parts *parts, const struct user_waits *user_waits,
+		       const struct session_view *view, const struct thread_row *thread,
+		       const struct descriptor_row *row)
+{
+	char function[USER_FUNCTION_LEN];
+
+	*parts = (struct parts){ .n = 0 };
+	for (size_t i = 0; i < user_waits->n; i++) {
+		const struct user_sleep *sleep = &user_waits->sleeps[i];
+
+		if (!is_in_window(sleep, view) || !is_of_thread(sleep, thread) ||
+		    !is_of_row(sleep, row))
+			continue;
+		function_find(sleep->stack, user_wait_kind(row), function);
+		part_add(parts, function, sleep);
+		parts->lasts |= sleep->since <= view->start + (view->end - view->start) / 2 &&
+				sleep->at >= view->end;
+	}
+	return parts->n && (parts->times >= TIMES_LEAST || parts->lasts);
+}
+
+static uint64_t share_of(uint64_t all, uint64_t part, uint64_t of)
+{
+	return (uint64_t)((unsigned __int128)all * part / of);
+}
+
+/* Replaces a row by one for each function. How often it was seen in each is its share. */
+static int row_split(struct thread_row *thread, size_t index, const struct parts *parts)
+{
+	const struct descriptor_row whole = thread->descriptors[index];
+	const struct part *most = parts->all, *last = parts->all;
+	struct kd_count left = whole.waits;
+	int result = 0;
+
+	for (const struct part *part = parts->all; part < parts->all + parts->n; part++) {
+		most = part->times > most->times ? part : most;
+		last = part->last > last->last ? part : last;
+	}
+	thread->descriptors[index] = thread->descriptors[--thread->n_descriptors];
+	for (size_t i = 0; i < parts->n && !result; i++) {
+		const struct part *part = &parts->all[i];
+		struct descriptor_row row = whole;
+
+		memcpy(row.user_function, part->function, sizeof(row.user_function));
+		row.in_progress = part == last ? whole.in_progress : 0;
+		row.waits = left;
+		if (i + 1 < parts->n) {
+			row.waits.total = share_of(whole.waits.total, part->times, parts->times);
+			row.waits.count = share_of(whole.waits.count, part->times, parts->times);
+			row.others = share_of(whole.others, part->times, parts->times);
+		}
+		left.total -= row.waits.total;
+		left.count -= row.waits.count;
+		if (part != most) {
+			row.waits.max = u64_min(whole.waits.max, row.waits.total);
+			row.waits.began = 0;
+		}
+		result = row_list_add(&descriptor_list, &thread->descriptors,
+				      &thread->n_descriptors, &row);
+	}
+	return result;
+}
+
+/* Rows of less than this part of the window are not looked at. */
+#define ROW_LEAST 10
+
+static bool needs_function(const struct descriptor_row *row, const struct session_view *view)
+{
+	return user_wait_kind(row) != WCHAN_THROUGH && !*row->user_function &&
+	       row->waits.total >= (view->end - view->start) / ROW_LEAST;
+}
+
+static bool thread_needs_functions(const struct thread_row *thread, const struct session_view *view)
+{
+	for (size_t i = 0; i < thread->n_descriptors; i++)
+		if (needs_function(&thread->descriptors[i], view))
+			return true;
+	return false;
+}
+
+static const struct thread_row *thread_of(const struct sample *sample,
+					  const struct user_sleep *sleep)
+{
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (is_of_thread(sleep, &sample->threads[i]))
+			return &sample->threads[i];
+	return NULL;
+}
+
+/* Unwinds the stacks that are needed. Returns false if there are none. */
+static bool stacks_find(struct user_waits *user_waits, const struct session_view *view,
+			const struct sample *sample)
+{
+	struct stacks *stacks = NULL;
+
+	for (size_t i = 0; i < user_waits->n; i++) {
+		struct user_sleep *sleep = &user_waits->sleeps[i];
+		const struct thread_row *thread = thread_of(sample, sleep);
+		struct stack_copy copy = {
+			.missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP),
+			.start = sleep->start,
+			.data = sleep->data,
+			.size = sleep->size,
+			.process = (uint64_t)sleep->pid,
+		};
+
+		sleep->stack = NULL;
+		if (!is_in_window(sleep, view) || !thread || !thread_needs_functions(thread, view))
+			continue;
+		stacks = stacks ? stacks : user_waits->open(user_waits->context);
+		if (!stacks)
+			return false;
+		memcpy(copy.regs, sleep->regs, sizeof(copy.regs));
+		memcpy(copy.pages, sleep->pages, sizeof(copy.pages));
+		stacks_submit(stacks, sleep->at + view->epoch, &copy, &sleep->stack);
+	}
+	if (stacks)
+		stacks_flush(stacks);
+	return stacks;
+}
+
+int user_waits_take(struct user_waits *user_waits, const struct session_view *view,
+		    struct sample *sample)
+{
+	int result = last_look(user_waits, view);
+	struct parts parts;
+
+	if (!result && stacks_find(user_waits, view, sample))
+		for (size_t i = 0; i < sample->n_threads; i++) {
+			struct thread_row *thread = &sample->threads[i];
+
+			for (size_t j = thread->n_descriptors; j-- && !result;)
+				if (needs_function(&thread->descriptors[j], view) &&
+				    parts_find(&parts, user_waits, view, thread,
+					       &thread->descriptors[j]))
+					result = row_split(thread, j, &parts);
+		}
+	/* A sleep that goes on is known in the next window, too. */
+	sleeps_keep(user_waits, u64_sub(view->end, 1), 1);
+	user_waits->every = 1;
+	return result;
+}
