@@ -4,10 +4,34 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/model/user_wait.h"
 #include "cli/model/wchan.h"
 #include "cli/process/awaited_process.h"
+#include "cli/process/lock_holder.h"
 
 #define LOOKS_MOST 4 /* each of a few ms */
+
+typedef bool holder_find(struct awaited_process *found, pid_t pid);
+
+/* Of sleeps that the program calls a lock, what finds who has it; NULL: nothing does. */
+static holder_find *holder_finder(const struct descriptor_row *sleep)
+{
+	const struct user_wait *user = user_wait_of_sleep(sleep);
+
+	if (!user || user->cause != WCHAN_LOCK)
+		return NULL;
+	return user->family == USER_SQLITE       ? lock_holder_of_file
+	       : user->family == USER_POSTGRESQL ? lock_holder_of_session
+						 : NULL;
+}
+
+/* A command that the program waits for by other means than wait4(). */
+static bool is_for_child(const struct descriptor_row *sleep)
+{
+	const struct user_wait *user = user_wait_of_sleep(sleep);
+
+	return user && user->cause == WCHAN_CHILD;
+}
 
 /* Returns false if nobody is known to end such a sleep. */
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
@@ -15,7 +39,7 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 	const char *name = sleep->wchan;
 	const struct wchan *wchan = wchan_find(&name, 1, NULL);
 
-	if (sleep->awaited == KD_AWAITED_CHILD)
+	if (sleep->awaited == KD_AWAITED_CHILD || is_for_child(sleep))
 		*as = AWAITED_CHILD;
 	else if (sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0)
 		*as = AWAITED_FILE_LOCK;
@@ -26,15 +50,33 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 	return true;
 }
 
-static void sleep_look(struct descriptor_row *sleep, enum awaited_as as, pid_t pid)
+static void awaited_set(struct descriptor_row *sleep, const struct awaited_process *found)
 {
-	struct awaited_process found;
+	sleep->awaited_pid = found->pid;
+	memcpy(sleep->awaited_name, found->name, sizeof(sleep->awaited_name));
+	memcpy(sleep->awaited_state, found->state, sizeof(sleep->awaited_state));
+}
 
-	if (!awaited_process_find(&found, as, pid, sleep->is.fd))
-		return;
-	sleep->awaited_pid = found.pid;
-	memcpy(sleep->awaited_name, found.name, sizeof(sleep->awaited_name));
-	memcpy(sleep->awaited_state, found.state, sizeof(sleep->awaited_state));
+/* Returns whether it looked: sleeps for a lock of the program may be many, one after another;
+ * others have to last. */
+static bool sleep_look(struct descriptor_row *sleep, pid_t pid, uint64_t least)
+{
+	holder_find *find = holder_finder(sleep);
+	struct awaited_process found;
+	enum awaited_as as;
+
+	if (sleep->waits.total < least)
+		return false;
+	if (find) {
+		if (find(&found, pid))
+			awaited_set(sleep, &found);
+		return true;
+	}
+	if (!sleep->in_progress || sleep->waits.max < least || !sleep_is_for(sleep, &as))
+		return false;
+	if (awaited_process_find(&found, as, pid, sleep->is.fd))
+		awaited_set(sleep, &found);
+	return true;
 }
 
 void awaited_take(struct sample *sample)
@@ -45,15 +87,8 @@ void awaited_take(struct sample *sample)
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
 
-		for (size_t j = 0; j < thread->n_descriptors && looks < LOOKS_MOST; j++) {
-			struct descriptor_row *sleep = &thread->descriptors[j];
-			enum awaited_as as;
-
-			if (!sleep->in_progress || sleep->waits.max < least ||
-			    !sleep_is_for(sleep, &as))
-				continue;
-			sleep_look(sleep, as, thread->pid ? thread->pid : sample->pid);
-			looks++;
-		}
+		for (size_t j = 0; j < thread->n_descriptors && looks < LOOKS_MOST; j++)
+			looks += sleep_look(&thread->descriptors[j],
+					    thread->pid ? thread->pid : sample->pid, least);
 	}
 }

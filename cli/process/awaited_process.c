@@ -37,8 +37,7 @@ static const char *state_word(pid_t pid)
 	return state < sizeof(words) / sizeof(*words) ? words[state] : NULL;
 }
 
-/* Describes a process. Returns false if it has ended. */
-static bool describe(struct awaited_process *found, pid_t pid)
+bool awaited_process_describe(struct awaited_process *found, pid_t pid)
 {
 	char wchan[KD_FUNCTION_LEN] = "", comm[KD_COMM_LEN + 1] = "";
 	const char *word = state_word(pid);
@@ -86,7 +85,7 @@ static bool child_find(struct awaited_process *found, pid_t pid)
 	}
 	if (directory)
 		closedir(directory);
-	return n == 1 && describe(found, only);
+	return n == 1 && awaited_process_describe(found, only);
 }
 
 /* --- Locks of files --- */
@@ -110,7 +109,7 @@ static bool lock_holder_find(struct awaited_process *found, pid_t pid)
 	}
 	if (file)
 		fclose(file);
-	return is_found && describe(found, (pid_t)holder);
+	return is_found && awaited_process_describe(found, (pid_t)holder);
 }
 
 /* --- Readers of pipes --- */
@@ -192,7 +191,7 @@ static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 	}
 	if (directory)
 		closedir(directory);
-	return n == 1 && !entry && describe(found, only);
+	return n == 1 && !entry && awaited_process_describe(found, only);
 }
 
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd)

@@ -21,6 +21,9 @@ struct awaited_process {
 	char state[WAIT_STATE_LEN]; /* "stopped", "asleep in pipe_read"; "": unknown */
 };
 
+/* Describes a process. Returns false if it has ended. */
+bool awaited_process_describe(struct awaited_process *found, pid_t pid);
+
 /* Looks in /proc, at most for some ms. fd: AWAITED_READER only. False if there is none, or more
  * than one. */
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd);

@@ -310,7 +310,8 @@ static void state_add(char *sentence, const struct verdict_row *row)
 	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
-	add(sentence, ", which is %s", state);
+	add(sentence, row->wait.user && row->cause == CAUSE_LOCK ? " (%s)" : ", which is %s",
+	    state);
 }
 
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
