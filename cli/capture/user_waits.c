@@ -11,6 +11,7 @@
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/parts/registers.h"
 #include "cli/capture/session/windows.h"
 #include "cli/model/rows.h"
 #include "cli/model/user_wait.h"
@@ -33,8 +34,8 @@ struct user_sleep {
 	uint64_t at;    /* last seen, since the epoch */
 	uint64_t times;
 	int64_t call;
-	uint64_t argument; /* the call's first */
-	uint64_t regs[KD_REGS];
+	uint64_t argument;               /* the call's first */
+	uint64_t regs[KD_REGS], missing; /* as in struct stack_copy */
 	uint64_t start, pages[KD_STACK_WORDS];
 	uint8_t *data;
 	size_t size;
@@ -109,8 +110,8 @@ static bool is_asleep(const struct kd_thread *thread)
 }
 
 /* Reads where a thread sleeps: "202 0x1 ... 0x7ffc... 0x7f5b...", the number of the call, its six
- * arguments, stack pointer and instruction. Other registers are not there. */
-static bool registers_read(struct user_sleep *sleep)
+ * arguments, stack pointer and instruction. Functions with frame pointers need others, too. */
+static bool registers_read(struct user_sleep *sleep, const struct session *session, uint64_t task)
 {
 	unsigned long long args[6], sp, ip;
 	long long call;
@@ -124,6 +125,8 @@ static bool registers_read(struct user_sleep *sleep)
 	sleep->argument = args[0];
 	sleep->regs[KD_REG_SP] = sp;
 	sleep->regs[KD_REG_IP] = ip;
+	if (!session_registers(session, task, sleep->regs))
+		sleep->missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP);
 	return true;
 }
 
@@ -167,7 +170,7 @@ static bool sleep_look(struct user_waits *user_waits, const struct session_view 
 		sleeps_keep(user_waits, 0, 2);
 		user_waits->every *= 2;
 	}
-	if (!registers_read(&sleep) || !stack_read(&sleep))
+	if (!registers_read(&sleep, user_waits->session, thread->task) || !stack_read(&sleep))
 		return true;
 	if (!is_asleep(thread) ||
 	    __atomic_load_n(&thread->since, __ATOMIC_ACQUIRE) != sleep.since) {
@@ -439,7 +442,7 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 		struct user_sleep *sleep = &user_waits->sleeps[i];
 		const struct thread_row *thread = thread_of(sample, sleep);
 		struct stack_copy copy = {
-			.missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP),
+			.missing = sleep->missing,
 			.start = sleep->start,
 			.data = sleep->data,
 			.size = sleep->size,

@@ -85,6 +85,7 @@ struct session_part {
 	PART(stops) \
 	PART(movers) \
 	PART(files) \
+	PART(registers) \
 	PART(classes) \
 	PART(wakers) \
 	PART(tracing) \
