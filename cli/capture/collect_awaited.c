@@ -57,22 +57,24 @@ static void awaited_set(struct descriptor_row *sleep, const struct awaited_proce
 	memcpy(sleep->awaited_state, found->state, sizeof(sleep->awaited_state));
 }
 
-/* Returns whether it looked: sleeps for a lock of the program may be many, one after another;
- * others have to last. */
+/* Returns whether it looked. Who tries again and again to get a lock has many sleeps; others have
+ * to last, or the next one may be for somebody else. */
 static bool sleep_look(struct descriptor_row *sleep, pid_t pid, uint64_t least)
 {
 	holder_find *find = holder_finder(sleep);
 	struct awaited_process found;
 	enum awaited_as as;
 
-	if (sleep->waits.total < least)
+	const bool lasts = sleep->in_progress && sleep->waits.max >= least;
+
+	if (sleep->awaited_pid || sleep->waits.total < least)
 		return false;
-	if (find) {
+	if (find && (lasts || user_wait_kind(sleep) == WCHAN_TIME)) {
 		if (find(&found, pid))
 			awaited_set(sleep, &found);
 		return true;
 	}
-	if (!sleep->in_progress || sleep->waits.max < least || !sleep_is_for(sleep, &as))
+	if (!lasts || !sleep_is_for(sleep, &as))
 		return false;
 	if (awaited_process_find(&found, as, pid, sleep->is.fd))
 		awaited_set(sleep, &found);

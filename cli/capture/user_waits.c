@@ -15,16 +15,19 @@
 #include "cli/capture/session/windows.h"
 #include "cli/model/rows.h"
 #include "cli/model/user_wait.h"
+#include "cli/process/awaited_process.h"
+#include "cli/process/lock_holder.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
 #include "record_row.h"
 
-/* Reading one takes some 12 us. So there are at most so many a look, and with 8 KB of each stack so
- * many at a time, which is enough for what the innermost functions are. */
+/* Reading one takes some 12 us. So there are at most so many a look, and with 24 KB of each stack
+ * so many at a time, which is enough for what the innermost functions are. */
 #define LOOK_MOST 8
 #define LAST_MOST 64 /* of those that sleep as the window ends */
-#define SLEEPS_MOST 256
-#define STACK_MOST 8192
+#define SLEEPS_MOST 192
+#define STACK_MOST 24576
+#define HELD_LOOKS 4
 
 /* A sleep of which the stack was read, and how often it was seen to go on. */
 struct user_sleep {
@@ -52,6 +55,14 @@ struct user_waits {
 	uint32_t next;      /* slot with which the next look begins */
 	unsigned int every; /* looks, of which one is taken */
 	unsigned int looks;
+	/* In the window of that generation: how often it was looked, and who had a lock of a file
+	 * that this process tried to get. PID 0: nobody. */
+	struct held {
+		uint64_t gen;
+		unsigned int looks;
+		pid_t pid;
+		struct awaited_process by;
+	} held;
 };
 
 struct user_waits *user_waits_new(struct session *session, user_waits_open *open, void *context)
@@ -189,6 +200,22 @@ static bool is_of_window(const struct session_view *view, const struct kd_thread
 	       (view->opened_by < 0 || view->opened_by == (int32_t)thread->tid);
 }
 
+/* Who has a lock of a file is gone when a window of a trigger ends. Reading it takes a while, so it
+ * is only done of those that sleep for a time, as SQLite does. */
+static void held_look(struct user_waits *user_waits, const struct session_view *view,
+		      const struct kd_thread *thread)
+{
+	struct held *held = &user_waits->held;
+
+	if (held->gen != view->gen)
+		*held = (struct held){ .gen = view->gen };
+	if (view->opened_by < 0 || held->pid || held->looks++ >= HELD_LOOKS ||
+	    !(thread->awaited == KD_AWAITED_TIMER))
+		return;
+	if (lock_holder_of_file(&held->by, (pid_t)thread->tgid))
+		held->pid = (pid_t)thread->tgid;
+}
+
 static void window_look(struct user_waits *user_waits, const struct session_view *view)
 {
 	uint64_t now = clock_monotonic() - view->epoch;
@@ -200,6 +227,7 @@ static void window_look(struct user_waits *user_waits, const struct session_view
 		if (!slot || !is_of_window(view, &view->threads[slot]))
 			continue;
 		looks += sleep_look(user_waits, view, slot, now);
+		held_look(user_waits, view, &view->threads[slot]);
 		if (looks == LOOK_MOST)
 			user_waits->next = slot + 1;
 	}
@@ -406,6 +434,18 @@ static int row_split(struct thread_row *thread, size_t index, const struct parts
 	return result;
 }
 
+/* Sets who had what these sleeps were for. */
+static void held_set(const struct held *held, pid_t pid, struct descriptor_row *row)
+{
+	const struct user_wait *user = user_wait_of_sleep(row);
+
+	if (!user || user->family != USER_SQLITE || user->cause != WCHAN_LOCK || held->pid != pid)
+		return;
+	row->awaited_pid = held->by.pid;
+	memcpy(row->awaited_name, held->by.name, sizeof(row->awaited_name));
+	memcpy(row->awaited_state, held->by.state, sizeof(row->awaited_state));
+}
+
 /* Rows of less than this part of the window are not looked at. */
 #define ROW_LEAST 10
 
@@ -480,6 +520,13 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 					       &thread->descriptors[j]))
 					result = row_split(thread, j, &parts);
 		}
+	for (size_t i = 0; i < sample->n_threads && user_waits->held.gen == view->gen; i++) {
+		struct thread_row *thread = &sample->threads[i];
+
+		for (size_t j = 0; j < thread->n_descriptors; j++)
+			held_set(&user_waits->held, thread->pid ? thread->pid : sample->pid,
+				 &thread->descriptors[j]);
+	}
 	/* A sleep that goes on is known in the next window, too. */
 	sleeps_keep(user_waits, u64_sub(view->end, 1), 1);
 	user_waits->every = 1;

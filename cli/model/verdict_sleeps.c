@@ -498,22 +498,42 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 /* --- Claims --- */
 
 /* A disk's name; else the waker, if it was nearly always the same, or who could have been. */
-static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row)
+static struct verdict_who sleep_who(enum cause cause, const struct descriptor_row *row,
+				    bool has_holder)
 {
 	struct verdict_who who = { .tid = 0 };
 
 	if (cause == CAUSE_DISK)
 		memcpy(who.comm, row->is.device, sizeof(row->is.device));
-	if (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid) {
+	if (has_holder || (cause != CAUSE_DISK && !row->ended_by && row->awaited_pid)) {
 		who.tid = who.pid = row->awaited_pid;
 		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
 	}
-	if (cause == CAUSE_DISK || !row->ended_by || row->others > row->waits.count / 10)
+	if (cause == CAUSE_DISK || has_holder || !row->ended_by ||
+	    row->others > row->waits.count / 10)
 		return who;
 	who.tid = row->ended_by;
 	who.pid = row->ended_pid;
 	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
 	return who;
+}
+
+/* Who ended the longest of sleeps that several ended. Time-outs may have ended nearly all sleeps
+ * for a futex: then who ended the last that went on until then. */
+static void waker_set(struct wait_words *wait, const struct thread_row *thread,
+		      const struct descriptor_row *row)
+{
+	wait->woken_by = row->ended_by;
+	wait->woken_name = row->ended_name;
+	for (size_t i = 0; i < thread->n_locks && !wait->woken_by; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+
+		if (row->awaited != KD_AWAITED_LOCK || lock->holder ||
+		    lock->waits.total < row->waits.total / 2)
+			continue;
+		wait->woken_by = lock->released_by;
+		wait->woken_name = lock->released_name;
+	}
 }
 
 struct claiming {
@@ -556,7 +576,11 @@ static void part_claim(void *context, const struct sleep_part *part)
 	if (row) {
 		claim.longest = row->waits.max;
 		claim.began = row->waits.began;
-		claim.who = sleep_who(cause, row);
+		claim.wait.held = part->is.user && part->is.user->cause == WCHAN_LOCK &&
+				  row->awaited_pid;
+		claim.who = sleep_who(cause, row, claim.wait.held);
+		if (part->is.user)
+			waker_set(&claim.wait, claiming->thread, row);
 		claim.at = row->is.fd >= 0 ? &row->is : NULL;
 		claim.requests = row->requests;
 		claim.wait.wchan = *row->wchan ? row->wchan : NULL;

@@ -286,19 +286,23 @@ static void wait_text_add(char *sentence, const struct wait_words *wait)
 static bool wait_add(char *sentence, const struct verdict_row *row)
 {
 	char who[WHO_LEN];
-	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
+	const bool named = *text_row_who(who, row);
+	const bool until = row->cause == CAUSE_WAIT || row->cause == CAUSE_LOCK;
 
 	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
 	    row->wait_ns <= row->ns / 2)
 		return false;
-	if (row->wait.words && named && !until && row->cause != CAUSE_LOCK)
+	if (row->wait.words && named && !until)
 		add(sentence, "waited for %s: %s", who, row->wait.words);
 	else
 		wait_text_add(sentence, &row->wait);
-	if (named && row->cause == CAUSE_LOCK)
-		add(sentence, ", which %s had", who);
-	if (named && until)
+	if (row->wait.held && named)
+		add(sentence, ", which %s has", who);
+	else if (named && until)
 		add(sentence, ", until %s woke it", who);
+	else if (!named && row->wait.woken_by)
+		add(sentence, ", until %s or others woke it",
+		    text_who(who, row->wait.woken_name, KD_COMM_LEN, row->wait.woken_by));
 	return true;
 }
 
@@ -310,8 +314,7 @@ static void state_add(char *sentence, const struct verdict_row *row)
 	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
-	add(sentence, row->wait.user && row->cause == CAUSE_LOCK ? " (%s)" : ", which is %s",
-	    state);
+	add(sentence, row->wait.held ? " (%s)" : ", which is %s", state);
 }
 
 /* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
