@@ -297,7 +297,7 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	else
 		wait_text_add(sentence, &row->wait);
 	if (row->wait.held && named)
-		add(sentence, ", which %s has", who);
+		add(sentence, row->so_far ? ", which %s has" : ", which %s had", who);
 	else if (named && until)
 		add(sentence, ", until %s woke it", who);
 	else if (!named && row->wait.woken_by)
