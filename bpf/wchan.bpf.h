@@ -45,9 +45,10 @@ static __always_inline void stack_top_read(struct task_struct *task)
 {
 	u64 stack = (u64)BPF_CORE_READ(task, stack);
 
-	if (!stack || bpf_probe_read_kernel(kd_stack_top, sizeof(kd_stack_top),
+	kd_stack_top_tid = 0;
+	if (stack && !bpf_probe_read_kernel(kd_stack_top, sizeof(kd_stack_top),
 					    (void *)(stack + kd_stack_size - sizeof(kd_stack_top))))
-		kd_stack_top[0] = kd_stack_top[KD_STACK_TOP - 1] = 0;
+		kd_stack_top_tid = BPF_CORE_READ(task, pid);
 }
 
 #endif

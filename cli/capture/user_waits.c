@@ -21,12 +21,12 @@
 #include "cli/stack/stacks.h"
 #include "record_row.h"
 
-/* Reading one takes some 12 us. So there are at most so many a look, and with 24 KB of each stack
+/* Reading one takes some 20 us. So there are at most so many a look, and with 24 KB of each stack
  * so many at a time, which is enough for what the innermost functions are. */
-#define LOOK_MOST 8
+#define LOOK_MOST 4
 #define LAST_MOST 64 /* of those that sleep as the window ends */
 #define SLEEPS_MOST 192
-#define STACK_MOST 24576
+#define STACK_MOST 16384
 #define HELD_LOOKS 4
 
 /* A sleep of which the stack was read, and how often it was seen to go on. */
@@ -36,10 +36,8 @@ struct user_sleep {
 	uint64_t since; /* as in struct kd_thread */
 	uint64_t at;    /* last seen, since the epoch */
 	uint64_t times;
-	int64_t call;
-	uint64_t argument;               /* the call's first */
-	uint64_t regs[KD_REGS], missing; /* as in struct stack_copy */
-	uint64_t start, pages[KD_STACK_WORDS];
+	struct user_registers registers;
+	uint64_t start;
 	uint8_t *data;
 	size_t size;
 	const struct stack *stack; /* once it is unwound */
@@ -55,6 +53,8 @@ struct user_waits {
 	uint32_t next;      /* slot with which the next look begins */
 	unsigned int every; /* looks, of which one is taken */
 	unsigned int looks;
+	struct remote memory; /* of the process memory_of, */
+	pid_t memory_of;      /* 0: none is open */
 	/* In the window of that generation: how often it was looked, and who had a lock of a file
 	 * that this process tried to get. PID 0: nobody. */
 	struct held {
@@ -120,40 +120,39 @@ static bool is_asleep(const struct kd_thread *thread)
 	return thread->task && !thread->left && !thread->died && thread_state(thread) == KD_BLOCKED;
 }
 
-/* Reads where a thread sleeps: "202 0x1 ... 0x7ffc... 0x7f5b...", the number of the call, its six
- * arguments, stack pointer and instruction. Functions with frame pointers need others, too. */
-static bool registers_read(struct user_sleep *sleep, const struct session *session, uint64_t task)
+static void memory_close(struct user_waits *user_waits)
 {
-	unsigned long long args[6], sp, ip;
-	long long call;
-	char text[256];
+	if (user_waits->memory_of)
+		remote_close(&user_waits->memory);
+	user_waits->memory_of = 0;
+}
 
-	if (proc_file_read(sleep->tid, "syscall", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx %llx", &call, &args[0], &args[1],
-		   &args[2], &args[3], &args[4], &args[5], &sp, &ip) != 9)
+/* Opens the memory of a process, which stays open for the next of its threads. */
+static bool memory_open(struct user_waits *user_waits, pid_t pid)
+{
+	if (user_waits->memory_of == pid)
+		return true;
+	memory_close(user_waits);
+	if (!remote_open(&user_waits->memory, pid))
 		return false;
-	sleep->call = call;
-	sleep->argument = args[0];
-	sleep->regs[KD_REG_SP] = sp;
-	sleep->regs[KD_REG_IP] = ip;
-	if (!session_registers(session, task, sleep->regs))
-		sleep->missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP);
+	user_waits->memory_of = pid;
 	return true;
 }
 
-static bool stack_read(struct user_sleep *sleep)
+/* Reads what is in memory from the stack pointer on, up to the first hole. */
+static bool stack_read(struct user_waits *user_waits, struct user_sleep *sleep)
 {
-	struct kd_trace *trace = calloc(1, sizeof(*trace));
+	const struct remote *memory = &user_waits->memory;
 
-	if (!trace)
+	if (!memory_open(user_waits, sleep->pid))
 		return false;
-	sleep->start = trace->stack_start = sleep->regs[KD_REG_SP] - KD_RED_ZONE;
-	trace->stack_end = trace->stack_start + STACK_MOST;
-	sleep->data = open_call_copy(sleep->pid, trace, STACK_MOST);
-	sleep->size = trace->size;
-	memcpy(sleep->pages, trace->pages, sizeof(sleep->pages));
-	free(trace);
-	return sleep->data;
+	sleep->start = sleep->registers.all[KD_REG_SP] - KD_RED_ZONE;
+	sleep->size = remote_has_bytes(memory, sleep->start, STACK_MOST);
+	sleep->data = sleep->size ? malloc(sleep->size) : NULL;
+	if (sleep->data && remote_copy(memory, sleep->start, sleep->data, sleep->size))
+		return true;
+	free(sleep->data);
+	return false;
 }
 
 /* Reads a sleep that goes on, unless it is known. Returns whether that took time. */
@@ -181,7 +180,8 @@ static bool sleep_look(struct user_waits *user_waits, const struct session_view 
 		sleeps_keep(user_waits, 0, 2);
 		user_waits->every *= 2;
 	}
-	if (!registers_read(&sleep, user_waits->session, thread->task) || !stack_read(&sleep))
+	if (!session_registers(user_waits->session, thread, &sleep.registers) ||
+	    !stack_read(user_waits, &sleep))
 		return true;
 	if (!is_asleep(thread) ||
 	    __atomic_load_n(&thread->since, __ATOMIC_ACQUIRE) != sleep.since) {
@@ -243,6 +243,7 @@ void user_waits_look(struct user_waits *user_waits)
 		if (session_window_at(user_waits->session, bank, &view) && view.gen &&
 		    view.end == KD_NEVER)
 			window_look(user_waits, &view);
+	memory_close(user_waits);
 }
 
 struct asleep {
@@ -277,6 +278,7 @@ static int last_look(struct user_waits *user_waits, const struct session_view *v
 	ARRAY_SORT(asleep, n, longest_first);
 	for (size_t i = 0; i < n && looks < LAST_MOST; i++)
 		looks += sleep_look(user_waits, view, asleep[i].slot, view->end);
+	memory_close(user_waits);
 	free(asleep);
 	return 0;
 }
@@ -296,8 +298,8 @@ static bool is_of_thread(const struct user_sleep *sleep, const struct thread_row
 
 static bool is_of_row(const struct user_sleep *sleep, const struct descriptor_row *row)
 {
-	return sleep->call == (row->call & ~KD_CALL_COMPAT) &&
-	       (row->is.fd < 0 || row->is.fd == (int)sleep->argument);
+	return sleep->registers.call == (row->call & ~KD_CALL_COMPAT) &&
+	       (row->is.fd < 0 || row->is.fd == (int)sleep->registers.argument);
 }
 
 static bool is_c_library(const char *object)
@@ -368,7 +370,7 @@ static void part_add(struct parts *parts, const char *function, const struct use
 }
 
 /* Fewer looks than this say nothing of sleeps that took turns. */
-#define TIMES_LEAST 4
+#define TIMES_LEAST 3
 
 /* Returns false if too little is known. */
 static bool parts_find(struct parts *parts, const struct user_waits *user_waits,
@@ -482,7 +484,7 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 		struct user_sleep *sleep = &user_waits->sleeps[i];
 		const struct thread_row *thread = thread_of(sample, sleep);
 		struct stack_copy copy = {
-			.missing = sleep->missing,
+			.missing = sleep->registers.missing,
 			.start = sleep->start,
 			.data = sleep->data,
 			.size = sleep->size,
@@ -495,8 +497,8 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 		stacks = stacks ? stacks : user_waits->open(user_waits->context);
 		if (!stacks)
 			return false;
-		memcpy(copy.regs, sleep->regs, sizeof(copy.regs));
-		memcpy(copy.pages, sleep->pages, sizeof(copy.pages));
+		memcpy(copy.regs, sleep->registers.all, sizeof(copy.regs));
+		memset(copy.pages, 0xff, sizeof(copy.pages)); /* there are no holes */
 		stacks_submit(stacks, sleep->at + view->epoch, &copy, &sleep->stack);
 	}
 	if (stacks)

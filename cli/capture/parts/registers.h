@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* User registers of threads that sleep, which are not stopped for that. */
+/* User registers of threads that sleep in a system call. They are not stopped for that. */
 #ifndef PART_REGISTERS_H
 #define PART_REGISTERS_H
 
@@ -10,9 +10,15 @@
 
 struct session;
 
-/* Reads the registers, by DWARF number, of the task at an address, as struct kd_thread has it.
- * Those of the stack pointer and the instruction are known, and show that the others are its own.
- * Returns false if they are not, or the run does not look for them. */
-bool session_registers(const struct session *session, uint64_t task, uint64_t regs[static KD_REGS]);
+struct user_registers {
+	uint64_t all[KD_REGS]; /* by DWARF number */
+	uint64_t missing;      /* as in struct stack_copy */
+	int64_t call;          /* number, or negative */
+	uint64_t argument;     /* its first */
+};
+
+/* Reads them. The thread may have gone on meanwhile. False if they cannot be read. */
+bool session_registers(const struct session *session, const struct kd_thread *thread,
+		       struct user_registers *registers);
 
 #endif

@@ -152,6 +152,7 @@ struct session {
 	struct faults *faults;
 	struct histograms *histograms;
 	struct recorder *recorder;
+	struct registers *registers;
 	struct resources *resources;
 	struct process_set *process_set;
 	struct tracing *tracing;
