@@ -117,7 +117,7 @@ void user_waits_free(struct user_waits *user_waits)
 
 static bool is_asleep(const struct kd_thread *thread)
 {
-	return thread->task && !thread->left && !thread->died && thread_state(thread) == KD_BLOCKED;
+	return thread_state(thread) == KD_BLOCKED && thread->task && !thread->left && !thread->died;
 }
 
 static void memory_close(struct user_waits *user_waits)
@@ -209,8 +209,8 @@ static void held_look(struct user_waits *user_waits, const struct session_view *
 
 	if (held->gen != view->gen)
 		*held = (struct held){ .gen = view->gen };
-	if (view->opened_by < 0 || held->pid || held->looks++ >= HELD_LOOKS ||
-	    !(thread->awaited == KD_AWAITED_TIMER))
+	if (view->opened_by < 0 || held->pid || thread->awaited != KD_AWAITED_TIMER ||
+	    held->looks++ >= HELD_LOOKS)
 		return;
 	if (lock_holder_of_file(&held->by, (pid_t)thread->tgid))
 		held->pid = (pid_t)thread->tgid;
@@ -531,6 +531,8 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 	}
 	/* A sleep that goes on is known in the next window, too. */
 	sleeps_keep(user_waits, u64_sub(view->end, 1), 1);
+	for (size_t i = 0; i < user_waits->n; i++)
+		user_waits->sleeps[i].times = 1;
 	user_waits->every = 1;
 	return result;
 }

@@ -354,9 +354,14 @@ static void descriptor_cell(struct columns *columns, const void *row)
 	const struct descriptor_row *descriptor = row;
 	const struct kd_count *requests = &descriptor->requests;
 
+	if (*descriptor->user_function) {
+		columns_foreign(columns, descriptor->user_function, USER_FUNCTION_LEN,
+				USER_FUNCTION_LEN);
+		columns_add(columns, descriptor->is.fd < 0 ? "()" : "(), ");
+	}
 	if (descriptor->shorter)
 		shorter_write(columns, descriptor->shorter);
-	else
+	else if (descriptor->is.fd >= 0 || !*descriptor->user_function)
 		descriptor_write(columns, &descriptor->is);
 	if (!requests->count)
 		return;

@@ -78,9 +78,9 @@ struct verdict_part {
 
 /* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
  * the wait channel; what the culprit did at the window's end; and the function of the program, all
- * owned by the sample, not escaped; NULL: unknown. user: what the program calls it, by that function;
- * NULL: unknown. held: the culprit has what was waited for. woken_by: a thread that ended one of
- * several such waits, with its name; 0: unknown. */
+ * owned by the sample, not escaped; NULL: unknown. user: what the program calls it, by that
+ * function; NULL: unknown. held: the culprit has what was waited for. woken_by: a thread that ended
+ * one of several such waits, with its name; 0: unknown. */
 struct wait_words {
 	const char *words, *wchan, *state, *function;
 	const struct user_wait *user;

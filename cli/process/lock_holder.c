@@ -170,7 +170,7 @@ bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
 	if (!activity_of(title) || !ends_with(title, " waiting") || !proc_stat_read(&stat, pid))
 		return false;
 	children = malloc(CHILDREN_LEN);
-	snprintf(name, sizeof(name), "task/%d/children", (int)stat.parent);
+	snprintf(name, sizeof(name), "./task/%d/children", (int)stat.parent);
 	end = children && proc_file_read(stat.parent, name, children, CHILDREN_LEN) > 0 ? children
 											: NULL;
 	while (end && isdigit((unsigned char)*end)) {
