@@ -23,6 +23,7 @@
 #include "cli/capture/session.h"
 #include "cli/capture/session/windows.h"
 #include "cli/capture/tracer.h"
+#include "cli/capture/user_functions.h"
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
 #include "cli/model/verdict.h"
@@ -250,7 +251,7 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 	error = error ?: interruptions_collect(run->interruptions, view, sample)
 		      ?: tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	traces_finish(&sample->traces);
-	error = error ?: locks_describe(run, sample);
+	error = error ?: user_functions_trace(sample) ?: locks_describe(run, sample);
 	sample->distributions = run->options->histogram;
 	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;

@@ -3,7 +3,6 @@
 #include "user_waits.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +18,9 @@
 #include "cli/process/lock_holder.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
-#include "record_row.h"
+#include "user_functions.h"
 
-/* Reading one takes some 20 us. So there are at most so many a look, and with 24 KB of each stack
+/* Reading one takes some 20 us. So there are at most so many a look, and with 16 KB of each stack
  * so many at a time, which is enough for what the innermost functions are. */
 #define LOOK_MOST 4
 #define LAST_MOST 64 /* of those that sleep as the window ends */
@@ -302,138 +301,28 @@ static bool is_of_row(const struct user_sleep *sleep, const struct descriptor_ro
 	       (row->is.fd < 0 || row->is.fd == (int)sleep->registers.argument);
 }
 
-static bool is_c_library(const char *object)
-{
-	static const char *const begins[] = { "libc.", "libc-", "libpthread",
-					      "ld-",   "ld.so", "[vdso]" };
-	const char *base = object ? strrchr(object, '/') : NULL;
-
-	base = base ? base + 1 : object;
-	for (size_t i = 0; base && i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(base, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
-#define FRAMES_MOST 48
-
-/* The function that says what the sleep is for; without one, the innermost with a name that is not
- * of the C library. "": none. */
-static void function_find(const struct stack *stack, enum wchan_cause kind,
-			  char function[static USER_FUNCTION_LEN])
-{
-	const char *names[FRAMES_MOST];
-	size_t n = stack && stack->n < FRAMES_MOST ? stack->n : stack ? FRAMES_MOST : 0, at = n;
-
-	for (size_t i = 0; i < n; i++)
-		names[i] = stack->frames[i].function;
-	if (!user_wait_find(names, n, kind, &at))
-		for (at = 0; at < n; at++)
-			if (names[at] && !is_c_library(stack->frames[at].object))
-				break;
-	memset(function, 0, USER_FUNCTION_LEN);
-	if (at < n)
-		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)user_wait_name_length(names[at]),
-			 names[at]);
-}
-
-/* Sleeps of a row in one function. */
-struct part {
-	char function[USER_FUNCTION_LEN];
-	uint64_t times, last;
-};
-#define PARTS_MOST 8
-
-struct parts {
-	struct part all[PARTS_MOST];
-	size_t n;
-	uint64_t times;
-	bool lasts; /* one that lasts for most of the window is among them */
-};
-
-static void part_add(struct parts *parts, const char *function, const struct user_sleep *sleep)
-{
-	struct part *part = parts->all;
-
-	while (part < parts->all + parts->n && strcmp(part->function, function) != 0)
-		part++;
-	if (part == parts->all + PARTS_MOST) /* they count as the first */
-		part = parts->all;
-	if (part == parts->all + parts->n) {
-		*part = (struct part){ .times = 0 };
-		memcpy(part->function, function, sizeof(part->function));
-		parts->n++;
-	}
-	part->times += sleep->times;
-	part->last = u64_max(part->last, sleep->at);
-	parts->times += sleep->times;
-}
-
 /* Fewer looks than this say nothing of sleeps that took turns. */
 #define TIMES_LEAST 3
 
 /* Returns false if too little is known. */
-static bool parts_find(struct parts *parts, const struct user_waits *user_waits,
+static bool parts_find(struct sleep_parts *parts, const struct user_waits *user_waits,
 		       const struct session_view *view, const struct thread_row *thread,
 		       const struct descriptor_row *row)
 {
-	char function[USER_FUNCTION_LEN];
+	bool lasts = false; /* one that lasts for most of the window is among them */
 
-	*parts = (struct parts){ .n = 0 };
+	*parts = (struct sleep_parts){ .n = 0 };
 	for (size_t i = 0; i < user_waits->n; i++) {
 		const struct user_sleep *sleep = &user_waits->sleeps[i];
 
 		if (!is_in_window(sleep, view) || !is_of_thread(sleep, thread) ||
 		    !is_of_row(sleep, row))
 			continue;
-		function_find(sleep->stack, user_wait_kind(row), function);
-		part_add(parts, function, sleep);
-		parts->lasts |= sleep->since <= view->start + (view->end - view->start) / 2 &&
-				sleep->at >= view->end;
+		sleep_parts_add(parts, sleep->stack, user_wait_kind(row), sleep->times, sleep->at);
+		lasts |= sleep->since <= view->start + (view->end - view->start) / 2 &&
+			 sleep->at >= view->end;
 	}
-	return parts->n && (parts->times >= TIMES_LEAST || parts->lasts);
-}
-
-static uint64_t share_of(uint64_t all, uint64_t part, uint64_t of)
-{
-	return (uint64_t)((unsigned __int128)all * part / of);
-}
-
-/* Replaces a row by one for each function. How often it was seen in each is its share. */
-static int row_split(struct thread_row *thread, size_t index, const struct parts *parts)
-{
-	const struct descriptor_row whole = thread->descriptors[index];
-	const struct part *most = parts->all, *last = parts->all;
-	struct kd_count left = whole.waits;
-	int result = 0;
-
-	for (const struct part *part = parts->all; part < parts->all + parts->n; part++) {
-		most = part->times > most->times ? part : most;
-		last = part->last > last->last ? part : last;
-	}
-	thread->descriptors[index] = thread->descriptors[--thread->n_descriptors];
-	for (size_t i = 0; i < parts->n && !result; i++) {
-		const struct part *part = &parts->all[i];
-		struct descriptor_row row = whole;
-
-		memcpy(row.user_function, part->function, sizeof(row.user_function));
-		row.in_progress = part == last ? whole.in_progress : 0;
-		row.waits = left;
-		if (i + 1 < parts->n) {
-			row.waits.total = share_of(whole.waits.total, part->times, parts->times);
-			row.waits.count = share_of(whole.waits.count, part->times, parts->times);
-			row.others = share_of(whole.others, part->times, parts->times);
-		}
-		left.total -= row.waits.total;
-		left.count -= row.waits.count;
-		if (part != most) {
-			row.waits.max = u64_min(whole.waits.max, row.waits.total);
-			row.waits.began = 0;
-		}
-		result = row_list_add(&descriptor_list, &thread->descriptors,
-				      &thread->n_descriptors, &row);
-	}
-	return result;
+	return parts->n && (parts->times >= TIMES_LEAST || lasts);
 }
 
 /* Sets who had what these sleeps were for. */
@@ -448,19 +337,10 @@ static void held_set(const struct held *held, pid_t pid, struct descriptor_row *
 	memcpy(row->awaited_state, held->by.state, sizeof(row->awaited_state));
 }
 
-/* Rows of less than this part of the window are not looked at. */
-#define ROW_LEAST 10
-
-static bool needs_function(const struct descriptor_row *row, const struct session_view *view)
-{
-	return user_wait_kind(row) != WCHAN_THROUGH && !*row->user_function &&
-	       row->waits.total >= (view->end - view->start) / ROW_LEAST;
-}
-
 static bool thread_needs_functions(const struct thread_row *thread, const struct session_view *view)
 {
 	for (size_t i = 0; i < thread->n_descriptors; i++)
-		if (needs_function(&thread->descriptors[i], view))
+		if (sleep_needs_function(&thread->descriptors[i], view->end - view->start))
 			return true;
 	return false;
 }
@@ -510,17 +390,18 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 		    struct sample *sample)
 {
 	int result = last_look(user_waits, view);
-	struct parts parts;
+	struct sleep_parts parts;
 
 	if (!result && stacks_find(user_waits, view, sample))
 		for (size_t i = 0; i < sample->n_threads; i++) {
 			struct thread_row *thread = &sample->threads[i];
 
 			for (size_t j = thread->n_descriptors; j-- && !result;)
-				if (needs_function(&thread->descriptors[j], view) &&
+				if (sleep_needs_function(&thread->descriptors[j],
+							 view->end - view->start) &&
 				    parts_find(&parts, user_waits, view, thread,
 					       &thread->descriptors[j]))
-					result = row_split(thread, j, &parts);
+					result = sleep_split(thread, j, &parts);
 		}
 	for (size_t i = 0; i < sample->n_threads && user_waits->held.gen == view->gen; i++) {
 		struct thread_row *thread = &sample->threads[i];

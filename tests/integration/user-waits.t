@@ -4,7 +4,9 @@
 stopping them, and who has the lock of a file that a program tries to get."""
 
 import json
+import os
 import re
+import signal
 import sys
 
 import kdtest
@@ -83,6 +85,17 @@ def case_unwanted(test):
     test.eq(set(found), {None}, "no function is looked for")
 
 
+def case_window(test):
+    """In windows that are over before anybody looks, stacks of -s say it."""
+    load = Sleepers(test)
+    path = test.directory() / "sample.json"
+    test.program("-p", load.pid, "--start-trigger", "up:pg_sleep,same-thread", "--stop-trigger", "ur:pg_sleep",
+                 "--sample-count", "6", "-s", "5ms", "-o", f"json:{path}", "-o", "-", "--summary")
+    samples = kdtest.samples_of(path)
+    found = [sleeps_of(sample, load.tids["turns"]) for sample in samples]
+    test.eq([set(each) - {None} for each in found], [{"pg_sleep"}] * 6, "in each of them")
+
+
 HOLD = """
 import fcntl, sys, time
 file = open(sys.argv[1], "r+b")
@@ -120,10 +133,53 @@ def case_file_lock(test):
     test.eq(row.get("who"), {}, "two of them")
 
 
+LIBRARY = "#include <poll.h>\nvoid XactLockTableWait(int ms) { poll(0, 0, ms); asm volatile(\"\" ::: \"memory\"); }\n"
+WAIT = "import ctypes, sys; print('ready', flush=True); ctypes.CDLL(sys.argv[1]).XactLockTableWait(-1)"
+SERVER = """
+import os, subprocess, sys
+for title in sys.argv[2:]:
+    print(subprocess.Popen([title, "1000"], executable="/bin/sleep").pid)
+waiter = subprocess.Popen([sys.argv[1].split("|")[0], "-c", *sys.argv[1].split("|")[1:]], executable=sys.executable)
+print(waiter.pid, flush=True)
+waiter.wait()
+"""
+
+
+def case_sessions(test):
+    """Who has a lock of PostgreSQL, by titles: the only one in a transaction that does not wait."""
+    library = test.preload(LIBRARY)
+    server = "postgres: "
+    others = [server + title for title in (
+        "checkpointer", "walwriter", "autovacuum launcher", "me base [local] idle",
+        "me base 10.0.0.7(51934) idle", "me base [local] SELECT waiting")]
+
+    def holder(*titles, waits="UPDATE waiting"):
+        said = f"{server}me base [local] {waits}|{WAIT}|{library}"
+        child = test.child([sys.executable, "-c", SERVER, said, *others, *(server + title for title in titles)],
+                           start_new_session=True)
+        test.stack.callback(lambda: os.killpg(child.pid, signal.SIGKILL))
+        child.line("ready")
+        pids = [int(word) for word in child.stdout.split() if word.isdigit()]
+        kdtest.wait_until(lambda: kdtest.waits_in(pids[-1], "poll"))
+        sample, said = sample_of(test, pids[-1])
+        row, = [row for row in sample["verdict"] if row["cause"] == "lock"] or [{}]
+        test.eq(row.get("program", {}).get("function"), "XactLockTableWait", "the function")
+        return row.get("who", {}).get("pid"), pids[len(others):-1], said
+    found, (pid,), said = holder("me base 10.0.0.7(51934) idle in transaction")
+    test.eq(found, pid, "the one that is idle in a transaction")
+    test.ok(f"[{pid}] has (idle in transaction)" in said[0], "in words", said)
+    found, (pid,), _ = holder("autovacuum worker base")
+    test.eq(found, pid, "or one that cleans up")
+    found, _, _ = holder("me base [local] UPDATE", "me base [local] idle in transaction")
+    test.eq(found, None, "of two it may be either")
+    found, _, _ = holder("me base [local] UPDATE", waits="UPDATE")
+    test.eq(found, None, "nobody, if it does not say that it waits")
+
+
 def script(test, text, *args):
     child = test.child([sys.executable, "-c", text, *args])
     child.line("ready")
     return child
 
 
-kdtest.main(case_functions, case_unwanted, case_file_lock)
+kdtest.main(case_functions, case_unwanted, case_window, case_file_lock, case_sessions)
