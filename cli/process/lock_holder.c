@@ -4,105 +4,135 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "awaited_process.h"
-#include "cli/base/array.h"
 #include "cli/base/proc_file.h"
 
 /* --- Locks of files --- */
 
-/* A lock of another process, see lock_get_status() of fs/locks.c. */
-struct file_lock {
-	unsigned int major, minor;
-	unsigned long long inode;
-	pid_t pid;
-	bool writes;
+/* /proc/locks has inodes as their file system numbers them, which may differ from what stat(2)
+ * says. So it only says who has locks; of what is in fdinfo. */
+#define FILES_MOST 256
+#define PIDS_MOST_LOOKED 64
+
+struct file_id {
+	dev_t device;
+	ino_t inode;
 };
 
-#define FILE_LOCKS_MOST 1024
+/* Called for each regular file that a process has open; fd: as in /proc. */
+typedef void file_found(void *context, const char *fd, const struct file_id *file);
 
-/* Reads those that other processes have, "7: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF"; that of
- * who waits has an arrow before the kind. Returns their number. */
-static size_t locks_read(struct file_lock *locks, pid_t except)
+static void files_each(pid_t pid, file_found *found, void *context)
+{
+	char path[64], name[96];
+	struct dirent *entry;
+	struct stat is;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
+		if (isdigit((unsigned char)*entry->d_name) && !stat(name, &is) &&
+		    S_ISREG(is.st_mode))
+			found(context, entry->d_name, &(struct file_id){ is.st_dev, is.st_ino });
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* One who writes comes before those who read; of several of a kind, none is the one. */
+struct holders {
+	struct file_id files[FILES_MOST]; /* of who waits */
+	size_t n;
+	pid_t pid; /* looked at */
+	pid_t writer, reader;
+	bool several_write, several_read;
+};
+
+static void file_add(void *context, const char *fd, const struct file_id *file)
+{
+	struct holders *holders = context;
+
+	(void)fd;
+	if (holders->n < FILES_MOST)
+		holders->files[holders->n++] = *file;
+}
+
+/* Has lines such as "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" of locks that the
+ * process has by this descriptor. */
+static void holder_add(void *context, const char *fd, const struct file_id *file)
+{
+	struct holders *holders = context;
+	char name[64], text[1024], mode[16];
+	const char *lock = NULL;
+	size_t i = 0;
+	pid_t *one;
+	bool writes;
+
+	while (i < holders->n &&
+	       (holders->files[i].device != file->device || holders->files[i].inode != file->inode))
+		i++;
+	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	if (i < holders->n && proc_file_read(holders->pid, name, text, sizeof(text)) > 0)
+		lock = strstr(text, "lock:");
+	for (; lock; lock = strstr(lock + 1, "lock:")) {
+		if (sscanf(lock, "lock: %*d: %*s %*s %15s", mode) != 1)
+			continue;
+		writes = !strcmp(mode, "WRITE");
+		one = writes ? &holders->writer : &holders->reader;
+		*(writes ? &holders->several_write
+			 : &holders->several_read) |= *one && *one != holders->pid;
+		*one = holders->pid;
+	}
+}
+
+/* Reads who has locks, "7: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" (lock_get_status(),
+ * fs/locks.c); that of who waits has an arrow before the kind. Returns the number of PIDs. */
+static size_t lockers_read(pid_t pids[static PIDS_MOST_LOOKED], pid_t except)
 {
 	FILE *file = fopen("/proc/locks", "re");
-	char line[256], kind[16], how[16], mode[16];
-	size_t n = 0;
+	char line[256];
+	size_t n = 0, i;
+	int pid;
 
-	while (file && n < FILE_LOCKS_MOST && fgets(line, sizeof(line), file)) {
-		struct file_lock *lock = &locks[n];
-
-		if (sscanf(line, "%*d: %15s %15s %15s %d %x:%x:%llu", kind, how, mode, &lock->pid,
-			   &lock->major, &lock->minor, &lock->inode) != 7 ||
-		    lock->pid <= 0 || lock->pid == except)
+	while (file && n < PIDS_MOST_LOOKED && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*d: %*15[A-Z] %*15s %*15s %d", &pid) != 1 || pid <= 0 ||
+		    pid == except)
 			continue;
-		lock->writes = !strcmp(mode, "WRITE");
-		n++;
+		for (i = 0; i < n && pids[i] != pid; i++)
+			;
+		if (i == n)
+			pids[n++] = pid;
 	}
 	if (file)
 		fclose(file);
 	return n;
 }
 
-/* One who writes comes before those who read; of several of a kind, none is the one. */
-struct holders {
-	pid_t writer, reader;
-	bool several_write, several_read;
-};
-
-static void holder_add(struct holders *holders, const struct file_lock *lock)
-{
-	pid_t *one = lock->writes ? &holders->writer : &holders->reader;
-	bool *several = lock->writes ? &holders->several_write : &holders->several_read;
-
-	*several |= *one && *one != lock->pid;
-	*one = lock->pid;
-}
-
-static void holders_find(struct holders *holders, pid_t pid, const struct file_lock *locks,
-			 size_t n)
-{
-	char path[64], name[96];
-	struct dirent *entry;
-	DIR *directory;
-	struct stat stat_;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
-		if (!isdigit((unsigned char)*entry->d_name) || stat(name, &stat_) ||
-		    !S_ISREG(stat_.st_mode))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			if (locks[i].inode == stat_.st_ino &&
-			    locks[i].major == major(stat_.st_dev) &&
-			    locks[i].minor == minor(stat_.st_dev))
-				holder_add(holders, &locks[i]);
-	}
-	if (directory)
-		closedir(directory);
-}
-
 bool lock_holder_of_file(struct awaited_process *found, pid_t pid)
 {
-	struct file_lock *locks = calloc(FILE_LOCKS_MOST, sizeof(*locks));
-	struct holders holders = { .writer = 0 };
-	size_t n = locks ? locks_read(locks, pid) : 0;
+	struct holders *holders = calloc(1, sizeof(*holders));
+	pid_t pids[PIDS_MOST_LOOKED], one = 0;
+	size_t n = holders ? lockers_read(pids, pid) : 0;
 
 	if (n)
-		holders_find(&holders, pid, locks, n);
-	free(locks);
-	if (holders.writer)
-		return !holders.several_write && awaited_process_describe(found, holders.writer);
-	return holders.reader && !holders.several_read &&
-	       awaited_process_describe(found, holders.reader);
+		files_each(pid, file_add, holders);
+	for (size_t i = 0; i < n; i++) {
+		holders->pid = pids[i];
+		files_each(pids[i], holder_add, holders);
+	}
+	if (n && holders->writer)
+		one = holders->several_write ? 0 : holders->writer;
+	else if (n && holders->reader)
+		one = holders->several_read ? 0 : holders->reader;
+	free(holders);
+	return one && awaited_process_describe(found, one);
 }
 
 /* --- Sessions of PostgreSQL --- */

@@ -29,10 +29,10 @@ class Sleepers(kdtest.Workload):
         return json.loads(self.line("{"))
 
 
-def sample_of(test, pid, *args):
-    """A sample of 400 ms in JSON, with the sentences of the verdict."""
+def sample_of(test, pid, *args, time="400ms"):
+    """A sample in JSON, with the sentences of the verdict."""
     path = test.directory() / "sample.json"
-    done = test.program("-p", pid, "--sample-time", "400ms", "--sample-count", "1", "--summary",
+    done = test.program("-p", pid, "--sample-time", time, "--sample-count", "1", "--summary",
                         "-o", f"json:{path}", "-o", "-", *args)
     said = re.sub(r"\n {8}", " ", done.stdout)
     return kdtest.samples_of(path)[0], re.findall(r"^VERDICT (.*)$", said, re.MULTILINE)
@@ -121,14 +121,14 @@ def case_file_lock(test):
     library = test.preload(STEP)
     reader = script(test, HOLD, path, "read")
     target = script(test, TRY, path, library)
-    sample, said = sample_of(test, target.pid)
+    sample, said = sample_of(test, target.pid, time="1s")
     row, = [row for row in sample["verdict"] if row["cause"] == "lock"] or [{}]
     test.eq(row.get("program", {}).get("function"), "sqlite3_step", "the function")
     test.eq(row.get("who", {}).get("pid"), reader.pid, "the only one, who reads")
     test.ok(any(f"which python3[{reader.pid}] ha" in sentence for sentence in said) or
             any(f"[{reader.pid}] ha" in sentence for sentence in said), "in words", said)
     script(test, HOLD, path, "read")
-    sample, _ = sample_of(test, target.pid)
+    sample, _ = sample_of(test, target.pid, time="1s")
     row, = [row for row in sample["verdict"] if row["cause"] == "lock"] or [{}]
     test.eq(row.get("who"), {}, "two of them")
 
