@@ -19,13 +19,13 @@
 #define FILES_MOST 256
 #define PIDS_MOST_LOOKED 64
 
-struct file_id {
+struct open_file_id {
 	dev_t device;
 	ino_t inode;
 };
 
 /* Called for each regular file that a process has open; fd: as in /proc. */
-typedef void file_found(void *context, const char *fd, const struct file_id *file);
+typedef void file_found(void *context, const char *fd, const struct open_file_id *file);
 
 static void files_each(pid_t pid, file_found *found, void *context)
 {
@@ -40,7 +40,8 @@ static void files_each(pid_t pid, file_found *found, void *context)
 		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
 		if (isdigit((unsigned char)*entry->d_name) && !stat(name, &is) &&
 		    S_ISREG(is.st_mode))
-			found(context, entry->d_name, &(struct file_id){ is.st_dev, is.st_ino });
+			found(context, entry->d_name,
+			      &(struct open_file_id){ is.st_dev, is.st_ino });
 	}
 	if (directory)
 		closedir(directory);
@@ -48,14 +49,14 @@ static void files_each(pid_t pid, file_found *found, void *context)
 
 /* One who writes comes before those who read; of several of a kind, none is the one. */
 struct holders {
-	struct file_id files[FILES_MOST]; /* of who waits */
+	struct open_file_id files[FILES_MOST]; /* of who waits */
 	size_t n;
 	pid_t pid; /* looked at */
 	pid_t writer, reader;
 	bool several_write, several_read;
 };
 
-static void file_add(void *context, const char *fd, const struct file_id *file)
+static void file_add(void *context, const char *fd, const struct open_file_id *file)
 {
 	struct holders *holders = context;
 
@@ -66,7 +67,7 @@ static void file_add(void *context, const char *fd, const struct file_id *file)
 
 /* Has lines such as "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" of locks that the
  * process has by this descriptor. */
-static void holder_add(void *context, const char *fd, const struct file_id *file)
+static void holder_add(void *context, const char *fd, const struct open_file_id *file)
 {
 	struct holders *holders = context;
 	char name[64], text[1024], mode[16];
