@@ -197,6 +197,7 @@ OBJECTS = $(1:%.c=$(BUILD)/%.o) $(1:%.c=$(BUILD)/asan/%.o)
 $(call OBJECTS,$(LIBBPF_USERS)): | $(SKELETONS)
 $(call OBJECTS,cli/base/syscall_set.c): | $(GEN)/syscall_table.inc
 $(call OBJECTS,cli/model/wchan.c): $(GEN)/wchan_table.inc
+$(call OBJECTS,cli/model/user_wait.c): $(GEN)/user_wait_table.inc
 $(call OBJECTS,cli/options/options_table.c): | $(GEN)/version.h
 $(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 
@@ -211,6 +212,10 @@ $(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 $(GEN)/wchan_table.inc: cli/model/wchans.sh cli/model/wchans.in $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)cli/model/wchans.sh $@
+
+$(GEN)/user_wait_table.inc: cli/model/user_waits.sh cli/model/user_waits.in $(BUILD)/flags
+	$(say) GEN $@
+	$(Q)cli/model/user_waits.sh $@
 
 $(GEN)/html_page.inc: cli/html/page.sh $(wildcard cli/html/page/*) $(BUILD)/flags
 	$(say) GEN $@
@@ -325,7 +330,8 @@ SYNTAX := $(patsubst %.c,$(BUILD)/%.syntax,$(CLI) $(UNIT:%=tests/%.c) \
 	$(filter-out %.bpf.c,$(wildcard tests/workloads/*.c tests/fuzz/*.c tests/lint/*.c tests/bench/*.c)))
 syntax: $(SYNTAX)
 $(SYNTAX): $(BUILD)/%.syntax: %.c $(BUILD)/flags | $(SKELETONS) \
-		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/wchan_table.inc $(GEN)/html_page.inc \
+		$(GEN)/floor.skel.h $(GEN)/probe.skel.h $(GEN)/syscall_table.inc $(GEN)/wchan_table.inc $(GEN)/user_wait_table.inc \
+		$(GEN)/html_page.inc \
 		$(GEN)/version.h
 	@mkdir -p $(@D)
 	$(say) CC $@

@@ -342,6 +342,12 @@ SEC("?raw_tp") int BPF_PROG(kd_function_name, u64 address)
 	return 0;
 }
 
+SEC("?raw_tp") int BPF_PROG(kd_stack_top_read, u64 task)
+{
+	stack_top_read((struct task_struct *)task);
+	return 0;
+}
+
 /* Resources. */
 SEC("?raw_tp") int BPF_PROG(kd_io_exit, struct pt_regs *regs, long ret)
 {

@@ -16,6 +16,8 @@
 
 /* THREAD_SIZE, bytes: arch/x86/include/asm/page_64_types.h; arch/arm64/include/asm/memory.h,
  * where a stack has at least a page. */
+/* Words at the top of a kernel stack that hold the user registers. */
+#define KD_STACK_TOP 64
 #define KD_STACK_SIZE(page_size) ((page_size) > 16384 ? (page_size) : 16384)
 
 /* States of a thread. Interrupts are not states, but an overlay on the running states; user

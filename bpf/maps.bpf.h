@@ -159,6 +159,8 @@ bool kd_followed_filter[KD_FOLLOWED_FILTER] = {}; /* by TID: such a TID was foll
 __u32 kd_any_frozen = 0;                          /* a thread was frozen */
 __u32 kd_steal_readable = 0;                      /* the kernel reads steal time */
 char kd_function[KD_FUNCTION_LEN] = "";           /* see function_name() */
+__u64 kd_stack_top[KD_STACK_TOP] = {};            /* see stack_top_read(), */
+__u32 kd_stack_top_tid = 0;                       /* and whose it is; 0: nobody's */
 __u32 kd_visits = 0;                              /* of the iterator, including this one */
 struct kd_clock_skew kd_clock_skew = {};
 

@@ -39,4 +39,16 @@ static __always_inline void function_name(u64 address)
 		BPF_SNPRINTF(kd_function, sizeof(kd_function), "%ps", (void *)address);
 }
 
+/* Reads the top of the kernel stack of a task that user space knows to sleep: its user registers
+ * are there, below a few words on some kernels. It may have ended meanwhile. */
+static __always_inline void stack_top_read(struct task_struct *task)
+{
+	u64 stack = (u64)BPF_CORE_READ(task, stack);
+
+	kd_stack_top_tid = 0;
+	if (stack && !bpf_probe_read_kernel(kd_stack_top, sizeof(kd_stack_top),
+					    (void *)(stack + kd_stack_size - sizeof(kd_stack_top))))
+		kd_stack_top_tid = BPF_CORE_READ(task, pid);
+}
+
 #endif

@@ -22,6 +22,7 @@
 #include "cli/capture/session/rings.h"
 #include "cli/capture/session/windows.h"
 #include "cli/capture/tracer.h"
+#include "cli/capture/user_waits.h"
 #include "cli/json/replay.h"
 #include "cli/model/losses.h"
 #include "cli/options/options_parse.h"
@@ -300,7 +301,13 @@ static exit_status run_open_readers(struct run_state *run)
 		return log_no_memory();
 	if (run->stacks)
 		run_open_stacks(run);
-	run->collector = collector_new(run->session, run->symbols, run->target->pid);
+	if (run->options->stacks && run->options->stack_bytes) {
+		run->user_waits = user_waits_new(run->session, run_wait_stacks, run);
+		if (!run->user_waits)
+			return log_no_memory();
+	}
+	run->collector = collector_new(run->session, run->symbols, run->target->pid,
+				       run->user_waits);
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);
@@ -473,6 +480,7 @@ static void run_detach(struct run_state *run)
 	stacks_close(run->stacks);
 	stacks_close(run->lock_stacks);
 	collector_free(run->collector);
+	user_waits_free(run->user_waits);
 	kernel_symbols_close(run->symbols);
 	kernel_symbols_close(run->variables);
 	session_close(run->session);
@@ -484,6 +492,7 @@ static void run_detach(struct run_state *run)
 	run->lock_stacks = NULL;
 	run->lock_stacks_until = 0;
 	run->collector = NULL;
+	run->user_waits = NULL;
 	run->symbols = NULL;
 	run->variables = NULL;
 	run->session = NULL;

@@ -24,6 +24,7 @@
 #include "cli/capture/session.h"
 #include "cli/capture/session/windows.h"
 #include "cli/capture/tracer.h"
+#include "cli/capture/user_functions.h"
 #include "cli/model/losses.h"
 #include "cli/model/path_choice.h"
 #include "cli/model/resource.h"
@@ -147,15 +148,16 @@ exit_status run_print(struct run_state *run, struct sample *sample)
 		       ?: fail_if_check(run->fail_if, sample, sample->number);
 }
 
-/* Some waits for locks have stacks even if none were asked for, and these are not counted with
- * the others. Their resolver is opened for the first one, and again from time to time, as no
- * event tells about new mappings. */
+/* Some sleeps and waits for locks have stacks even if none were asked for, and these are not
+ * counted with the others. Their resolver is opened for the first one, and again from time to time,
+ * as no event tells about new mappings. */
 #define LOCK_STACKS_NS (60 * NSEC_PER_SEC)
 #define LOCK_STACKS 4096
 #define LOCK_STACKS_PATIENCE (2 * NSEC_PER_SEC)
 
-static struct stacks *lock_stacks(struct run_state *run)
+struct stacks *run_wait_stacks(void *context)
 {
+	struct run_state *run = context;
 	const struct stacks_setup setup = { .patience = LOCK_STACKS_PATIENCE,
 					    .signals = run->signals,
 					    .quiet = true };
@@ -184,7 +186,7 @@ static int locks_describe(struct run_state *run, struct sample *sample)
 		return error;
 	if (!error && wanted && run->options->stacks && run->options->stack_bytes &&
 	    !lock_locations_gave_up(run->lock_locations))
-		stacks = lock_stacks(run);
+		stacks = run_wait_stacks(run);
 	lock_callers_find(callers, stacks, sample);
 	return error;
 }
@@ -198,7 +200,7 @@ static void computed_describe(struct run_state *run, struct sample *sample)
 	    !(run->live || outputs_have_samples(run->outputs)) ||
 	    !computed_is_worth(run->session, sample))
 		return;
-	stacks = lock_stacks(run);
+	stacks = run_wait_stacks(run);
 	if (stacks)
 		computed_find(run->session, stacks, sample);
 }
@@ -265,7 +267,7 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 	error = error ?: interruptions_collect(run->interruptions, view, sample)
 		      ?: tracer_collect(run->tracer, sample->start, sample->end, &sample->traces);
 	traces_finish(&sample->traces);
-	error = error ?: locks_describe(run, sample);
+	error = error ?: user_functions_trace(sample) ?: locks_describe(run, sample);
 	if (!error)
 		computed_describe(run, sample);
 	sample->capture = &run->capture;

@@ -55,10 +55,11 @@ struct run_state {
 	struct kernel_symbols *variables;    /* and its variables */
 	struct interruptions *interruptions; /* NULL: not wanted */
 	struct lock_locations *lock_locations;
-	struct stacks *lock_stacks; /* of waits for locks; NULL: none */
-	struct cpu_quota quota;     /* of the target, for samples */
-	uint64_t lock_stacks_until; /* CLOCK_MONOTONIC ns: later, mappings may be out of date */
-	struct stacks *stacks;      /* user stacks; NULL: not wanted */
+	struct stacks *lock_stacks;    /* of sleeps and waits for locks; NULL: none */
+	struct cpu_quota quota;        /* of the target, for samples */
+	struct user_waits *user_waits; /* where threads sleep; NULL: not wanted */
+	uint64_t lock_stacks_until;    /* CLOCK_MONOTONIC ns: later, mappings may be out of date */
+	struct stacks *stacks;         /* user stacks; NULL: not wanted */
 	struct outputs *outputs;
 	struct fail_if *fail_if;     /* conditions */
 	struct selection *selection; /* of windows that are reported */
@@ -100,6 +101,10 @@ exit_status run_capture_failed(int error);
 
 /* Sets the children that resolve stacks, open files and serve metrics; 0: none. */
 void run_children(const struct run_state *run, pid_t children[OWN_CHILDREN]);
+
+/* What unwinds the stacks of sleeps and of waits for locks, which is started if need be; NULL:
+ * none. context is the run. */
+struct stacks *run_wait_stacks(void *context);
 
 /* Accounts finished waits; called by the loop on each tick. context is the run. */
 int run_drain(void *context);

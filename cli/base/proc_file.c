@@ -195,6 +195,25 @@ bool remote_has_page(const struct remote *remote, uint64_t at)
 	       entry & (PAGE_IN_MEMORY | PAGE_IN_SWAP);
 }
 
+size_t remote_has_bytes(const struct remote *remote, uint64_t at, size_t size)
+{
+	uint64_t entries[REMOTE_PAGES] = { 0 };
+	const uint64_t lead = at % remote->page;
+	size_t pages = (lead + size + remote->page - 1) / remote->page, n = 0;
+
+	if (remote->pagemap < 0)
+		return size;
+	pages = pages < REMOTE_PAGES ? pages : REMOTE_PAGES;
+	if (pread(remote->pagemap, entries, pages * sizeof(*entries),
+		  (off_t)(at / remote->page * sizeof(*entries))) <= 0)
+		return 0;
+	while (n < pages && entries[n] & (PAGE_IN_MEMORY | PAGE_IN_SWAP))
+		n++;
+	if (!n)
+		return 0;
+	return n * remote->page - lead < size ? n * remote->page - lead : size;
+}
+
 bool remote_copy(const struct remote *remote, uint64_t at, void *to, size_t size)
 {
 	struct iovec local = { to, size }, from = { (void *)(uintptr_t)at, size };

@@ -57,7 +57,12 @@ void remote_close(const struct remote *remote);
 /* True if the page at an address is in memory or swap, so that reading it ends. */
 bool remote_has_page(const struct remote *remote, uint64_t at);
 
-/* Copies data within one page. */
+/* How many of these bytes are in memory or swap before the first that is not; of at most
+ * REMOTE_PAGES pages. */
+#define REMOTE_PAGES 32
+size_t remote_has_bytes(const struct remote *remote, uint64_t at, size_t size);
+
+/* Copies data in pages that are there. */
 bool remote_copy(const struct remote *remote, uint64_t at, void *to, size_t size);
 
 #endif

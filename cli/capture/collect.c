@@ -30,6 +30,7 @@
 #include "collect_row.h"
 #include "collect_workers.h"
 #include "session.h"
+#include "user_waits.h"
 
 /* Threads that ended in a window, folded by process and name. */
 struct ended {
@@ -49,6 +50,7 @@ struct collector {
 	uint8_t *ended_in;            /* by slot: bits of the banks whose `ended` has its thread */
 	struct lock_callers *callers;
 	struct kernel_symbols *symbols;
+	struct user_waits *user_waits; /* NULL: not wanted */
 	uint64_t torn;
 	uint64_t walked;   /* generation of the window for which the maps were last walked */
 	uint64_t fault_ns; /* last mean time of a timed page fault */
@@ -73,7 +75,8 @@ static void row_free(void *row)
 	free(row);
 }
 
-struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid)
+struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid,
+				struct user_waits *user_waits)
 {
 	struct collector *collector = calloc(1, sizeof(*collector));
 
@@ -82,6 +85,7 @@ struct collector *collector_new(struct session *session, struct kernel_symbols *
 	collector->session = session;
 	collector->symbols = symbols;
 	collector->pid = pid;
+	collector->user_waits = user_waits;
 	collector->row_of = calloc(session_window_now(session).slots, sizeof(*collector->row_of));
 	collector->ended_in = calloc(session_window_now(session).slots, 1);
 	collector->callers = lock_callers_new();
@@ -426,6 +430,8 @@ int collector_drain(struct collector *collector)
 	int result = 0;
 
 	frozen_look(&collector->frozen_watch, collector->session, collector->pid);
+	if (collector->user_waits)
+		user_waits_look(collector->user_waits);
 	disk_limits_look(&collector->disk_limits, &view);
 	disk_watch_look(&collector->disk_watch, &view);
 	quota_watch_look(&collector->quota_watch, collector->pid, open);
@@ -547,6 +553,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 			sample);
 	if (!result)
 		cpu_rules_take(&collector->quota_watch, sample);
+	if (!result && collector->user_waits)
+		result = user_waits_take(collector->user_waits, view, sample);
 	if (!result)
 		result = workers_take(sample);
 	if (!result)

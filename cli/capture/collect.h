@@ -18,9 +18,12 @@
 struct collector;
 struct kernel_symbols;
 struct lock_callers;
+struct user_waits;
 
-/* Returns NULL without memory. The session and the symbols must outlive the collector. */
-struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid);
+/* Returns NULL without memory. The session and the others must outlive the collector. user_waits
+ * says in which functions threads sleep; NULL: not wanted. */
+struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid,
+				struct user_waits *user_waits);
 void collector_free(struct collector *collector);
 
 /* Accounts ended threads, folded by name, and frees their slots. Call it every few tens of

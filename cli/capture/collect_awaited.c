@@ -6,8 +6,10 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/model/user_wait.h"
 #include "cli/model/wchan.h"
 #include "cli/process/awaited_process.h"
+#include "cli/process/lock_holder.h"
 #include "cli/process/polled.h"
 
 #define LOOKS_MOST 4 /* each of a few ms */
@@ -130,6 +132,28 @@ static void seen_take(struct awaited_watch *watch, const struct session_view *vi
 
 /* --- Sleeps that go on --- */
 
+typedef bool holder_find(struct awaited_process *found, pid_t pid);
+
+/* Of sleeps that the program calls a lock, what finds who has it; NULL: nothing does. */
+static holder_find *holder_finder(const struct descriptor_row *sleep)
+{
+	const struct user_wait *user = user_wait_of_sleep(sleep);
+
+	if (!user || user->cause != WCHAN_LOCK)
+		return NULL;
+	return user->family == USER_SQLITE       ? lock_holder_of_file
+	       : user->family == USER_POSTGRESQL ? lock_holder_of_session
+						 : NULL;
+}
+
+/* A command that the program waits for by other means than wait4(). */
+static bool is_for_child(const struct descriptor_row *sleep)
+{
+	const struct user_wait *user = user_wait_of_sleep(sleep);
+
+	return user && user->cause == WCHAN_CHILD;
+}
+
 /* Returns false if nobody is known to end such a sleep. */
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
 {
@@ -137,7 +161,7 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 	const struct wchan *wchan = wchan_find(&name, 1, NULL);
 	const bool at_peer = wchan && wchan->cause == WCHAN_PEER;
 
-	if (sleep->awaited == KD_AWAITED_CHILD)
+	if (sleep->awaited == KD_AWAITED_CHILD || is_for_child(sleep))
 		*as = AWAITED_CHILD;
 	else if (sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0)
 		*as = AWAITED_FILE_LOCK;
@@ -156,15 +180,30 @@ static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as
 	return true;
 }
 
-static void holder_look(struct awaited_watch *watch, struct descriptor_row *sleep,
-			enum awaited_as as, pid_t pid)
+/* Returns whether it looked. Who tries again and again to get a lock has many sleeps; others have
+ * to last, or the next one may be for somebody else. */
+static bool holder_look(struct awaited_watch *watch, struct descriptor_row *sleep, pid_t pid,
+			uint64_t least)
 {
+	const bool lasts = sleep->in_progress && sleep->waits.max >= least;
+	holder_find *find = holder_finder(sleep);
 	struct awaited_process found;
-	bool is_found = as == AWAITED_PEER ? asked_peer(&found, watch->sockets, pid, sleep->is.fd)
-					   : awaited_process_find(&found, as, pid, sleep->is.fd);
+	enum awaited_as as;
+	bool is_found;
 
+	if (sleep->awaited_pid || sleep->waits.total < least)
+		return false;
+	if (find && (lasts || user_wait_kind(sleep) == WCHAN_TIME))
+		is_found = find(&found, pid);
+	else if (!lasts || !sleep_is_for(sleep, &as) || (as == AWAITED_PEER && !watch->sockets))
+		return false;
+	else if (as == AWAITED_PEER)
+		is_found = asked_peer(&found, watch->sockets, pid, sleep->is.fd);
+	else
+		is_found = awaited_process_find(&found, as, pid, sleep->is.fd);
 	if (is_found)
 		who_take(sleep, &found);
+	return true;
 }
 
 /* --- Connections that clients made --- */
@@ -209,17 +248,12 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 
 		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];
-			enum awaited_as as;
 
 			seen_take(watch, view, thread->tid, sleep);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
-			if (looks >= LOOKS_MOST || !sleep->in_progress || sleep->awaited_pid ||
-			    sleep->waits.max < window / 2 || !sleep_is_for(sleep, &as) ||
-			    (as == AWAITED_PEER && !watch->sockets))
-				continue;
-			holder_look(watch, sleep, as, pid);
-			looks++;
+			if (looks < LOOKS_MOST)
+				looks += holder_look(watch, sleep, pid, window / 2);
 		}
 	}
 }

@@ -53,6 +53,7 @@ struct loop {
 	const struct report_signal *report_signal; /* NULL: none */
 	int pidfd;                                 /* of the target */
 	uint64_t tick_ns;
+	unsigned int ticks;
 	enum loop_event event; /* LOOP_DEADLINE: none yet */
 };
 
@@ -155,11 +156,18 @@ void loop_tick_each(struct loop *loop, uint64_t ns)
 	loop->tick_ns = ns;
 }
 
+/* What is looked at now and then may happen as regularly as ticks do. So their lengths vary, by a
+ * quarter. */
+static uint64_t tick_next(struct loop *loop)
+{
+	return loop->tick_ns * (12 + loop->ticks++ * 5 % 8) / 16;
+}
+
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context)
 {
 	for (bool looked = false; loop->event == LOOP_DEADLINE; looked = true) {
 		uint64_t now = clock_monotonic(), left = now < deadline ? deadline - now : 0;
-		struct timespec timeout = { 0, (long)u64_min(left, loop->tick_ns) };
+		struct timespec timeout = { 0, (long)u64_min(left, tick_next(loop)) };
 		int ready, done;
 
 		if (!left && looked)

@@ -51,13 +51,13 @@ void loop_pass_on(struct loop *loop);
 void loop_await_exit(struct loop *loop);
 
 /* Waits until the deadline (ns of CLOCK_MONOTONIC) or an event. Calls tick(context) every
- * LOOP_TICK_NS or loop_tick_each() ns, and once if the deadline has passed. tick() returns 0; 1 to
- * end this wait with LOOP_DONE; or a negative errno after printing why, which ends it with
+ * about LOOP_TICK_NS or loop_tick_each() ns, and once if the deadline has passed. tick() returns 0;
+ * 1 to end this wait with LOOP_DONE; or a negative errno after printing why, which ends it with
  * LOOP_ERROR. Events other than LOOP_PRESSED stay: the next call returns them at once. */
 enum loop_event loop_wait(struct loop *loop, uint64_t deadline, int (*tick)(void *), void *context);
 #define LOOP_TICK_NS 20000000ULL
 
-/* Sets the tick's period, ns: less than a second. */
+/* Sets the period of ticks, ns: less than 0.8 s. */
 void loop_tick_each(struct loop *loop, uint64_t ns);
 
 /* --- What this process has attached to the kernel --- */

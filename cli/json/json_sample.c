@@ -10,6 +10,7 @@
 #include "cli/model/losses.h"
 #include "cli/model/resource.h"
 #include "cli/model/verdict.h"
+#include "cli/model/user_wait.h"
 #include "cli/model/words.h"
 #include "json.h"
 #include "json_fields.h"
@@ -145,6 +146,14 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_i64(writer, "fd", row->at->fd);
 		writer_text(writer, "what", descriptor_text(row->at, at), sizeof(at));
 		writer_u64(writer, "ns", row->at_ns);
+		writer_object_end(writer);
+	}
+	if (row->wait.function) {
+		writer_object(writer, "program");
+		writer_text(writer, "function", row->wait.function, USER_FUNCTION_LEN);
+		if (row->wait.user)
+			writer_word(writer, "waits_for", row->wait.user->words);
+		writer_u64(writer, "ns", row->wait_ns);
 		writer_object_end(writer);
 	}
 	if (row->lock) {

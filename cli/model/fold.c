@@ -8,6 +8,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "user_wait.h"
 
 /* --- Processes --- */
 
@@ -172,6 +173,7 @@ enum { FOLD_ALONE, FOLD_ENDED, FOLD_SILENT };
 struct candidate {
 	struct thread_row *row;
 	unsigned int class;
+	const struct user_wait *wait; /* see loss_of() */
 };
 
 static int row_by_name(const void *a, const void *b)
@@ -190,6 +192,7 @@ static int candidate_by_name(const void *a, const void *b)
 	return process_compare(x->row, y->row)
 		       ?: strncmp(x->row->name, y->row->name, sizeof(x->row->name))
 		       ?: ORDER(x->class, y->class)
+		       ?: ORDER(x->wait, y->wait)
 		       ?: row_by_name(x->row, y->row);
 }
 
@@ -200,6 +203,19 @@ static bool awaits_someone(const struct thread_row *thread)
 		if (thread->descriptors[i].awaited_pid || thread->descriptors[i].unanswered)
 			return true;
 	return false;
+}
+
+/* What a thread slept for, if the program calls it a loss: idle ones do not share a row with it. */
+static const struct user_wait *loss_of(const struct thread_row *thread)
+{
+	const struct user_wait *wait = NULL;
+
+	for (size_t i = 0; i < thread->n_descriptors && !wait; i++) {
+		wait = user_wait_of_sleep(&thread->descriptors[i]);
+		if (wait && (wait->cause == WCHAN_IDLE || wait->cause == WCHAN_TIME))
+			wait = NULL;
+	}
+	return wait;
 }
 
 static unsigned int fold_class(const struct thread_row *thread)
@@ -219,6 +235,7 @@ static size_t run_length(const struct candidate *first, size_t n)
 	size_t length = 1;
 
 	while (length < n && first[length].class == first->class &&
+	       first[length].wait == first->wait &&
 	       !process_compare(first[length].row, first->row) &&
 	       !strncmp(first[length].row->name, first->row->name, sizeof(first->row->name)))
 		length++;
@@ -251,7 +268,9 @@ static int threads_fold(struct sample *sample)
 
 		if (!row->members)
 			row->members = 1;
-		candidates[i] = (struct candidate){ .row = row, .class = fold_class(row) };
+		candidates[i] = (struct candidate){ .row = row,
+						    .class = fold_class(row),
+						    .wait = row->ended ? NULL : loss_of(row) };
 	}
 	ARRAY_SORT(candidates, sample->n_threads, candidate_by_name);
 	for (size_t i = 0; i < sample->n_threads && !err; i += length) {

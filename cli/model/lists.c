@@ -354,9 +354,14 @@ static void descriptor_cell(struct columns *columns, const void *row)
 	const struct descriptor_row *descriptor = row;
 	const struct kd_count *requests = &descriptor->requests;
 
+	if (*descriptor->user_function) {
+		columns_foreign(columns, descriptor->user_function, USER_FUNCTION_LEN,
+				USER_FUNCTION_LEN);
+		columns_add(columns, descriptor->is.fd < 0 ? "()" : "(), ");
+	}
 	if (descriptor->shorter)
 		shorter_write(columns, descriptor->shorter);
-	else
+	else if (descriptor->is.fd >= 0 || !*descriptor->user_function)
 		descriptor_write(columns, &descriptor->is);
 	if (!requests->count)
 		return;
@@ -379,6 +384,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("for", FIELD_WORD, awaited, KEY_REQUIRED, .of = KD_AWAITED_KINDS, .words = awaited_keys, .order = 2),
 		DESCRIPTOR("wchan", FIELD_NAME, wchan, KEY_IF_ANY),
 		DESCRIPTOR("call", FIELD_SLEPT_IN, call, .flags = FIELD_KEY),
+		DESCRIPTOR("user_function", FIELD_NAME, user_function, KEY_IF_ANY),
 		DESCRIPTOR("fd", FIELD_I32, is.fd, KEY_REQUIRED, .order = 1),
 		DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
 		DESCRIPTOR("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),

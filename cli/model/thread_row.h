@@ -142,6 +142,7 @@ extern const struct row_list block_list;
 extern const struct row_list counter_list;
 
 #define WAIT_STATE_LEN (KD_FUNCTION_LEN + 16)
+#define USER_FUNCTION_LEN 64
 
 /* Sleeps of a thread in one wait channel, called from one system call, at one descriptor or none.
  * Counts sleeps that ended in the window at full length; an open one counts its length so far. */
@@ -169,6 +170,9 @@ struct descriptor_row {
 	int32_t asked_fd;
 	char asked[DESCRIPTOR_ADDRESS_LEN]; /* raw, not escaped; "": unknown */
 	bool accepted;                      /* a connection that a client made */
+	/* Function of the program in which it slept: one of user_waits.in, or the first outside
+	 * of the C library; raw. "": not looked at, or unknown. */
+	char user_function[USER_FUNCTION_LEN];
 	/* Disk: requests whose completion ended the waits, and how long they were queued before the
 	 * driver got them. */
 	struct kd_count requests;

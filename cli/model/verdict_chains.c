@@ -5,6 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "thread_row.h"
+#include "verdict_sleep.h"
 #include "wchan.h"
 
 /* What is known of the last sleeps stands for the others, if it is this much of their time, and
@@ -96,7 +97,7 @@ static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 		sleep = sleep_at(thread, chain);
 	}
 	if (sleep) {
-		cause = of->loss(claimant->sample, sleep, &claim);
+		cause = sleep_loss(&claim, claimant->sample, thread, sleep);
 		if (cause != CAUSES) {
 			claim_give(claimant, cause, &claim);
 			return;

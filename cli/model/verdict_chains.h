@@ -14,10 +14,6 @@ struct chain_of {
 	const char *wchan;
 	int32_t call;
 	pid_t via;
-	/* Describes the loss by a sleep of another thread in a claim, without its time. Returns its
-	 * cause; CAUSES: it is no loss. */
-	enum cause (*loss)(const struct sample *sample, const struct descriptor_row *row,
-			   struct claim *claim);
 	enum cause cause;   /* of what leads to a thread that was not kept from running, */
 	struct claim claim; /* in this claim: ns of all, and what is the same for each */
 };

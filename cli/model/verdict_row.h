@@ -79,14 +79,20 @@ struct verdict_part {
 };
 
 /* What a wait was for: words that follow "waited for", NULL: the cause says it, or nobody knows;
- * the wait channel; and what the culprit did at the window's end, both owned by the sample, not
- * escaped; NULL: unknown. did: what a culprit in the target did meanwhile; did_in: where it slept,
- * like wchan. */
+ * the wait channel; what the culprit did at the window's end; and the function of the program, all
+ * owned by the sample, not escaped; NULL: unknown. did: what a culprit in the target did meanwhile;
+ * did_in: where it slept, like wchan. user: what the program calls it, by that function; NULL:
+ * unknown. held: the culprit has what was waited for. woken_by: a thread that ended one of several
+ * such waits, with its name; 0: unknown. */
 struct wait_words {
-	const char *words, *wchan, *state;
+	const char *words, *wchan, *state, *function;
 	enum wait_did { WAIT_UNKNOWN, WAIT_RAN, WAIT_SLEPT } did;
 	const char *did_in;
 	const struct descriptor_row *asked; /* with a request that was not answered */
+	const struct user_wait *user;
+	bool held;
+	pid_t woken_by;
+	const char *woken_name;
 };
 
 /* A cause with one culprit, summed over all threads. */

@@ -8,105 +8,7 @@
 #include "thread_row.h"
 #include "verdict_chains.h"
 #include "verdict_limits.h"
-#include "wchan.h"
-
-/* --- What a sleep was for --- */
-
-enum sleep_class {
-	SLEEP_UNKNOWN,
-	SLEEP_IDLE,
-	SLEEP_ANSWER, /* for what another process sends; idle if it does not in all of the window */
-	SLEEP_FUTEX,  /* a lock, or a signal of another thread */
-	SLEEP_FAULT,  /* in a page fault: claimed as such */
-	SLEEP_LOSS,   /* kept from running by: */
-};
-
-struct sleep {
-	enum sleep_class class;
-	enum cause cause;  /* SLEEP_LOSS, SLEEP_ANSWER */
-	const char *words; /* that follow "waited for"; NULL: the cause says it */
-};
-
-#define LOSS(of)                                                                                   \
-	{                                                                                          \
-		SLEEP_LOSS, of, NULL                                                               \
-	}
-static struct sleep sleep_of_kind(const struct descriptor_row *row)
-{
-	static const struct sleep sleeps[KD_AWAITED_KINDS] = {
-		[KD_AWAITED_WORK] = { .class = SLEEP_IDLE },
-		[KD_AWAITED_TIMER] = { .class = SLEEP_IDLE },
-		[KD_AWAITED_SIGNAL] = { .class = SLEEP_IDLE },
-		[KD_AWAITED_TTY] = { .class = SLEEP_IDLE },
-		[KD_AWAITED_LOCK] = { .class = SLEEP_FUTEX },
-		[KD_AWAITED_KERNEL_LOCK] = LOSS(CAUSE_KERNEL_LOCK),
-		[KD_AWAITED_DISK] = LOSS(CAUSE_DISK),
-		[KD_AWAITED_FILE] = LOSS(CAUSE_DISK),
-		[KD_AWAITED_CHILD] = LOSS(CAUSE_CHILD),
-		[KD_AWAITED_PIPE] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
-		[KD_AWAITED_SOCKET] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
-		[KD_AWAITED_EVENTFD] = { SLEEP_ANSWER, CAUSE_PEER, NULL },
-		[KD_AWAITED_PAGE] = { .class = SLEEP_FAULT },
-	};
-
-	/* A file lock is not a futex. */
-	if (row->awaited == KD_AWAITED_LOCK && row->is.fd >= 0)
-		return (struct sleep)LOSS(CAUSE_LOCK);
-	return sleeps[row->awaited < KD_AWAITED_KINDS ? row->awaited : KD_AWAITED_OTHER];
-}
-#undef LOSS
-
-/* Causes by wait channel; CAUSES: not a loss to one. */
-static const enum cause wchan_causes[WCHAN_CAUSES] = {
-	[WCHAN_IDLE] = CAUSES,           [WCHAN_TIME] = CAUSES,
-	[WCHAN_POLL] = CAUSES,           [WCHAN_FUTEX] = CAUSES,
-	[WCHAN_PEER] = CAUSE_PEER,       [WCHAN_LOCK] = CAUSE_KERNEL_LOCK,
-	[WCHAN_FILELOCK] = CAUSE_LOCK,   [WCHAN_LEASE] = CAUSE_LOCK,
-	[WCHAN_CHILD] = CAUSE_CHILD,     [WCHAN_DISK] = CAUSE_DISK,
-	[WCHAN_FS] = CAUSE_DISK,         [WCHAN_LIMIT] = CAUSE_DISK_LIMIT,
-	[WCHAN_FUSE] = CAUSE_SERVER,     [WCHAN_PAGER] = CAUSE_SERVER,
-	[WCHAN_DAEMON] = CAUSE_SERVER,   [WCHAN_NET] = CAUSE_SERVER,
-	[WCHAN_MEMORY] = CAUSE_RECLAIM,  [WCHAN_PAGE] = CAUSE_PAGE_FAULT,
-	[WCHAN_RCU] = CAUSE_KERNEL_WORK, [WCHAN_KERNEL] = CAUSE_KERNEL_WORK,
-	[WCHAN_DEVICE] = CAUSE_DEVICE,   [WCHAN_STOP] = CAUSES,
-	[WCHAN_THROUGH] = CAUSES,
-};
-
-static struct sleep sleep_of(const struct descriptor_row *row)
-{
-	const char *name = row->wchan;
-	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
-	struct sleep sleep = sleep_of_kind(row);
-
-	/* Its own request is open, or its child is at the other end. */
-	if (row->unanswered)
-		return (struct sleep){ SLEEP_LOSS, CAUSE_PEER, NULL };
-	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid)
-		return (struct sleep){ SLEEP_LOSS, CAUSE_CHILD, NULL };
-	/* A client may take its time. */
-	if (row->accepted && sleep.class == SLEEP_ANSWER && (!wchan || wchan->cause == WCHAN_IDLE))
-		return (struct sleep){ .class = SLEEP_IDLE, .words = wchan ? wchan->words : NULL };
-	/* The kernel says when it waits for a lock of its own; and where it is the same, what a
-	 * descriptor is says more. */
-	if (!wchan || row->awaited == KD_AWAITED_KERNEL_LOCK)
-		return sleep;
-	if (wchan->cause == WCHAN_FUTEX || sleep.class == SLEEP_FUTEX)
-		return (struct sleep){ .class = SLEEP_FUTEX, .words = wchan->words };
-	/* Of a disk, if the kernel counts it as such. */
-	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK)
-		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL };
-	if (wchan_causes[wchan->cause] == CAUSES)
-		return (struct sleep){ sleep.class == SLEEP_ANSWER ? SLEEP_ANSWER : SLEEP_IDLE,
-				       sleep.cause, wchan->words };
-	if (sleep.class == SLEEP_FAULT &&
-	    (wchan_causes[wchan->cause] == CAUSE_DISK || wchan->cause == WCHAN_PAGE))
-		return sleep;
-	if (sleep.class != SLEEP_LOSS || sleep.cause != CAUSE_LOCK)
-		sleep.cause = wchan_causes[wchan->cause];
-	sleep.class = SLEEP_LOSS;
-	sleep.words = wchan->cause == WCHAN_FILELOCK ? NULL : wchan->words;
-	return sleep;
-}
+#include "verdict_sleep.h"
 
 /* --- System calls --- */
 
@@ -167,17 +69,18 @@ static void sleeps_each(const struct thread_row *thread, sleep_part_fn *found, v
 		const struct descriptor_row any = { .awaited = kind, .is.fd = -1 };
 
 		rest[kind] = (struct sleep_part){ .kind = kind,
-						  .is = sleep_of(&any),
+						  .is = sleep_of(thread, &any),
 						  .in = thread->ledger.awaited[kind] };
 	}
 	for (size_t i = thread->n_descriptors; i--;)
 		if (!thread->descriptors[i].shorter &&
 		    !descriptor_row_is_others(&thread->descriptors[i]))
-			rest[thread->descriptors[i].awaited].is = sleep_of(&thread->descriptors[i]);
+			rest[thread->descriptors[i].awaited].is = sleep_of(thread,
+									   &thread->descriptors[i]);
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *row = &thread->descriptors[i];
 		struct kd_count *left = &rest[row->awaited].in;
-		struct sleep_part part = { row, row->awaited, sleep_of(row), row->waits };
+		struct sleep_part part = { row, row->awaited, sleep_of(thread, row), row->waits };
 
 		if (row->shorter || descriptor_row_is_others(row))
 			continue;
@@ -220,27 +123,6 @@ static struct claim sleep_rest(const struct thread_row *thread, enum kd_awaited 
 }
 
 /* --- Idle --- */
-
-/* True for a lock in user space that someone had: its holder, or of a lock that does not record
- * one, who ended the waits, if these were several. */
-static bool is_lock(const struct lock_row *lock)
-{
-	if (kd_lock_is_kernel(lock->kind))
-		return false;
-	return lock->holder || (lock->kind == KD_LOCK_NO_OWNER && lock->released_by &&
-				lock->waits.count >= VERDICT_TIMES);
-}
-
-/* Waits for user-space locks that someone had. */
-static struct kd_count waits_for_holders(const struct thread_row *thread)
-{
-	struct kd_count waits = { .count = 0 };
-
-	for (size_t i = 0; i < thread->n_locks; i++)
-		if (is_lock(&thread->locks[i]))
-			count_join(&waits, &thread->locks[i].waits);
-	return waits;
-}
 
 static uint64_t stops_of(const struct thread_row *thread)
 {
@@ -336,7 +218,7 @@ static uint64_t signals_of(const struct thread_row *thread, uint64_t in_futex)
  * or a signal. If it sleeps often, it may as well be held up. */
 uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread)
 {
-	const struct kd_count held = waits_for_holders(thread);
+	const struct kd_count held = locks_had(thread);
 	struct idle idle = { .silent = is_silent(thread) };
 	uint64_t ns, in_futex;
 	uint64_t frozen = limit_frozen_asleep(sample, thread);
@@ -352,68 +234,6 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	/* It should have run again. */
 	ns = u64_sub(ns, u64_max(thread->overslept.late.total, frozen));
 	return u64_min(ns, ledger_blocked(&thread->ledger));
-}
-
-/* --- Claims of one sleep --- */
-
-/* A disk's name, or the group with a limit; the address of who does not answer; else the waker, if
- * it was nearly always the same, or who could have been. */
-static struct verdict_who sleep_who(const struct sample *sample, enum cause cause,
-				    const struct descriptor_row *row)
-{
-	struct verdict_who who = { .tid = 0 };
-
-	if (cause == CAUSE_DISK_LIMIT)
-		return limit_who(sample->disk_limit.group);
-	if (cause == CAUSE_RECLAIM && *sample->memory_limit.group)
-		return limit_who(sample->memory_limit.group);
-	if (cause == CAUSE_DISK)
-		memcpy(who.comm, row->is.device, sizeof(row->is.device));
-	if (cause != CAUSE_DISK && row->awaited_pid && (row->unanswered || !row->ended_by)) {
-		who.tid = who.pid = row->awaited_pid;
-		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
-	}
-	if (row->unanswered && !row->awaited_pid)
-		memcpy(who.comm, row->asked, sizeof(row->asked));
-	if (cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
-	    row->others > row->waits.count / 10)
-		return who;
-	who.tid = row->ended_by;
-	who.pid = row->ended_pid;
-	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));
-	return who;
-}
-
-static void claim_describe(struct claim *claim, const struct sample *sample, enum cause cause,
-			   const struct descriptor_row *row, const char *words)
-{
-	claim->who = sleep_who(sample, cause, row);
-	claim->at = row->is.fd >= 0 ? &row->is : NULL;
-	claim->requests = row->requests;
-	claim->queued = row->queued;
-	claim->wait = (struct wait_words){
-		.words = words,
-		.wchan = *row->wchan ? row->wchan : NULL,
-		.state = *row->awaited_state ? row->awaited_state : NULL,
-		.asked = row->unanswered ? row : NULL,
-	};
-}
-
-/* For chains. */
-static enum cause sleep_loss(const struct sample *sample, const struct descriptor_row *row,
-			     struct claim *claim)
-{
-	const struct sleep sleep = sleep_of(row);
-	enum cause cause = sleep.cause;
-
-	if (sleep.class == SLEEP_FAULT)
-		cause = CAUSE_PAGE_FAULT;
-	else if (sleep.class != SLEEP_LOSS && sleep.class != SLEEP_ANSWER)
-		return CAUSES;
-	if (cause == CAUSE_DISK && limit_holds_disk(sample, row, claim->ns))
-		cause = CAUSE_DISK_LIMIT;
-	claim_describe(claim, sample, cause, row, sleep.words);
-	return cause;
 }
 
 /* --- Locks --- */
@@ -506,7 +326,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
 			    uint64_t left)
 {
-	struct chain_of of = { .loss = sleep_loss, .cause = CAUSE_LOCK };
+	struct chain_of of = { .cause = CAUSE_LOCK };
 
 	for (size_t i = 0; i < thread->n_locks; i++) {
 		const struct lock_row *lock = &thread->locks[i];
@@ -520,7 +340,7 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
 		};
 
-		if (!is_lock(lock))
+		if (!lock_is_had(lock))
 			continue;
 		if (lock->holder) {
 			memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
@@ -622,7 +442,7 @@ static enum cause loss_cause(const struct claiming *claiming, const struct sleep
 static void subject_claim(struct claiming *claiming, enum cause cause,
 			  const struct sleep_part *part, struct claim *claim)
 {
-	struct chain_of of = { .loss = sleep_loss, .cause = cause, .claim = *claim };
+	struct chain_of of = { .cause = cause, .claim = *claim };
 
 	if (part->row && *part->row->wchan) {
 		of.wchan = part->row->wchan;
@@ -643,11 +463,12 @@ static void part_claim(void *context, const struct sleep_part *part)
 	if (row && cause == CAUSE_DISK && limit_holds_disk(sample, row, claim.ns))
 		cause = CAUSE_DISK_LIMIT;
 	if (row) {
-		claim_describe(&claim, sample, cause, row, part->is.words);
+		sleep_describe(&claim, sample, cause, claiming->thread, row, &part->is);
 		claim.longest = row->waits.max;
 		claim.began = row->waits.began;
 	}
 	claim.wait.words = part->is.words;
+	claim.wait.user = part->is.user;
 	if (part->is.class == SLEEP_FUTEX) {
 		claiming->in_futex = u64_add(claiming->in_futex, claim.ns);
 		if (ends_by_itself(part) && !claiming->claimant->of_subject)
@@ -683,10 +504,9 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 	claiming.futex.ns = u64_min(claiming.futex.ns, left);
 	if (claimant->of_subject) {
 		claiming.futex.ns = left;
-		claiming.futex.ns = chain_claims(claimant, thread,
-						 &(struct chain_of){ .loss = sleep_loss,
-								     .cause = CAUSE_WAIT,
-								     .claim = claiming.futex });
+		claiming.futex.ns = chain_claims(
+			claimant, thread,
+			&(struct chain_of){ .cause = CAUSE_WAIT, .claim = claiming.futex });
 		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
 	} else if (claiming.futexes >= VERDICT_TIMES * (uint64_t)thread->members) {
 		left -= signals_of(thread, left);

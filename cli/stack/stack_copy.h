@@ -12,6 +12,7 @@
 
 struct stack_copy {
 	uint64_t regs[KD_REGS];         /* by DWARF number */
+	uint64_t missing;               /* bitmap of registers that are unknown */
 	uint64_t start;                 /* address of the first byte */
 	uint64_t pages[KD_STACK_WORDS]; /* bitmap: page i after that of start was copied */
 	/* Copied parts of those pages, concatenated; not owned. That of page 0 begins at start;

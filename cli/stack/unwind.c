@@ -604,6 +604,7 @@ void unwind(struct unwinder *unwinder, const struct stack_copy *copy, struct unw
 		.digest = &unwound->digest,
 		.steps = &steps,
 		.exact = true,
+		.missing = copy->missing,
 	};
 
 	digest_begin(walk.digest, copy);

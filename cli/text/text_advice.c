@@ -11,6 +11,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "cli/model/user_wait.h"
 #include "text_limits.h"
 #include "text_next.h"
 #include "text_parts.h"
@@ -303,6 +304,37 @@ static bool silent_advice(char advice[static SCREEN_WIDTH], const struct verdict
 	return true;
 }
 
+/* The command of the server or language that knows more; %d: the process that waits. */
+static const char *const user_advice[USER_FAMILY_COUNT] = {
+	[USER_DNS] = "dig, or resolvectl query, asks the name servers; see /etc/resolv.conf",
+	[USER_HTTP] = "look at the server that has to answer; curl -v shows what takes so long",
+	[USER_LIBPQ] = "on the server of PostgreSQL, pg_stat_activity says what it does",
+	[USER_POSTGRESQL] = "psql -c 'select pg_blocking_pids(%d)', and pg_stat_activity",
+	[USER_MYSQL] = "SHOW ENGINE INNODB STATUS, SHOW PROCESSLIST, and metadata_lock_info",
+	[USER_SQLITE] = "fuser, or lsof, says who has the database's files open",
+	[USER_JAVA] = "jstack %d says who has it, and where",
+	[USER_GO] = "go tool trace, and goroutines of net/http/pprof",
+	[USER_PYTHON] = "py-spy dump --pid %d says what its threads do",
+};
+
+/* Returns false if nobody but this program knows more. Who has the lock of a file is all that there
+ * is to know. */
+static bool wait_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			const struct verdict_row *row)
+{
+	const struct user_wait *user = row->wait.user;
+	const pid_t pid = row->worst->pid ? row->worst->pid : sample->pid;
+
+	if (!user || row->wait_ns <= row->ns / 2 || !user_advice[user->family] ||
+	    (user->family == USER_SQLITE && row->who.pid))
+		return false;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(advice, SCREEN_WIDTH, user_advice[user->family], (int)pid);
+#pragma GCC diagnostic pop
+	return true;
+}
+
 /* A named culprit needs no search. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -319,7 +351,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	usual = given_advice(row->cause, sample)
 			?: kind_advice(row) ?: stop_advice(row) ?: lock_advice(row)
 			?: nice_advice(sample, row) ?: usual;
-	if (rules_advice(advice, sample, row) || silent_advice(advice, row))
+	if (rules_advice(advice, sample, row) || silent_advice(advice, row) ||
+	    wait_advice(advice, sample, row))
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);

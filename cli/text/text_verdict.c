@@ -270,6 +270,8 @@ static bool says_enough(const struct verdict_row *row)
 {
 	bool named = *row->who.comm;
 
+	if (row->wait.user && !(named && row->cause == CAUSE_CHILD))
+		return false;
 	return row->cause == CAUSE_CHILD ||
 	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
 			  row->cause == CAUSE_PEER || text_limit_is_memory(row))) ||
@@ -279,14 +281,18 @@ static bool says_enough(const struct verdict_row *row)
 /* "waited for a futex", "waited in do_that" */
 static void wait_text_add(char *sentence, const struct wait_words *wait)
 {
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
+	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
 
 	if (wait->words) {
 		add(sentence, "waited for %s", wait->words);
-		return;
+	} else {
+		escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
+		add(sentence, "waited in %s", wchan);
 	}
-	escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
-	add(sentence, "waited in %s", wchan);
+	if (!wait->function)
+		return;
+	escape_text(function, sizeof(function), wait->function, USER_FUNCTION_LEN);
+	add(sentence, wait->user ? " (%s)" : " (in %s)", function);
 }
 
 static bool is_unanswered(const struct verdict_row *row)
@@ -328,7 +334,7 @@ static void state_add(char *sentence, const struct verdict_row *row)
 	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
-	add(sentence, ", which is %s", state);
+	add(sentence, row->wait.held ? " (%s)" : ", which is %s", state);
 }
 
 /* "waited for a pipe that is full", "waited for slowfs[12], which is stopped: the program that
@@ -337,7 +343,8 @@ static void state_add(char *sentence, const struct verdict_row *row)
 static bool wait_add(char *sentence, const struct verdict_row *row)
 {
 	char who[WHO_LEN];
-	const bool named = *text_row_who(who, row), until = row->cause == CAUSE_WAIT;
+	const bool named = *text_row_who(who, row);
+	const bool until = row->cause == CAUSE_WAIT || (row->cause == CAUSE_LOCK && row->wait.user);
 
 	if (is_unanswered(row)) {
 		unanswered_add(sentence, row);
@@ -355,8 +362,13 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 		return true;
 	}
 	wait_text_add(sentence, &row->wait);
-	if (named && until)
+	if (row->wait.held && named)
+		add(sentence, row->so_far ? ", which %s has" : ", which %s had", who);
+	else if (named && until)
 		add(sentence, ", until %s woke it", who);
+	else if (!named && row->wait.woken_by)
+		add(sentence, ", until %s or others woke it",
+		    text_who(who, row->wait.woken_name, KD_COMM_LEN, row->wait.woken_by));
 	state_add(sentence, row);
 	return true;
 }

@@ -2,6 +2,7 @@
 /* Processes by files, from trees that are like /proc and /sys, or hostile: PIDs in other namespaces
  * and in files, containers, and on which CPUs this program runs. */
 #define _GNU_SOURCE
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "cli/base/proc_file.h"
@@ -458,6 +459,29 @@ static void chosen(int n, const char *want, const char *what)
 			text[length++] = (char)('0' + cpu);
 	is_str(text, want, "%s", what);
 	is_i64(found, *want != '\0', "%s: and it is said", what);
+}
+
+/* --- Memory --- */
+
+TEST(memory)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct remote remote;
+	char copy[16] = "";
+
+	need(at != MAP_FAILED && remote_open(&remote, getpid()));
+	memset(at, 'x', 2 * page);
+	is_u64(remote_has_bytes(&remote, (uintptr_t)at + 10, page), page, "within what is there");
+	is_u64(remote_has_bytes(&remote, (uintptr_t)at + 10, 3 * page), 2 * page - 10,
+	       "up to a page that nobody has touched");
+	is_u64(remote_has_bytes(&remote, (uintptr_t)at + 2 * page, 100), 0, "nothing of that");
+	is_u64(remote_has_bytes(&remote, ~0ULL - 100, 100), 0, "nor where nothing can be");
+	ok(remote_copy(&remote, (uintptr_t)at + page - 8, copy, 15) &&
+		   !strcmp(copy, "xxxxxxxxxxxxxxx"),
+	   "across pages");
+	remote_close(&remote);
+	munmap(at, 4 * page);
 }
 
 TEST(free)

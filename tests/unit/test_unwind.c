@@ -332,6 +332,28 @@ static void check_cut(const struct stack_copy *copy, const struct unwound *whole
 	free(data);
 }
 
+/* Registers that are not known are not used, whatever their values. */
+static void check_unknown(const struct stack_copy *copy, const struct unwound *whole)
+{
+	struct stack_copy known = *copy, garbage = *copy;
+	struct unwound of_known, of_garbage;
+
+	known.missing = garbage.missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP);
+	for (unsigned int i = 0; i < KD_REGS; i++)
+		if (garbage.missing >> i & 1)
+			garbage.regs[i] = copy->start + 64;
+	copy_unwind(&known, &of_known);
+	copy_unwind(&garbage, &of_garbage);
+	ok(of_known.n >= 1 && of_known.n <= whole->n &&
+		   !memcmp(of_known.ip, whole->ip, of_known.n * sizeof(*whole->ip)),
+	   "unknown registers: %u of %u frames are right", of_known.n, whole->n);
+	ok(of_known.n == whole->n || of_known.stop == UNWIND_NOT_COPIED,
+	   "and why there are no more");
+	ok(of_garbage.n == of_known.n && of_garbage.stop == of_known.stop &&
+		   !memcmp(of_garbage.ip, of_known.ip, of_known.n * sizeof(*whole->ip)),
+	   "their values do not matter");
+}
+
 TEST(missing)
 {
 	struct stack_copy copy, empty;
@@ -355,6 +377,7 @@ TEST(missing)
 	   "nothing copied: the frame that was interrupted");
 	copy_unwind(&copy, &unwound);
 	ok(!unwound.stop && unwound.n == whole.n, "afterwards the same resolver unwinds it all");
+	check_unknown(&copy, &whole);
 	free((void *)copy.data);
 	process_end();
 }

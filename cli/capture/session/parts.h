@@ -87,6 +87,7 @@ struct session_part {
 	PART(files) \
 	PART(long_sleeps) \
 	PART(user_ticks) \
+	PART(registers) \
 	PART(classes) \
 	PART(wakers) \
 	PART(tracing) \
@@ -155,6 +156,7 @@ struct session {
 	const struct kd_long_sleep *long_sleeps; /* the maps' memory */
 	const struct kd_user_tick *user_ticks;
 	struct recorder *recorder;
+	struct registers *registers;
 	struct resources *resources;
 	struct process_set *process_set;
 	struct tracing *tracing;

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "lock_holder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "awaited_process.h"
+#include "cli/base/proc_file.h"
+
+/* --- Locks of files --- */
+
+/* /proc/locks has inodes as their file system numbers them, which may differ from what stat(2)
+ * says. So it only says who has locks; of what is in fdinfo. */
+#define FILES_MOST 256
+#define PIDS_MOST_LOOKED 64
+
+struct open_file_id {
+	dev_t device;
+	ino_t inode;
+};
+
+/* Called for each regular file that a process has open; fd: as in /proc. */
+typedef void file_found(void *context, const char *fd, const struct open_file_id *file);
+
+static void files_each(pid_t pid, file_found *found, void *context)
+{
+	char path[64], name[96];
+	struct dirent *entry;
+	struct stat is;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
+		if (isdigit((unsigned char)*entry->d_name) && !stat(name, &is) &&
+		    S_ISREG(is.st_mode))
+			found(context, entry->d_name,
+			      &(struct open_file_id){ is.st_dev, is.st_ino });
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* One who writes comes before those who read; of several of a kind, none is the one. */
+struct holders {
+	struct open_file_id files[FILES_MOST]; /* of who waits */
+	size_t n;
+	pid_t pid; /* looked at */
+	pid_t writer, reader;
+	bool several_write, several_read;
+};
+
+static void file_add(void *context, const char *fd, const struct open_file_id *file)
+{
+	struct holders *holders = context;
+
+	(void)fd;
+	if (holders->n < FILES_MOST)
+		holders->files[holders->n++] = *file;
+}
+
+/* Has lines such as "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" of locks that the
+ * process has by this descriptor. */
+static void holder_add(void *context, const char *fd, const struct open_file_id *file)
+{
+	struct holders *holders = context;
+	char name[64], text[1024], mode[16];
+	const char *lock = NULL;
+	size_t i = 0;
+	pid_t *one;
+	bool writes;
+
+	while (i < holders->n &&
+	       (holders->files[i].device != file->device || holders->files[i].inode != file->inode))
+		i++;
+	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	if (i < holders->n && proc_file_read(holders->pid, name, text, sizeof(text)) > 0)
+		lock = strstr(text, "lock:");
+	for (; lock; lock = strstr(lock + 1, "lock:")) {
+		if (sscanf(lock, "lock: %*d: %*s %*s %15s", mode) != 1)
+			continue;
+		writes = !strcmp(mode, "WRITE");
+		one = writes ? &holders->writer : &holders->reader;
+		*(writes ? &holders->several_write
+			 : &holders->several_read) |= *one && *one != holders->pid;
+		*one = holders->pid;
+	}
+}
+
+/* Reads who has locks, "7: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" (lock_get_status(),
+ * fs/locks.c); that of who waits has an arrow before the kind. Returns the number of PIDs. */
+static size_t lockers_read(pid_t pids[static PIDS_MOST_LOOKED], pid_t except)
+{
+	FILE *file = fopen("/proc/locks", "re");
+	char line[256];
+	size_t n = 0, i;
+	int pid;
+
+	while (file && n < PIDS_MOST_LOOKED && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*d: %*15[A-Z] %*15s %*15s %d", &pid) != 1 || pid <= 0 ||
+		    pid == except)
+			continue;
+		for (i = 0; i < n && pids[i] != pid; i++)
+			;
+		if (i == n)
+			pids[n++] = pid;
+	}
+	if (file)
+		fclose(file);
+	return n;
+}
+
+bool lock_holder_of_file(struct awaited_process *found, pid_t pid)
+{
+	struct holders *holders = calloc(1, sizeof(*holders));
+	pid_t pids[PIDS_MOST_LOOKED], one = 0;
+	size_t n = holders ? lockers_read(pids, pid) : 0;
+
+	if (n)
+		files_each(pid, file_add, holders);
+	for (size_t i = 0; i < n; i++) {
+		holders->pid = pids[i];
+		files_each(pids[i], holder_add, holders);
+	}
+	if (n && holders->writer)
+		one = holders->several_write ? 0 : holders->writer;
+	else if (n && holders->reader)
+		one = holders->several_read ? 0 : holders->reader;
+	free(holders);
+	return one && awaited_describe(found, one);
+}
+
+/* --- Sessions of PostgreSQL --- */
+
+#define TITLE_LEN 256
+#define CHILDREN_LEN 65536
+
+/* The title that a process gives itself; "" if unreadable. */
+static void title_read(char title[static TITLE_LEN], pid_t pid)
+{
+	ssize_t length = proc_file_read(pid, "cmdline", title, TITLE_LEN);
+
+	title[length > 0 ? length : 0] = '\0';
+	for (length = (ssize_t)strlen(title); length && title[length - 1] == ' '; length--)
+		title[length - 1] = '\0';
+}
+
+/* What a backend says that it does, behind its client: "postgres: user base [local] UPDATE
+ * waiting", "postgres: user base 10.0.0.7(51934) idle in transaction". NULL: it has no client. */
+static const char *activity_of(const char *title)
+{
+	const char *end = strstr(title, "[local] ");
+
+	if (strncmp(title, "postgres: ", strlen("postgres: ")) != 0)
+		return NULL;
+	if (end)
+		return end + strlen("[local] ");
+	for (end = title; (end = strstr(end, ") ")); end++) {
+		const char *digit = end;
+
+		while (isdigit((unsigned char)digit[-1]))
+			digit--;
+		if (digit < end && digit[-1] == '(')
+			return end + strlen(") ");
+	}
+	return NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), of_end = strlen(end);
+
+	return length >= of_end && !strcmp(text + length - of_end, end);
+}
+
+/* True if it may have locks, and does not wait for one. Transactions that are prepared belong to no
+ * process. */
+static bool may_hold(const char *title)
+{
+	const char *activity = activity_of(title);
+
+	if (!activity)
+		return strstr(title, "autovacuum worker");
+	return strcmp(activity, "idle") != 0 && !ends_with(activity, " waiting");
+}
+
+bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
+{
+	char title[TITLE_LEN], name[64], *children, *end;
+	struct proc_stat stat;
+	size_t n = 0;
+	pid_t only = 0;
+
+	title_read(title, pid);
+	if (!activity_of(title) || !ends_with(title, " waiting") || !proc_stat_read(&stat, pid))
+		return false;
+	children = malloc(CHILDREN_LEN);
+	snprintf(name, sizeof(name), "./task/%d/children", (int)stat.parent);
+	end = children && proc_file_read(stat.parent, name, children, CHILDREN_LEN) > 0 ? children
+											: NULL;
+	while (end && isdigit((unsigned char)*end)) {
+		pid_t child = (pid_t)strtol(end, &end, 10);
+
+		end += *end == ' ';
+		title_read(title, child);
+		if (child == pid || !may_hold(title))
+			continue;
+		only = child;
+		n++;
+	}
+	free(children);
+	if (n != 1 || !awaited_describe(found, only))
+		return false;
+	title_read(title, only);
+	if (activity_of(title))
+		snprintf(found->state, sizeof(found->state), "%s", activity_of(title));
+	return true;
+}
