@@ -56,12 +56,14 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
 	const char *name = row->wchan;
 	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	const struct user_wait *user = user_wait_of_sleep(row);
 	struct sleep sleep = sleep_of_kind(row);
 
 	/* Its own request is open, or its child is at the other end. */
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
-	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid)
+	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid &&
+	    !(user && user->cause == WCHAN_LOCK))
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_CHILD };
 	/* A client may take its time. */
 	if (row->accepted && sleep.class == SLEEP_ANSWER && (!wchan || wchan->cause == WCHAN_IDLE))
