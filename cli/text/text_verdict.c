@@ -444,7 +444,7 @@ static void whose_add(char *sentence, const struct verdict *verdict,
 /* A condition variable has no holder, but a thread wakes the waiters. */
 static void unexplained_make(char *sentence, const struct verdict *verdict)
 {
-	char who[WHO_LEN];
+	char who[WHO_LEN], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
 	bool woken = verdict->until_woken > verdict->unexplained / 2;
 	const struct wait_words *wait = &verdict->unclaimed.wait;
 	bool slept = verdict->unclaimed.ns > verdict->unexplained / 4 &&
@@ -453,8 +453,10 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	share_add(sentence, verdict, verdict->unexplained);
 	add(sentence, ") unexplained: ");
 	whose_add(sentence, verdict, thread_unexplained, verdict->unexplained);
+	escape_text(function, sizeof(function), slept && wait->function ? wait->function : "futex",
+		    USER_FUNCTION_LEN);
 	if (woken)
-		add(sentence, " waited in futex until %s woke it.",
+		add(sentence, " waited in %s until %s woke it.", function,
 		    text_who(who, verdict->waker.comm, sizeof(verdict->waker.comm),
 			     verdict->waker.tid));
 	else if (!slept)

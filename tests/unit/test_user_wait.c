@@ -131,6 +131,8 @@ TEST(far_away)
 	FOUND(WCHAN_FUTEX, "_PyEval_EvalFrameDefault", "pthread_cond_timedwait", NULL, NULL,
 	      "_PyEval_EvalFrameDefault");
 	FOUND(WCHAN_FUTEX, "pthread_cond_wait", "pthread_cond_wait", "pool_wait", "extension", NULL,
+	      "cfunction_call", "PyObject_Vectorcall", "_PyEval_EvalFrameDefault");
+	FOUND(WCHAN_FUTEX, "none", "syscall", "futex_wait", "park", "pool_wait", "extension",
 	      "PyObject_Vectorcall", "_PyEval_EvalFrameDefault");
 	FOUND(WCHAN_FUTEX, "pthread_cond_wait", "pthread_cond_wait", "a", "b", "c", "d", "e", "f",
 	      "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "ObjectMonitor::enter");
