@@ -87,6 +87,10 @@ enum wchan_cause user_wait_kind(const struct descriptor_row *row)
 
 	if (row->shorter || descriptor_row_is_others(row))
 		return WCHAN_THROUGH;
+	/* Data from another process: an answer, or more work? */
+	if (wchan && wchan->cause == WCHAN_IDLE &&
+	    (row->awaited == KD_AWAITED_SOCKET || row->awaited == KD_AWAITED_PIPE))
+		return WCHAN_POLL;
 	if (wchan)
 		return wchan->cause == WCHAN_FUTEX || wchan->cause == WCHAN_POLL ||
 				       wchan->cause == WCHAN_TIME

@@ -50,7 +50,8 @@ const struct user_wait *user_wait_of(const char *function, enum wchan_cause kind
 const struct user_wait *user_wait_find(const char *const *functions, size_t n,
 				       enum wchan_cause kind, size_t *at);
 
-/* As the kernel knows the sleeps of a row: WCHAN_FUTEX, WCHAN_POLL or WCHAN_TIME. WCHAN_THROUGH: it
+/* As the kernel knows the sleeps of a row: WCHAN_FUTEX, WCHAN_POLL (also of reads from a pipe or
+ * socket) or WCHAN_TIME. WCHAN_THROUGH: it
  * says enough, or nothing. */
 enum wchan_cause user_wait_kind(const struct descriptor_row *row);
 

@@ -161,6 +161,9 @@ TEST(sleeps)
 	ok(user_wait_kind(&row) == WCHAN_TIME && user_wait_of_sleep(&row), "a time");
 	row = sleep_in("do_epoll_wait", "ProcSleep");
 	ok(user_wait_kind(&row) == WCHAN_POLL && user_wait_of_sleep(&row), "a poll");
+	row = sleep_in("sk_wait_data", "mysql_real_query");
+	row.awaited = KD_AWAITED_SOCKET;
+	ok(user_wait_kind(&row) == WCHAN_POLL && user_wait_of_sleep(&row), "a read from a socket");
 	row = sleep_in("anon_pipe_write", "ProcSleep");
 	ok(user_wait_kind(&row) == WCHAN_THROUGH && !user_wait_of_sleep(&row),
 	   "of a pipe the kernel knows all");
