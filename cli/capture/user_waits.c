@@ -22,7 +22,7 @@
 
 /* Reading one takes some 20 us. So there are at most so many a look, and with 16 KB of each stack
  * so many at a time, which is enough for what the innermost functions are. */
-#define LOOK_MOST 4
+#define LOOK_MOST 8
 #define LAST_MOST 64 /* of those that sleep as the window ends */
 #define SLEEPS_MOST 192
 #define STACK_MOST 16384

@@ -11,8 +11,9 @@ static const struct user_wait user_waits[] = {
 
 #define USER_WAITS (sizeof(user_waits) / sizeof(user_waits[0]))
 
-/* Frames from one general function to another that calls it, and to any other that does. */
-#define NEAR_GENERAL 3
+/* Frames from one general function, or from the innermost, to another one that calls it, and to any
+ * other that does. */
+#define NEAR_GENERAL 4
 #define NEAR_OTHER 16
 
 size_t user_wait_name_length(const char *function)
@@ -69,7 +70,7 @@ const struct user_wait *user_wait_find(const char *const *functions, size_t n,
 	for (size_t i = 0; i < n && (!found || i - *at <= NEAR_OTHER); i++) {
 		const struct user_wait *row = user_wait_of(functions[i], kind);
 
-		if (!row || (found && row->general && i - *at > NEAR_GENERAL))
+		if (!row || (row->general && i - (found ? *at : 0) > NEAR_GENERAL))
 			continue;
 		found = row;
 		*at = i;
@@ -86,6 +87,10 @@ enum wchan_cause user_wait_kind(const struct descriptor_row *row)
 
 	if (row->shorter || descriptor_row_is_others(row))
 		return WCHAN_THROUGH;
+	/* Data from another process: an answer, or more work? */
+	if (wchan && wchan->cause == WCHAN_IDLE &&
+	    (row->awaited == KD_AWAITED_SOCKET || row->awaited == KD_AWAITED_PIPE))
+		return WCHAN_POLL;
 	if (wchan)
 		return wchan->cause == WCHAN_FUTEX || wchan->cause == WCHAN_POLL ||
 				       wchan->cause == WCHAN_TIME

@@ -43,13 +43,15 @@ struct user_wait {
 const struct user_wait *user_wait_of(const char *function, enum wchan_cause kind);
 
 /* The row of a stack, of which these are n functions, innermost first; NULL where they have no
- * name. That is the innermost row, unless it is general: a few frames further out another general
- * one says more, and somewhat further any other. Sets *at to its index; without a row, NULL is
- * returned. */
+ * name. That is the innermost row, unless it is general: then a few frames further out another
+ * general one says more, and somewhat further any other. General ones far from the innermost frame
+ * count as none: they call too many others. Sets *at to its index; without a row, NULL is returned.
+ */
 const struct user_wait *user_wait_find(const char *const *functions, size_t n,
 				       enum wchan_cause kind, size_t *at);
 
-/* As the kernel knows the sleeps of a row: WCHAN_FUTEX, WCHAN_POLL or WCHAN_TIME. WCHAN_THROUGH: it
+/* As the kernel knows the sleeps of a row: WCHAN_FUTEX, WCHAN_POLL (also of reads from a pipe or
+ * socket) or WCHAN_TIME. WCHAN_THROUGH: it
  * says enough, or nothing. */
 enum wchan_cause user_wait_kind(const struct descriptor_row *row);
 

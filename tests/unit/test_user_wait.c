@@ -131,6 +131,8 @@ TEST(far_away)
 	FOUND(WCHAN_FUTEX, "_PyEval_EvalFrameDefault", "pthread_cond_timedwait", NULL, NULL,
 	      "_PyEval_EvalFrameDefault");
 	FOUND(WCHAN_FUTEX, "pthread_cond_wait", "pthread_cond_wait", "pool_wait", "extension", NULL,
+	      "cfunction_call", "PyObject_Vectorcall", "_PyEval_EvalFrameDefault");
+	FOUND(WCHAN_FUTEX, "none", "syscall", "futex_wait", "park", "pool_wait", "extension",
 	      "PyObject_Vectorcall", "_PyEval_EvalFrameDefault");
 	FOUND(WCHAN_FUTEX, "pthread_cond_wait", "pthread_cond_wait", "a", "b", "c", "d", "e", "f",
 	      "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "ObjectMonitor::enter");
@@ -159,6 +161,9 @@ TEST(sleeps)
 	ok(user_wait_kind(&row) == WCHAN_TIME && user_wait_of_sleep(&row), "a time");
 	row = sleep_in("do_epoll_wait", "ProcSleep");
 	ok(user_wait_kind(&row) == WCHAN_POLL && user_wait_of_sleep(&row), "a poll");
+	row = sleep_in("sk_wait_data", "mysql_real_query");
+	row.awaited = KD_AWAITED_SOCKET;
+	ok(user_wait_kind(&row) == WCHAN_POLL && user_wait_of_sleep(&row), "a read from a socket");
 	row = sleep_in("anon_pipe_write", "ProcSleep");
 	ok(user_wait_kind(&row) == WCHAN_THROUGH && !user_wait_of_sleep(&row),
 	   "of a pipe the kernel knows all");

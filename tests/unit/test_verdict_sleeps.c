@@ -106,6 +106,80 @@ TEST(futexes)
 	judge(&row, "kept 900 of 1000, unexplained 900", "most by threads");
 }
 
+/* The same in a function of the program. */
+static void program_is(const char *wchan, enum kd_awaited awaited, const char *function,
+		       const char *want, const char *what)
+{
+	struct descriptor_row sleep = { .awaited = awaited,
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(90, 900 * MILLI, 10 * MILLI),
+					.ended_by = 8,
+					.ended_name = "waker" };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "%s", wchan);
+	snprintf(sleep.user_function, sizeof(sleep.user_function), "%s", function);
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[awaited] = sleep.waits;
+	judge(&row, want, what);
+}
+
+/* What the program calls it decides where the kernel cannot, and only there. */
+TEST(functions)
+{
+	const char *idle = "kept 0 of 100, work 900";
+
+	program_is("futex_do_wait", KD_AWAITED_LOCK, "take_gil",
+		   "lock 900/10 x90 waker[8], kept 900 of 1000",
+		   "a lock, until who had it woke it");
+	program_is("futex_do_wait", KD_AWAITED_LOCK, "pthread_cond_wait", idle, "a condition");
+	program_is("do_epoll_wait", KD_AWAITED_WORK, "XactLockTableWait",
+		   "lock 900/10 x90 waker[8], kept 900 of 1000", "a lock in a poll");
+	program_is("do_epoll_wait", KD_AWAITED_WORK, "secure_read", idle, "a client in a poll");
+	program_is("do_epoll_wait", KD_AWAITED_WORK, "PQgetResult",
+		   "peer 900/10 x90 waker[8], kept 900 of 1000", "an answer in a poll");
+	program_is("hrtimer_nanosleep", KD_AWAITED_TIMER, "sqlite3_step",
+		   "lock 900/10 x90 waker[8], kept 900 of 1000",
+		   "a lock that is tried again and again");
+	program_is("hrtimer_nanosleep", KD_AWAITED_TIMER, "take_a_nap", "kept 0 of 100, work 900",
+		   "a sleep");
+	program_is("futex_do_wait", KD_AWAITED_LOCK, "no_such_function",
+		   "kept 900 of 1000, unexplained 900", "an unknown function");
+	program_is("anon_pipe_write", KD_AWAITED_PIPE, "secure_read",
+		   "peer 900/10 x90 waker[8], kept 900 of 1000",
+		   "the kernel knows of a pipe that is full");
+}
+
+/* Who has the lock, if that is known, comes before who ended a wait; a mutex's holder before both.
+ */
+TEST(holders)
+{
+	struct lock_row mutex = { .holder = 7,
+				  .holder_name = "holder",
+				  .waits = times(90, 900 * MILLI, 10 * MILLI) };
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_LOCK,
+					.wchan = "do_epoll_wait",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.user_function = "XactLockTableWait",
+					.waits = mutex.waits,
+					.ended_by = 8,
+					.ended_name = "waker",
+					.awaited_pid = 9,
+					.awaited_name = "session" };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_LOCK] = sleep.waits;
+	judge(&row, "lock 900/10 x90 session[9], kept 900 of 1000", "who has it");
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "futex_do_wait");
+	snprintf(sleep.user_function, sizeof(sleep.user_function), "pthread_mutex_lock");
+	sleep.awaited_pid = 0;
+	row.locks = &mutex, row.n_locks = 1;
+	judge(&row, "lock 900/10 x90 holder[7], kept 900 of 1000", "a mutex says it itself");
+}
+
 /* Other threads fulfil conditions, if there is work; in other futexes they may hold a lock. */
 TEST(conditions)
 {
