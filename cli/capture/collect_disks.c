@@ -26,7 +26,8 @@ void disk_watch_look(struct disk_watch *watch, const struct session_view *view)
 {
 	const bool open = view->gen && view->end == KD_NEVER;
 
-	if (!open || watch->failed || watch->looked >= view->start + view->epoch || !waits_for_disk(view))
+	if (!open || watch->failed || watch->looked >= view->start + view->epoch ||
+	    !waits_for_disk(view))
 		return;
 	watch->looked = clock_monotonic();
 	watch->failed = !disk_users_read(&watch->before);
@@ -94,7 +95,8 @@ static uint64_t use_find(const struct disk_users *before, const struct disk_user
 
 void disk_use_take(const struct disk_watch *watch, struct sample *sample)
 {
-	const char *device = !watch->failed && watch->looked >= sample->start ? device_find(sample) : NULL;
+	const char *device = !watch->failed && watch->looked >= sample->start ? device_find(sample)
+									      : NULL;
 	struct disk_users now = { 0 };
 	struct disk_use use = { .pid = 0 };
 	char disk[KD_DISK_NAME], name[KD_COMM_LEN + 1] = "";

@@ -9,8 +9,10 @@ import fcntl
 import os
 import re
 import signal
+import subprocess
 import sys
 
+import kdneeds
 import kdtest
 from kdtest import MS
 from kdtrigger import BOTH, Log, Triggered
@@ -202,6 +204,37 @@ def case_pager(test):
     check(test, "pager", report(test, target.pid), "server", pager, "stopped")
 
 
+def case_frozen_fs(test):
+    """A file system that is frozen: the function of the kernel that waits is a generic one, of which
+    that which called it says what it is."""
+    kdneeds.need("losetup", "mke2fs", "mount", "fsfreeze")
+    folder = test.directory()
+    with open(folder / "image", "wb") as image:
+        image.truncate(32 << 20)
+    subprocess.run(["modprobe", "-qa", "loop", "ext4"], check=False, stderr=subprocess.DEVNULL)
+    disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True,
+                          stdout=subprocess.PIPE, check=False).stdout.strip()
+    if not disk:
+        raise kdtest.Skip("no disk of a file here")
+    test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk], check=True)
+    mounted = folder / "mounted"
+    mounted.mkdir()
+    subprocess.run(["mount", disk, mounted], check=True)
+    test.stack.callback(subprocess.run, ["umount", mounted], check=True)
+    subprocess.run(["fsfreeze", "-f", mounted], check=True)
+    writer = test.child(["sh", "-c", f"echo x >{mounted}/file"])
+    test.stack.callback(writer.wait)
+    test.stack.callback(subprocess.run, ["fsfreeze", "-u", mounted], check=True)
+    kdtest.wait_until(lambda: kdtest.state_of(writer.pid, writer.pid) == "D")
+    with open(f"/proc/{writer.pid}/stack", encoding="ascii") as file:
+        if not re.search(r"percpu_rwsem_wait.*\n.*mnt_want_write\+", file.read()):
+            raise kdtest.Skip("this kernel's stacks do not tell")
+    verdict, said, _ = report(test, writer.pid)
+    test.ok("waited for a frozen file system to be thawed" in said, "in words", said)
+    test.ok(verdict[0]["share"] >= 0.95, "all of the time", verdict)
+
+
 def case_chosen(test):
     """The window is a call that sleeps: that is its delay, and other threads are not in the verdict."""
     load = test.workload("caller", "sleeps:3:100:1:200000")
@@ -223,4 +256,4 @@ def case_chosen(test):
     test.between(slept, asleep - MS, asleep + MS, "as long as it slept")
 
 
-kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_chosen)
+kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_frozen_fs, case_chosen)

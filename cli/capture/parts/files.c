@@ -59,11 +59,12 @@ bool session_files_pending(const struct session *session, const struct session_v
 }
 
 /* The function that says most about what the sleep was for. */
-static void wchan_name(struct session *session, const struct kd_wchan *wchan,
+static void wchan_note(struct session *session, const struct kd_wchan *wchan,
 		       char name[static KD_FUNCTION_LEN])
 {
 	char found[KD_WCHAN][KD_FUNCTION_LEN];
 	const char *names[KD_WCHAN];
+	const struct wchan *row;
 	size_t at;
 
 	for (size_t i = 0; i < KD_WCHAN; i++) {
@@ -71,10 +72,10 @@ static void wchan_name(struct session *session, const struct kd_wchan *wchan,
 			 function_names_find(session->function_names, wchan->frames[i]));
 		names[i] = found[i];
 	}
-	wchan_find(names, KD_WCHAN, &at);
+	row = wchan_find(names, KD_WCHAN, &at);
 	/* All may be generic ones. */
 	at = at < KD_WCHAN ? at : 0;
-	snprintf(name, KD_FUNCTION_LEN, "%.*s", (int)wchan_name_length(found[at]), found[at]);
+	wchan_name(name, KD_FUNCTION_LEN, found[at], row);
 }
 
 static int file_found(const struct session_hash *hash, const void *key_, const void *value,
@@ -97,7 +98,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 		.queued = waits->queued,
 	};
 
-	wchan_name(session, &key->wchan, descriptor.wchan);
+	wchan_note(session, &key->wchan, descriptor.wchan);
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
