@@ -58,9 +58,11 @@ def check(test, what, found, cause, awaited, state):
     test.ok(f"[{awaited}]" in said and f"which is {state}" in said, f"{what}: in words", said)
 
 
-def wchan(pid):
+def asleep(pid):
+    """What it does that sleeps, by the kernel's word for where, if that says it."""
     with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
-        return file.read().split(".")[0]
+        function = file.read().split(".")[0]
+        return f"asleep in {function}" if function != "0" else "asleep"
 
 
 def case_child(test):
@@ -70,7 +72,7 @@ def case_child(test):
         child = int(file.read())
     test.stack.callback(os.kill, child, signal.SIGKILL)
     blocked_in(child, "hrtimer_nanosleep")
-    check(test, "asleep", report(test, parent.pid), "child", child, f"asleep in {wchan(child)}")
+    check(test, "asleep", report(test, parent.pid), "child", child, asleep(child))
     stop(child)
     check(test, "stopped", report(test, parent.pid), "child", child, "stopped")
 
@@ -93,7 +95,7 @@ def case_lock(test):
     blocked_in(waiter.pid, "lock_inode_wait")
     blocked_in(holder.pid, "do_wait")
     check(test, "file lock", report(test, waiter.pid), "lock", holder.pid,
-          f"asleep in {wchan(holder.pid)}")
+          asleep(holder.pid))
 
 
 def case_pipe(test):
