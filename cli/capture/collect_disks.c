@@ -33,36 +33,44 @@ void disk_watch_look(struct disk_watch *watch, const struct session_view *view)
 	watch->failed = !disk_users_read(&watch->before);
 }
 
-/* Time of waits for a device. */
-static uint64_t waited_for(const struct sample *sample, const char *device)
+#define DEVICES_MOST 16
+
+struct device_wait {
+	const char *device;
+	uint64_t ns;
+};
+
+/* Adds a wait to those for its device; beyond so many devices, it is left out. */
+static void device_add(struct device_wait waits[static DEVICES_MOST],
+		       const struct descriptor_row *row)
 {
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < sample->n_threads; i++)
-		for (size_t j = 0; j < sample->threads[i].n_descriptors; j++) {
-			const struct descriptor_row *row = &sample->threads[i].descriptors[j];
-
-			if (row->awaited == KD_AWAITED_DISK && !strcmp(row->is.device, device))
-				ns = u64_add(ns, row->waits.total);
-		}
-	return ns;
+	for (size_t i = 0; i < DEVICES_MOST; i++) {
+		if (waits[i].device && strcmp(waits[i].device, row->is.device) != 0)
+			continue;
+		waits[i].device = row->is.device;
+		waits[i].ns = u64_add(waits[i].ns, row->waits.total);
+		return;
+	}
 }
 
 /* The device that threads waited for longest; NULL: for none long enough. */
 static const char *device_find(const struct sample *sample)
 {
 	uint64_t most = (sample->end - sample->start) / 100 * VERDICT_SELDOM_LEAST;
+	struct device_wait waits[DEVICES_MOST] = { { NULL, 0 } };
 	const char *device = NULL;
 
 	for (size_t i = 0; i < sample->n_threads; i++)
 		for (size_t j = 0; j < sample->threads[i].n_descriptors; j++) {
-			const char *other = sample->threads[i].descriptors[j].is.device;
-			uint64_t ns = *other ? waited_for(sample, other) : 0;
+			const struct descriptor_row *row = &sample->threads[i].descriptors[j];
 
-			if (ns <= most)
-				continue;
-			most = ns;
-			device = other;
+			if (row->awaited == KD_AWAITED_DISK && *row->is.device)
+				device_add(waits, row);
+		}
+	for (size_t i = 0; i < DEVICES_MOST && waits[i].device; i++)
+		if (waits[i].ns > most) {
+			most = waits[i].ns;
+			device = waits[i].device;
 		}
 	return device;
 }

@@ -43,18 +43,21 @@ static void threads_look(struct frozen_watch *watch, const struct session *sessi
 	}
 }
 
-/* Opens the freezer.state of the target's group, if that can be frozen: the root cannot. */
-static void state_open(struct frozen_watch *watch, pid_t pid)
+/* Opens the freezer.state of the target's group, if that can be frozen: the root cannot. Returns
+ * false without a freezer of version 1. */
+static bool state_open(struct frozen_watch *watch, pid_t pid)
 {
 	struct group_levels level;
 	char path[PATH_MAX + 32];
 
 	frozen_clear(watch);
-	if (!group_levels_begin(&level, "", pid, "freezer") || !level.version_1 ||
-	    !group_levels_next(&level))
-		return;
+	if (!group_levels_begin(&level, "", pid, "freezer") || !level.version_1)
+		return false;
+	if (!group_levels_next(&level))
+		return true;
 	snprintf(path, sizeof(path), "%s/freezer.state", level.directory);
 	watch->state = open(path, O_RDONLY | O_CLOEXEC) + 1;
+	return true;
 }
 
 /* Freezing is not frozen: some threads still run. */
@@ -90,8 +93,7 @@ void frozen_look(struct frozen_watch *watch, const struct session *session, pid_
 
 	threads_look(watch, session, now);
 	if (now >= watch->due) {
-		state_open(watch, pid);
-		watch->due = now + NSEC_PER_SEC;
+		watch->due = state_open(watch, pid) ? now + NSEC_PER_SEC : UINT64_MAX;
 	}
 	if (watch->state)
 		state_look(watch, pid, now, session_window_now(session).epoch);

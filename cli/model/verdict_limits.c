@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "verdict_limits.h"
 
 #include <string.h>
 
 #include "cli/base/arith.h"
 
-struct verdict_who limit_who(const char *group)
+struct verdict_who limit_who(const char group[CULPRIT_GROUP_LEN])
 {
 	struct verdict_who who = { .tid = 0 };
-	size_t length = strlen(group), capacity = sizeof(who.comm) - 1;
+	size_t length = strnlen(group, CULPRIT_GROUP_LEN), capacity = sizeof(who.comm) - 1;
 
 	memcpy(who.comm, group + (length > capacity ? length - capacity : 0),
 	       length > capacity ? capacity : length);
@@ -18,7 +19,7 @@ struct verdict_who limit_who(const char *group)
 /* True if the limit is on the disk, one of its partitions, or a device it is part of. */
 static bool is_of_disk(const struct disk_limit *limit, const char *disk)
 {
-	const size_t length = strlen(limit->device);
+	const size_t length = strnlen(limit->device, sizeof(limit->device));
 
 	if (!*disk || !strncmp(disk, "dm-", 3) || !strncmp(disk, "md", 2) ||
 	    !strncmp(limit->device, "dm-", 3) || !strncmp(limit->device, "md", 2))

@@ -6,8 +6,9 @@
 #include "thread_row.h"
 #include "verdict_row.h"
 
-/* The culprit that is a control group; a long path keeps its end. "": unknown. */
-struct verdict_who limit_who(const char *group);
+/* The culprit that is a control group; a long path keeps its end, and need not end in a NUL. "":
+ * unknown. */
+struct verdict_who limit_who(const char group[CULPRIT_GROUP_LEN]);
 
 /* True if waits for a disk, ns in all, are the doing of a limit of the threads' group. */
 bool limit_holds_disk(const struct sample *sample, const struct descriptor_row *row, uint64_t ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wchan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const struct wchan wchans[] = {
 
 size_t wchan_name_length(const char *name)
 {
-	return name ? strcspn(name, ".+ ") : 0;
+	return name ? strcspn(name, ".+ <") : 0;
 }
 
 /* Order of a name, as the kernel prints it, and one of the table. */
@@ -44,6 +45,24 @@ static const struct wchan *row_of(const char *function, const char *caller)
 	return bsearch(&key, wchans, WCHANS, sizeof(wchans[0]), order_of_rows);
 }
 
+/* What called it, of a name "A<B"; else the next name, or "". */
+static const char *caller_of(const char *const *names, size_t n, size_t i)
+{
+	const char *caller = strchr(names[i], '<');
+
+	if (caller)
+		return caller + 1;
+	return i + 1 < n && names[i + 1] ? names[i + 1] : "";
+}
+
+void wchan_name(char *name, size_t size, const char *function, const struct wchan *row)
+{
+	const int length = (int)wchan_name_length(function);
+	const char *caller = row && row->caller ? row->caller : NULL;
+
+	snprintf(name, size, "%.*s%s%s", length, function, caller ? "<" : "", caller ?: "");
+}
+
 const struct wchan *wchan_find(const char *const *names, size_t n, size_t *at)
 {
 	size_t ignored;
@@ -55,8 +74,8 @@ const struct wchan *wchan_find(const char *const *names, size_t n, size_t *at)
 
 		if (!wchan_name_length(names[i]))
 			continue;
-		if (i + 1 < n && wchan_name_length(names[i + 1]))
-			row = row_of(names[i], names[i + 1]);
+		if (wchan_name_length(caller_of(names, n, i)))
+			row = row_of(names[i], caller_of(names, n, i));
 		if (!row)
 			row = row_of(names[i], "");
 		if (row && row->cause == WCHAN_THROUGH)

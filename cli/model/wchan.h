@@ -55,10 +55,14 @@ struct wchan {
 
 /* First of these n names of functions, innermost first, that has a row other than "through"; NULL
  * if none has. Names are as the kernel prints addresses (%ps): "do_wait+0x5c/0x100",
- * "nfs_wait_bit_killable [nfs]"; NULL and "" are skipped. Sets *at, if not NULL, to the name's
- * index; without a row, to that of the name that says most, the first that is not "through"; to
- * n if there is none. */
+ * "nfs_wait_bit_killable [nfs]"; or by wchan_name(). NULL and "" are skipped. Sets *at, if not
+ * NULL, to the name's index; without a row, to that of the name that says most, the first that is
+ * not "through"; to n if there is none. */
 const struct wchan *wchan_find(const char *const *names, size_t n, size_t *at);
+
+/* Writes a name that finds the row (NULL: none) again: the function's as the source has it, and, if
+ * the row is for calls by one other only, that one's: "percpu_rwsem_wait<vfs_write". */
+void wchan_name(char *name, size_t size, const char *function, const struct wchan *row);
 
 /* Length of the function's name as the source has it: without offset and module, and without what
  * compilers add to clones and parts of it (".isra.0", ".constprop.0", ".part.0", ".cold",

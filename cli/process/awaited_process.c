@@ -15,7 +15,7 @@
 #include "cli/base/proc_file.h"
 
 /* Machines may have very many processes and descriptors. CPU time. */
-#define LOOK_MOST_NS (20 * NSEC_PER_MSEC)
+#define LOOK_MOST_NS (50 * NSEC_PER_MSEC)
 
 /* --- What it does --- */
 

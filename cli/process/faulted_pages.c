@@ -131,6 +131,9 @@ void faulted_pages_find(struct faulted_thread *faulted, pid_t pid,
 			uint64_t pages[KD_FAULTED_KINDS][KD_FAULTED])
 {
 	mappings_read(faulted, pid, pages);
+	/* Old kernels also count faults that they had to begin again. */
+	if (faulted->major.kind == FAULTED_SWAP && !proc_status_number(pid, "VmSwap:"))
+		faulted->major.kind = FAULTED_UNKNOWN;
 	if (faulted->minor.kind == FAULTED_COPY)
 		sharer_find(faulted, pid);
 }

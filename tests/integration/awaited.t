@@ -9,8 +9,10 @@ import fcntl
 import os
 import re
 import signal
+import subprocess
 import sys
 
+import kdneeds
 import kdtest
 from kdtest import MS
 from kdtrigger import BOTH, Log, Triggered
@@ -56,9 +58,11 @@ def check(test, what, found, cause, awaited, state):
     test.ok(f"[{awaited}]" in said and f"which is {state}" in said, f"{what}: in words", said)
 
 
-def wchan(pid):
+def asleep(pid):
+    """What it does that sleeps, by the kernel's word for where, if that says it."""
     with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
-        return file.read().split(".")[0]
+        function = file.read().split(".")[0]
+        return f"asleep in {function}" if function != "0" else "asleep"
 
 
 def case_child(test):
@@ -68,7 +72,7 @@ def case_child(test):
         child = int(file.read())
     test.stack.callback(os.kill, child, signal.SIGKILL)
     blocked_in(child, "hrtimer_nanosleep")
-    check(test, "asleep", report(test, parent.pid), "child", child, f"asleep in {wchan(child)}")
+    check(test, "asleep", report(test, parent.pid), "child", child, asleep(child))
     stop(child)
     check(test, "stopped", report(test, parent.pid), "child", child, "stopped")
 
@@ -91,7 +95,7 @@ def case_lock(test):
     blocked_in(waiter.pid, "lock_inode_wait")
     blocked_in(holder.pid, "do_wait")
     check(test, "file lock", report(test, waiter.pid), "lock", holder.pid,
-          f"asleep in {wchan(holder.pid)}")
+          asleep(holder.pid))
 
 
 def case_pipe(test):
@@ -202,6 +206,37 @@ def case_pager(test):
     check(test, "pager", report(test, target.pid), "server", pager, "stopped")
 
 
+def case_frozen_fs(test):
+    """A file system that is frozen: the function of the kernel that waits is a generic one, of which
+    that which called it says what it is."""
+    kdneeds.need("losetup", "mke2fs", "mount", "fsfreeze")
+    folder = test.directory()
+    with open(folder / "image", "wb") as image:
+        image.truncate(32 << 20)
+    subprocess.run(["modprobe", "-qa", "loop", "ext4"], check=False, stderr=subprocess.DEVNULL)
+    disk = subprocess.run(["losetup", "--find", "--show", folder / "image"], text=True,
+                          stdout=subprocess.PIPE, check=False).stdout.strip()
+    if not disk:
+        raise kdtest.Skip("no disk of a file here")
+    test.stack.callback(subprocess.run, ["losetup", "--detach", disk], check=True)
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", disk], check=True)
+    mounted = folder / "mounted"
+    mounted.mkdir()
+    subprocess.run(["mount", disk, mounted], check=True)
+    test.stack.callback(subprocess.run, ["umount", mounted], check=True)
+    subprocess.run(["fsfreeze", "-f", mounted], check=True)
+    writer = test.child(["sh", "-c", f"echo x >{mounted}/file"])
+    test.stack.callback(writer.wait)
+    test.stack.callback(subprocess.run, ["fsfreeze", "-u", mounted], check=True)
+    kdtest.wait_until(lambda: kdtest.state_of(writer.pid, writer.pid) == "D")
+    with open(f"/proc/{writer.pid}/stack", encoding="ascii") as file:
+        if not re.search(r"percpu_rwsem_wait.*\n.*mnt_want_write\+", file.read()):
+            raise kdtest.Skip("this kernel's stacks do not tell")
+    verdict, said, _ = report(test, writer.pid)
+    test.ok("waited for a frozen file system to be thawed" in said, "in words", said)
+    test.ok(verdict[0]["share"] >= 0.95, "all of the time", verdict)
+
+
 def case_chosen(test):
     """The window is a call that sleeps: that is its delay, and other threads are not in the verdict."""
     load = test.workload("caller", "sleeps:3:100:1:200000")
@@ -246,4 +281,4 @@ def case_command(test):
     test.between(shown, 0.98 * life, 1.02 * life, "the times add up to its life")
 
 
-kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_chosen, case_command)
+kdtest.main(case_child, case_lock, case_pipe, case_lease, case_served, case_pager, case_frozen_fs, case_chosen, case_command)

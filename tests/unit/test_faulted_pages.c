@@ -66,7 +66,7 @@ TEST(mappings)
 		pages[KD_FAULTED_MINOR][i] = private + PROTECTED;
 	is_u64(find().minor.kind, FAULTED_COPY, "a page of its own from now on");
 	pages[KD_FAULTED_MAJOR][0] = memory;
-	is_u64(find().major.kind, FAULTED_SWAP, "memory that has to be read");
+	is_u64(find().major.kind, FAULTED_UNKNOWN, "nothing of this process is in swap");
 	pages[KD_FAULTED_MAJOR][0] = shared;
 	is_u64(find().major.kind, FAULTED_FILE, "a file that has to be read");
 	pages[KD_FAULTED_MAJOR][0] = 1 << 20;

@@ -218,8 +218,7 @@ TEST(disk_limit)
 		ok(strstr(text, "backup-agent[712]") && strstr(text, "88 %"), "who has the disk");
 		ok(strstr(text, "NEXT    look at who has the disk: kernel_delay 712 --resources"),
 		   "and where to look");
-		ok(strstr(text, "after 33.3 ms in"), "how long they were queued: %s",
-		   text);
+		ok(strstr(text, "after 33.3 ms in"), "how long they were queued: %s", text);
 		free(text);
 	}
 	sample.disk_limit.per_second = UINT64_MAX;

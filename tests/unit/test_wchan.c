@@ -49,6 +49,8 @@ static bool has_words(const char *words)
 			     "0123456789") == length;
 }
 
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__ })
+
 TEST(table)
 {
 	unsigned int disorder = 0, wordless = 0, of[WCHAN_CAUSES] = { 0 };
@@ -95,6 +97,21 @@ TEST(all_found)
 		printf("# %s < %s\n", names[0], names[1] ? names[1] : "any");
 	}
 	is_u64(missing, 0, "each row is found by its names");
+	missing = 0;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char text[64];
+		const char *name = text;
+
+		if (rows[i].cause == WCHAN_THROUGH)
+			continue;
+		wchan_name(text, sizeof(text), rows[i].function, &rows[i]);
+		if (wchan_find(&name, 1, NULL) ==
+		    wchan_find(NAMES(rows[i].function, rows[i].caller), 2, NULL))
+			continue;
+		missing++;
+		printf("# %s\n", text);
+	}
+	is_u64(missing, 0, "and by the one that is written for it");
 }
 
 /* --- Names --- */
@@ -123,7 +140,6 @@ TEST(names)
 
 /* --- Stacks --- */
 
-#define NAMES(...) ((const char *const[]){ __VA_ARGS__ })
 #define IS_FOUND(want, want_at, ...)                                                               \
 	is_found(NAMES(__VA_ARGS__), COUNT(NAMES(__VA_ARGS__)), want, want_at)
 

@@ -63,6 +63,7 @@ void session_wchan_name(struct session *session, const struct kd_wchan *wchan,
 {
 	char found[KD_WCHAN][KD_FUNCTION_LEN];
 	const char *names[KD_WCHAN];
+	const struct wchan *row;
 	size_t at;
 
 	for (size_t i = 0; i < KD_WCHAN; i++) {
@@ -70,10 +71,10 @@ void session_wchan_name(struct session *session, const struct kd_wchan *wchan,
 			 function_names_find(session->function_names, wchan->frames[i]));
 		names[i] = found[i];
 	}
-	wchan_find(names, KD_WCHAN, &at);
+	row = wchan_find(names, KD_WCHAN, &at);
 	/* All may be generic ones. */
 	at = at < KD_WCHAN ? at : 0;
-	snprintf(name, KD_FUNCTION_LEN, "%.*s", (int)wchan_name_length(found[at]), found[at]);
+	wchan_name(name, KD_FUNCTION_LEN, found[at], row);
 }
 
 static int file_found(const struct session_hash *hash, const void *key_, const void *value,
