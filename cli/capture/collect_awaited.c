@@ -17,7 +17,8 @@
 /* --- Sleeps while they last --- */
 
 #define ASLEEP_LEAST_NS (100 * NSEC_PER_MSEC)
-#define LOOK_MOST_NS (5 * NSEC_PER_MSEC) /* CPU time, for a window */
+#define LOOK_MOST_NS (20 * NSEC_PER_MSEC) /* CPU time, for a window */
+#define IDLE_NS (10 * NSEC_PER_SEC) /* a thread that was idle in a call is taken to be still */
 
 static uint64_t cpu_time(void)
 {
@@ -39,7 +40,8 @@ static int32_t call_of(const struct kd_thread *thread)
 	return thread->state == KD_UNSEEN ? thread->seed_call : thread->slept_in;
 }
 
-static struct asked_sleep *sleep_find(struct awaited_watch *watch, uint32_t tid, uint64_t since)
+static const struct asked_sleep *sleep_find(const struct awaited_watch *watch, uint32_t tid,
+					    uint64_t since)
 {
 	for (size_t i = 0; i < watch->n; i++)
 		if (watch->all[i].tid == tid && watch->all[i].since == since)
@@ -47,21 +49,36 @@ static struct asked_sleep *sleep_find(struct awaited_watch *watch, uint32_t tid,
 	return NULL;
 }
 
-/* Keeps the sleeps that go on in another window. */
-static void watch_turn(struct awaited_watch *watch, const struct session_view *view)
+/* True if the thread was idle in that call a short time ago. */
+static bool is_idle(const struct awaited_watch *watch, uint32_t tid, int32_t call, uint64_t now)
 {
-	struct asked_sleep kept[ASKED_LOOKS];
+	for (size_t i = 0; i < watch->n; i++)
+		if (watch->all[i].tid == tid && watch->all[i].call == call &&
+		    !watch->all[i].found && now < watch->all[i].looked + IDLE_NS)
+			return true;
+	return false;
+}
+
+static bool goes_on(const struct session_view *view, const struct asked_sleep *sleep)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].tid == sleep->tid &&
+		    view->threads[slot].since == sleep->since)
+			return is_asleep(&view->threads[slot]);
+	return false;
+}
+
+/* Keeps what is still worth knowing in another window. */
+static void watch_turn(struct awaited_watch *watch, const struct session_view *view, uint64_t now)
+{
 	size_t n = 0;
 
-	for (uint32_t slot = 1; slot < view->slots && watch->n; slot++) {
-		const struct kd_thread *thread = &view->threads[slot];
-		const struct asked_sleep *sleep =
-			is_asleep(thread) ? sleep_find(watch, thread->tid, thread->since) : NULL;
+	for (size_t i = 0; i < watch->n; i++) {
+		const struct asked_sleep sleep = watch->all[i];
 
-		if (sleep && n < ASKED_LOOKS)
-			kept[n++] = *sleep;
+		if (sleep.found ? goes_on(view, &sleep) : now < sleep.looked + IDLE_NS)
+			watch->all[n++] = sleep;
 	}
-	memcpy(watch->all, kept, n * sizeof(*kept));
 	watch->n = n;
 	watch->spent = 0;
 	watch->gen = view->gen;
@@ -72,9 +89,9 @@ static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thre
 	struct asked_sleep *sleep = &watch->all[watch->n++];
 	const uint64_t begun = cpu_time();
 
-	*sleep = (struct asked_sleep){ .tid = thread->tid,
-				       .call = call_of(thread),
-				       .since = thread->since };
+	*sleep = (struct asked_sleep){
+		.tid = thread->tid, .call = call_of(thread), .since = thread->since, .looked = now
+	};
 	sleep->found = asked_look(&sleep->asked, watch->sockets, (pid_t)thread->tgid,
 				  (pid_t)thread->tid, (uint32_t)sleep->call);
 	if (sleep->asked.sent_ago)
@@ -91,17 +108,20 @@ void awaited_look(struct awaited_watch *watch, const struct session_view *view)
 	if (!watch->sockets || !view->gen)
 		return;
 	if (watch->gen != view->gen)
-		watch_turn(watch, view);
-	for (uint32_t slot = 1; slot < view->slots; slot++) {
+		watch_turn(watch, view, now);
+	for (uint32_t slot = 1; slot < view->slots && watch->n < ASKED_LOOKS; slot++) {
 		const struct kd_thread *thread = &view->threads[slot];
+		const int32_t call = call_of(thread);
 
-		if (watch->n == ASKED_LOOKS || watch->spent >= LOOK_MOST_NS)
-			return;
+		if (watch->spent >= LOOK_MOST_NS)
+			break;
 		if (is_asleep(thread) && thread->since + view->epoch + ASLEEP_LEAST_NS <= now &&
-		    call_of(thread) >= 0 && polled_is((uint32_t)call_of(thread)) &&
-		    !sleep_find(watch, thread->tid, thread->since))
+		    call >= 0 && polled_is((uint32_t)call) &&
+		    !sleep_find(watch, thread->tid, thread->since) &&
+		    !is_idle(watch, thread->tid, call, now))
 			sleep_look(watch, thread, now);
 	}
+	sockets_forget(watch->sockets);
 }
 
 static void who_take(struct descriptor_row *sleep, const struct awaited_process *who)
@@ -111,23 +131,49 @@ static void who_take(struct descriptor_row *sleep, const struct awaited_process 
 	memcpy(sleep->awaited_state, who->state, sizeof(sleep->awaited_state));
 }
 
-/* Adds what was seen of the row's longest sleep, if that is most of them. */
-static void seen_take(struct awaited_watch *watch, const struct session_view *view, pid_t tid,
-		      struct descriptor_row *row)
+/* The longest sleep of a row, or else another one of the thread in that call and window; NULL: none
+ * was looked at, or it was idle. Sets how many of them were seen to be for the same. */
+static const struct asked_sleep *alike(const struct awaited_watch *watch,
+				       const struct session_view *view, uint32_t tid,
+				       const struct descriptor_row *row, uint64_t *n)
 {
-	const uint64_t since = u64_sub(row->waits.began, view->epoch);
-	const struct asked_sleep *sleep = sleep_find(watch, (uint32_t)tid, since);
+	const struct asked_sleep *found = sleep_find(watch, tid,
+						     u64_sub(row->waits.began, view->epoch));
 
-	if (!sleep || !sleep->found || sleep->call != row->call ||
-	    row->waits.max < row->waits.total / 2)
-		return;
+	*n = 0;
+	for (size_t i = 0; i < watch->n; i++) {
+		const struct asked_sleep *sleep = &watch->all[i];
+
+		if (sleep->tid != tid || sleep->call != row->call || !sleep->found ||
+		    sleep->since >= view->end)
+			continue;
+		if (!found && sleep->since >= view->start)
+			found = sleep;
+		*n += found && sleep->asked.open == found->asked.open;
+	}
+	return found && found->found && found->call == row->call ? found : NULL;
+}
+
+/* Adds what was seen of a row's sleeps, if those are most of it. Returns NULL if that is nothing.
+ */
+static const struct asked_sleep *seen_take(const struct awaited_watch *watch,
+					   const struct session_view *view, pid_t tid,
+					   struct descriptor_row *row)
+{
+	uint64_t n, sent;
+	const struct asked_sleep *sleep = alike(watch, view, (uint32_t)tid, row, &n);
+
+	if (!sleep || u64_times(row->waits.max, n) < row->waits.total / 2)
+		return NULL;
 	if (sleep->asked.open) {
-		row->unanswered = u64_sub(row->waits.began + row->waits.max,
-					  sleep->sent ? sleep->sent : row->waits.began);
+		sent = sleep->sent ? sleep->sent : sleep->since + view->epoch;
+		row->unanswered = row->waits.max;
+		if (row->in_progress && sleep->since + view->epoch == row->waits.began)
+			row->unanswered = u64_sub(view->end + view->epoch, sent);
 		row->asked_fd = sleep->asked.fd;
 		memcpy(row->asked, sleep->asked.to, sizeof(row->asked));
 	}
-	who_take(row, &sleep->asked.who);
+	return sleep;
 }
 
 /* --- Sleeps that go on --- */
@@ -248,12 +294,18 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 
 		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];
+			const struct asked_sleep *seen;
+			struct awaited_process found;
 
-			seen_take(watch, view, thread->tid, sleep);
+			seen = seen_take(watch, view, thread->tid, sleep);
+			if (seen && looks++ < LOOKS_MOST && asked_who(&found, &seen->asked, pid))
+				who_take(sleep, &found);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, sleep, pid, window / 2);
 		}
 	}
+	if (watch->sockets)
+		sockets_forget(watch->sockets);
 }

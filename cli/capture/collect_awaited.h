@@ -13,8 +13,9 @@
 struct asked_sleep {
 	uint32_t tid;
 	int32_t call;
-	uint64_t since; /* since the session's epoch */
-	bool found;     /* it is not idle: */
+	uint64_t since;  /* since the session's epoch */
+	uint64_t looked; /* when, CLOCK_MONOTONIC */
+	bool found;      /* it is not idle: */
 	struct asked asked;
 	uint64_t sent; /* when, CLOCK_MONOTONIC; 0: when the sleep began */
 };

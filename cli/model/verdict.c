@@ -270,6 +270,20 @@ bool verdict_had_little(const struct verdict *verdict)
 
 #define POLLER_LEAST 25 /* percent of busy time that is lost */
 
+/* The largest that somebody else took from them, and not their own page faults or the like. */
+static uint64_t taken_most(const struct verdict *verdict)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < verdict->n_told_blamed; i++) {
+		const enum cause cause = verdict->told[i].cause;
+
+		if (cause <= CAUSE_STOLEN || cause == CAUSE_STOPPED || cause == CAUSE_FROZEN)
+			most = u64_max(most, verdict->told[i].ns);
+	}
+	return most;
+}
+
 /* True if most of the busy time is of threads that never sleep, and much of it is lost. They need
  * all of their CPUs, as those that poll for work: that they ran most of the time says little. */
 static bool pollers_lost(const struct verdict *verdict)
@@ -294,7 +308,7 @@ static enum verdict_share largest_of(const struct verdict *verdict)
 
 	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
 		return VERDICT_UNEXPLAINED;
-	if (blamed > verdict->delay / 2 && pollers_lost(verdict))
+	if (taken_most(verdict) > verdict->delay / 2 && pollers_lost(verdict))
 		return VERDICT_BLAMED;
 	return blamed && blamed >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }

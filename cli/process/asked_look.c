@@ -109,13 +109,13 @@ static void asking_fill(struct asking *asking, struct sockets *sockets, const st
 }
 
 /* Who has the other end. */
-static bool holder_find(struct awaited_process *found, pid_t pid, const struct socket_facts *facts)
+static bool holder_find(struct awaited_process *found, pid_t pid, uint64_t peer_inode)
 {
 	char peer[LINK_LEN];
 
-	if (!facts->peer_inode)
+	if (!peer_inode)
 		return false;
-	socket_link(peer, facts->peer_inode);
+	socket_link(peer, peer_inode);
 	return awaited_reader_find(found, pid, peer);
 }
 
@@ -134,13 +134,20 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 		return false;
 	facts = &asking.facts[i];
 	*asked = (struct asked){ .fd = polled.fds[i], .open = asking.kinds[i] == ASKED_OPEN };
-	if (!asked->open)
-		return awaited_describe(&asked->who, asking.child);
+	if (!asked->open) {
+		asked->child = asking.child;
+		return true;
+	}
 	asked->sent_ago = facts->has_sent ? facts->sent_ago : 0;
+	asked->peer_inode = facts->peer_inode;
 	memcpy(asked->to, facts->peer, sizeof(asked->to));
-	if (!holder_find(&asked->who, pid, facts))
-		asked->who = (struct awaited_process){ .pid = 0 };
 	return true;
+}
+
+bool asked_who(struct awaited_process *found, const struct asked *asked, pid_t pid)
+{
+	return asked->child ? awaited_describe(found, asked->child)
+			    : holder_find(found, pid, asked->peer_inode);
 }
 
 static void facts_find(struct socket_facts *facts, struct sockets *sockets, pid_t pid, int fd)
@@ -158,7 +165,7 @@ bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pi
 	struct socket_facts facts;
 
 	facts_find(&facts, sockets, pid, fd);
-	return holder_find(found, pid, &facts);
+	return holder_find(found, pid, facts.peer_inode);
 }
 
 bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd)

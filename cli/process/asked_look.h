@@ -11,13 +11,17 @@ struct asked {
 	int fd;
 	bool open;                       /* a request of its own was not answered */
 	uint64_t sent_ago;               /* ns since that; 0: unknown */
-	char to[DESCRIPTOR_ADDRESS_LEN]; /* to whom; "": see who */
-	struct awaited_process who;      /* pid 0: unknown */
+	char to[DESCRIPTOR_ADDRESS_LEN]; /* to whom; "": unknown */
+	uint64_t peer_inode;             /* socket of the other end, on this machine; 0: unknown */
+	pid_t child;                     /* who is waited for, without such a request */
 };
 
 /* Looks at the descriptors of the system call, by its number, in which a thread of a process
  * sleeps. Takes some ms at most. False: it is idle, or that is not known. */
 bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call);
+
+/* Finds who has the other end, or the child. Takes some ms more, at most. */
+bool asked_who(struct awaited_process *found, const struct asked *asked, pid_t pid);
 
 /* Finds who has the other end of a connection, on this machine. */
 bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd);

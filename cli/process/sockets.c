@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
 
@@ -28,10 +29,27 @@
 #define LINES_MOST 20000 /* of a table in /proc; each takes about 1 us */
 #define PORTS 65536
 
+/* An end of a connection, as inet_diag has it: all in network order. */
+struct end {
+	uint32_t address[4];
+	uint16_t port;
+};
+
+struct entry {
+	bool is_tcp;
+	int family;
+	struct end local, peer;
+	unsigned int state;
+	uint64_t inode;
+};
+
 struct sockets {
 	int netlink; /* -1: none */
 	uint32_t sequence;
-	uint8_t listening[PORTS / 8]; /* of the last look: by port of TCP */
+	struct entry *entries; /* of the tables that pid sees; NULL: not read */
+	size_t n, capacity;
+	pid_t pid;
+	uint8_t listening[PORTS / 8]; /* by port of TCP */
 };
 
 struct sockets *sockets_open(void)
@@ -50,23 +68,19 @@ void sockets_close(struct sockets *sockets)
 		return;
 	if (sockets->netlink >= 0)
 		close(sockets->netlink);
+	free(sockets->entries);
 	free(sockets);
 }
 
+void sockets_forget(struct sockets *sockets)
+{
+	free(sockets->entries);
+	sockets->entries = NULL;
+	sockets->n = sockets->capacity = 0;
+	sockets->pid = 0;
+}
+
 /* --- Tables of /proc/PID/net --- */
-
-/* An end of a connection, as inet_diag has it: all in network order. */
-struct end {
-	uint32_t address[4];
-	uint16_t port;
-};
-
-struct entry {
-	int family;
-	struct end local, peer;
-	unsigned int state;
-	uint64_t inode;
-};
 
 /* "0100007F:1F90", with 8 or 32 digits: words in the machine's order. */
 static bool end_read(const char *text, struct end *end)
@@ -85,23 +99,46 @@ static bool end_read(const char *text, struct end *end)
 	return true;
 }
 
-typedef void entry_fn(void *context, const struct entry *entry);
-
-static void table_each(pid_t pid, const char *table, int family, entry_fn *found, void *context)
+/* Without memory, what follows is unknown. */
+static void table_read(struct sockets *sockets, pid_t pid, const char *table, struct entry like)
 {
 	char path[64], line[256], local[48], peer[48];
-	struct entry entry = { .family = family };
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)proc_thread(pid), table);
+	snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)pid, table);
 	file = fopen(path, "re");
-	for (size_t n = 0; file && n < LINES_MOST && fgets(line, sizeof(line), file); n++)
+	for (size_t n = 0; file && n < LINES_MOST && fgets(line, sizeof(line), file); n++) {
 		if (sscanf(line, " %*[^:]: %47s %47s %x %*s %*s %*s %*s %*s %" SCNu64, local, peer,
-			   &entry.state, &entry.inode) == 4 &&
-		    end_read(local, &entry.local) && end_read(peer, &entry.peer))
-			found(context, &entry);
+			   &like.state, &like.inode) != 4 ||
+		    !end_read(local, &like.local) || !end_read(peer, &like.peer))
+			continue;
+		if (ARRAY_ADD(sockets->entries, sockets->n, sockets->capacity, like))
+			break;
+	}
 	if (file)
 		fclose(file);
+}
+
+static void tables_read(struct sockets *sockets, pid_t pid)
+{
+	const pid_t of = proc_thread(pid);
+
+	if (sockets->pid == pid)
+		return;
+	sockets_forget(sockets);
+	memset(sockets->listening, 0, sizeof(sockets->listening));
+	sockets->pid = pid;
+	table_read(sockets, of, "tcp", (struct entry){ .is_tcp = true, .family = AF_INET });
+	table_read(sockets, of, "tcp6", (struct entry){ .is_tcp = true, .family = AF_INET6 });
+	table_read(sockets, of, "udp", (struct entry){ .family = AF_INET });
+	table_read(sockets, of, "udp6", (struct entry){ .family = AF_INET6 });
+	for (size_t i = 0; i < sockets->n; i++) {
+		const struct entry *entry = &sockets->entries[i];
+		const unsigned int port = ntohs(entry->local.port);
+
+		if (entry->is_tcp && entry->state == LISTEN)
+			sockets->listening[port / 8] |= (uint8_t)(1U << port % 8);
+	}
 }
 
 static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], int family,
@@ -196,25 +233,22 @@ static bool tcp_ask(struct sockets *sockets, int family, const struct end *local
 	return true;
 }
 
-struct listener {
-	uint16_t port; /* in network order */
-	uint64_t inode;
-};
-
-static void listener_find(void *context, const struct entry *entry)
+/* The inode of who listens at a port; 0: nobody. */
+static uint64_t listener_find(const struct sockets *sockets, uint16_t port)
 {
-	struct listener *listener = context;
+	for (size_t i = 0; i < sockets->n; i++) {
+		const struct entry *entry = &sockets->entries[i];
 
-	if (entry->state == LISTEN && entry->local.port == listener->port)
-		listener->inode = entry->inode;
+		if (entry->is_tcp && entry->state == LISTEN && entry->local.port == port)
+			return entry->inode;
+	}
+	return 0;
 }
 
 /* Who sent last. The other end is with the listener until it is accepted. */
-static void tcp_fill(struct sockets *sockets, pid_t pid, const struct entry *entry,
-		     struct socket_facts *facts)
+static void tcp_fill(struct sockets *sockets, const struct entry *entry, struct socket_facts *facts)
 {
 	struct tcp_info info, of_peer;
-	struct listener listener = { .port = entry->peer.port };
 	uint64_t inode;
 
 	if (!tcp_ask(sockets, entry->family, &entry->local, &entry->peer, &info, &inode) ||
@@ -228,12 +262,8 @@ static void tcp_fill(struct sockets *sockets, pid_t pid, const struct entry *ent
 	if (!tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer,
 		     &facts->peer_inode))
 		return;
-	if (!facts->peer_inode) {
-		table_each(pid, "tcp", AF_INET, listener_find, &listener);
-		if (!listener.inode)
-			table_each(pid, "tcp6", AF_INET6, listener_find, &listener);
-		facts->peer_inode = listener.inode;
-	}
+	if (!facts->peer_inode)
+		facts->peer_inode = listener_find(sockets, entry->peer.port);
 }
 
 /* --- Unix sockets --- */
@@ -298,39 +328,11 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 
 /* --- All --- */
 
-struct look {
-	struct sockets *sockets;
-	pid_t pid;
-	struct socket_facts *facts;
-	size_t n;
-	bool asks; /* in the network namespace of this program */
-};
-
-static struct socket_facts *facts_of(const struct look *look, uint64_t inode)
+static void tcp_found(struct sockets *sockets, const struct entry *entry,
+		      struct socket_facts *facts, bool asks)
 {
-	for (size_t i = 0; i < look->n; i++)
-		if (look->facts[i].inode == inode && inode)
-			return &look->facts[i];
-	return NULL;
-}
-
-static void tcp_listener(void *context, const struct entry *entry)
-{
-	struct look *look = context;
 	const unsigned int port = ntohs(entry->local.port);
 
-	if (entry->state == LISTEN)
-		look->sockets->listening[port / 8] |= (uint8_t)(1U << port % 8);
-}
-
-static void tcp_found(void *context, const struct entry *entry)
-{
-	struct look *look = context;
-	struct socket_facts *facts = facts_of(look, entry->inode);
-	const unsigned int port = ntohs(entry->local.port);
-
-	if (!facts)
-		return;
 	facts->stream = true;
 	snprintf(facts->protocol, sizeof(facts->protocol), "tcp");
 	if (entry->state == LISTEN)
@@ -338,12 +340,12 @@ static void tcp_found(void *context, const struct entry *entry)
 	else if (entry->state == SYN_SENT)
 		facts->role = SOCKET_CONNECTING;
 	else if (entry->state == ESTABLISHED)
-		facts->role = look->sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
-										 : SOCKET_CONNECTED;
+		facts->role = sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
+									   : SOCKET_CONNECTED;
 	if (entry->peer.port)
 		address_print(facts->peer, entry->family, &entry->peer);
-	if (facts->role == SOCKET_CONNECTED && look->asks)
-		tcp_fill(look->sockets, look->pid, entry, facts);
+	if (facts->role == SOCKET_CONNECTED && asks)
+		tcp_fill(sockets, entry, facts);
 }
 
 /* Services that only answer, by port: whoever receives from one has asked it. */
@@ -358,12 +360,8 @@ static bool is_service(unsigned int port)
 	return false;
 }
 
-static void udp_found(void *context, const struct entry *entry)
+static void udp_found(const struct entry *entry, struct socket_facts *facts)
 {
-	struct socket_facts *facts = facts_of(context, entry->inode);
-
-	if (!facts)
-		return;
 	snprintf(facts->protocol, sizeof(facts->protocol), "udp");
 	if (!entry->peer.port)
 		return;
@@ -382,18 +380,29 @@ static bool is_own_net(pid_t pid)
 	       own.st_ino == other.st_ino;
 }
 
+static const struct entry *entry_find(const struct sockets *sockets, uint64_t inode)
+{
+	for (size_t i = 0; i < sockets->n; i++)
+		if (sockets->entries[i].inode == inode)
+			return &sockets->entries[i];
+	return NULL;
+}
+
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n)
 {
-	struct look look = { sockets, pid, facts, n, is_own_net(pid) };
+	/* In the network namespace of this program. */
+	const bool asks = is_own_net(pid);
 
-	memset(sockets->listening, 0, sizeof(sockets->listening));
-	table_each(pid, "tcp", AF_INET, tcp_listener, &look);
-	table_each(pid, "tcp6", AF_INET6, tcp_listener, &look);
-	table_each(pid, "tcp", AF_INET, tcp_found, &look);
-	table_each(pid, "tcp6", AF_INET6, tcp_found, &look);
-	table_each(pid, "udp", AF_INET, udp_found, &look);
-	table_each(pid, "udp6", AF_INET6, udp_found, &look);
-	for (size_t i = 0; i < n && look.asks; i++)
-		if (!*facts[i].protocol)
+	tables_read(sockets, pid);
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *entry = facts[i].inode ? entry_find(sockets, facts[i].inode)
+							   : NULL;
+
+		if (entry && entry->is_tcp)
+			tcp_found(sockets, entry, &facts[i], asks);
+		else if (entry)
+			udp_found(entry, &facts[i]);
+		else if (facts[i].inode && asks)
 			unix_fill(sockets, &facts[i]);
+	}
 }

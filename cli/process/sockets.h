@@ -15,7 +15,11 @@ struct sockets;
 struct sockets *sockets_open(void);
 void sockets_close(struct sockets *sockets);
 
-/* Fills in n facts by their inodes; pid: a process that has the sockets. Takes some ms at most. */
+/* Fills in n facts by their inodes; pid: a process that has the sockets. The first time, and for
+ * another process, it takes some ms: the tables of all sockets are read. */
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n);
+
+/* Forgets what the tables were. */
+void sockets_forget(struct sockets *sockets);
 
 #endif

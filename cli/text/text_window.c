@@ -169,7 +169,7 @@ static void ready_add(struct parts *parts, const struct sample *sample, uint64_t
 		const struct verdict_row *row = &verdict->rows[i];
 
 		if ((row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS) &&
-		    row->ns > ns / 2 && *text_row_who(who, row)) {
+		    row->culprits == 1 && row->ns > ns / 2 && *text_row_who(who, row)) {
 			snprintf(text, sizeof(text), "ready behind %.120s", who);
 			break;
 		}

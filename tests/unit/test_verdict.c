@@ -536,6 +536,13 @@ TEST(poller)
 	   "most of that to others");
 	verdict_clear(&verdict);
 	culprit.woken_ns = 400 * MILLI;
+	row = spent(LEDGER_FAULT, 400 * MILLI);
+	row.minor_faults = 100;
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN, "by its own doing");
+	verdict_clear(&verdict);
+	row = spent(LEDGER_READY_PREEMPTED, 400 * MILLI);
+	row.ready = times(10, 400 * MILLI, 40 * MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
 	spend(&row, LEDGER_BLOCKED, MILLI);
 	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_RAN, "it sleeps");
 	verdict_clear(&verdict);
