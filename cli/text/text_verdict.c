@@ -3,535 +3,20 @@
 #define _GNU_SOURCE
 #include "text_verdict.h"
 
-#include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
-#include "cli/base/parse.h"
 #include "cli/base/texts.h"
 #include "text_advice.h"
-#include "text_limits.h"
 #include "text_parts.h"
+#include "text_sentence.h"
 #include "text_who.h"
 #include "text_window.h"
 
 #define PREFIX "VERDICT "
 #define PREFIX_WIDTH (sizeof(PREFIX) - 1)
-#define SENTENCE_LEN 512
-
-/* What happened to the threads, with the culprit's name (%s) and without. */
-struct sentence {
-	const char *named, *unnamed;
-};
-
-#define IDLE "waited for %s, which was idle, to wake up"
-#define FROZEN " frozen by the freezer of a control group"
-static const struct sentence sentences[CAUSES] = {
-	[CAUSE_TASK] = { "waited for %s, on which %s ran", "waited for %s, on which others ran" },
-	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s of the same process ran",
-				"waited for %s, on which others of the same process ran" },
-	[CAUSE_THROTTLED] = { "had used up the CPU quota of the group %s",
-			      "had used up its CPU quota" },
-	[CAUSE_DEADLINE] = { "had used up its own SCHED_DEADLINE runtime%s",
-			     "had used up its own SCHED_DEADLINE runtime" },
-	[CAUSE_RT_LIMIT] = { "waited for %s, which the real-time limit gave to %s",
-			     "waited for %s: the real-time limit was reached" },
-	[CAUSE_IDLE] = { IDLE, IDLE },
-	[CAUSE_HARDIRQ] = { "was interrupted, mostly by %s", "was interrupted by hardirqs" },
-	[CAUSE_SOFTIRQ] = { "was interrupted by softirqs, mostly %s",
-			    "was interrupted by softirqs" },
-	[CAUSE_STOLEN] = { "had no CPU while the hypervisor ran %s",
-			   "had no CPU while the hypervisor ran other machines" },
-	[CAUSE_LOCK] = { "waited for a lock that %s held", "waited for locks" },
-	[CAUSE_KERNEL_LOCK] = { "waited for %s that %s held", "waited for %s" },
-	[CAUSE_DISK] = { "waited for the disk %s", "waited for disks" },
-	[CAUSE_DISK_LIMIT] = { "was held back by the disk limit of the group %s",
-			       "was held back by the disk limit of its group" },
-	[CAUSE_PAGE_FAULT] = { "had page faults: it copied what it shares with %s since a fork",
-			       "had page faults" },
-	[CAUSE_MAJOR_FAULT] = { "had major page faults (pages read from disk or swap) under %s",
-				"had major page faults (pages read from disk or swap)" },
-	[CAUSE_RECLAIM] = { "was made to free memory by %s", "was made to free memory" },
-	[CAUSE_PEER] = { "waited for %s, at the other end of a pipe or socket",
-			 "waited for the other end of a pipe or socket" },
-	[CAUSE_CHILD] = { "waited for its child %s", "waited for child processes" },
-	[CAUSE_TIMER] = { "woke up later than its timers, for %s",
-			  "woke up later than its timers" },
-	[CAUSE_STOPPED] = { "was stopped by %s", "was stopped (SIGSTOP, a debugger, strace)" },
-	[CAUSE_FROZEN] = { "was" FROZEN " (%s)", "was" FROZEN },
-	[CAUSE_SERVER] = { "waited for %s, which has to answer",
-			   "waited for another program to answer" },
-	[CAUSE_KERNEL_WORK] = { "waited for %s, which works for the kernel",
-				"waited for work of the kernel" },
-	[CAUSE_DEVICE] = { "waited for a device, until %s woke it", "waited for a device" },
-	[CAUSE_WAIT] = { "slept until %s woke it", "slept" },
-};
-
-/* Wording for several threads, if different. */
-static const struct sentence plural[CAUSES] = {
-	[CAUSE_OWN_THREADS] = { "waited for %s, on which %s, also of the target, ran",
-				"waited for %s, on which other threads of the target ran" },
-	[CAUSE_THROTTLED] = { .unnamed = "had used up their CPU quota" },
-	[CAUSE_DEADLINE] = { "had used up their own SCHED_DEADLINE runtime%s",
-			     "had used up their own SCHED_DEADLINE runtime" },
-	[CAUSE_HARDIRQ] = { "were interrupted, mostly by %s", "were interrupted by hardirqs" },
-	[CAUSE_SOFTIRQ] = { "were interrupted by softirqs, mostly %s",
-			    "were interrupted by softirqs" },
-	[CAUSE_DISK_LIMIT] = { "were held back by the disk limit of the group %s",
-			       "were held back by the disk limit of their group" },
-	[CAUSE_RECLAIM] = { "were made to free memory by %s", "were made to free memory" },
-	[CAUSE_CHILD] = { .named = "waited for their child %s" },
-	[CAUSE_TIMER] = { "woke up later than their timers, for %s",
-			  "woke up later than their timers" },
-	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)" },
-	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
-};
-
-__attribute__((format(printf, 2, 3))) static void add(char sentence[static SENTENCE_LEN],
-						      const char *format, ...)
-{
-	size_t used = strlen(sentence);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(sentence + used, SENTENCE_LEN - used, format, args);
-	va_end(args);
-}
-
-static const char *thread_who(char who[static WHO_LEN], const struct thread_row *thread)
-{
-	return text_who(who, thread->name, KD_COMM_LEN, thread->tid);
-}
-
-/* Scheduling class, unless it is the default: "SCHED_FIFO 50", "nice 5", or "". */
-#define CLASS_LEN 32
-static const char *text_class(char class[static CLASS_LEN], const struct verdict_who *is)
-{
-	const char *policy = culprit_policies[is->policy];
-
-	*class = '\0';
-	if (is->policy == SCHED_FIFO || is->policy == SCHED_RR)
-		snprintf(class, CLASS_LEN, "%s %d", policy, (int)is->priority);
-	else if (is->policy != SCHED_OTHER && is->policy != CULPRIT_POLICY_UNKNOWN)
-		snprintf(class, CLASS_LEN, "%s", policy);
-	else if (is->priority)
-		snprintf(class, CLASS_LEN, "nice %d", (int)is->priority);
-	return class;
-}
-
-/* True if one thread lost nearly all of it. */
-static bool is_of_one(const struct verdict_row *row)
-{
-	return row->worst->members == 1 && row->worst_ns >= row->ns - row->ns / 10;
-}
-
-/* Adds "main[4711] ", or the number of threads. */
-static void subject_add(char *sentence, const struct verdict_row *row)
-{
-	char who[WHO_LEN];
-
-	if (is_of_one(row))
-		add(sentence, "%s ", thread_who(who, row->worst));
-	else
-		add(sentence, "%u thread%s ", row->threads, row->threads == 1 ? "" : "s");
-}
-
-/* "CPU 3" if the threads that lost most ran only there; else "a CPU". */
-static const char *cpu_of(char cpu[static 32], const struct verdict_row *row)
-{
-	const int only = is_of_one(row) ? thread_only_cpu(row->worst) : row->cpu;
-
-	snprintf(cpu, 32, "a CPU");
-	/* Of a chain, another thread waited for it. */
-	if (only >= 0 && !row->via)
-		snprintf(cpu, 32, "CPU %d", only);
-	return cpu;
-}
-
-/* Format for one thread of one process, or for several. With several processes, "own threads"
- * are those of all. */
-static const char *format_of(const struct verdict_row *row, bool named, bool multiple)
-{
-	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
-	bool is_one = is_of_one(row) && !(multiple && row->cause == CAUSE_OWN_THREADS);
-
-	if (named)
-		return is_one || !many->named ? one->named : many->named;
-	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
-}
-
-/* "a lock in the kernel (rtnl_mutex)", "locks in the kernel (mostly event_mutex)" */
-#define LOCK_WIDTH 40 /* bytes of a name */
-static const char *lock_text(char text[static WHO_LEN], const struct verdict_row *row, bool held)
-{
-	const struct lock_row *lock = row->lock_ns > row->ns / 2 ? row->lock : NULL;
-	bool one = lock && row->lock_ns >= row->ns - row->ns / 10;
-	char name[ESCAPE_SIZE(LOCK_WIDTH)];
-
-	snprintf(text, WHO_LEN, "%s in the kernel", held || one ? "a lock" : "locks");
-	if (!lock)
-		return text;
-	escape_text(name, sizeof(name), lock->symbol, LOCK_WIDTH);
-	text_append(text, WHO_LEN, " (%s%s", one ? "" : "mostly ", name);
-	if (lock->offset)
-		text_append(text, WHO_LEN, "+%#llx", (unsigned long long)lock->offset);
-	text_append(text, WHO_LEN, ")");
-	return text;
-}
-
-/* Appends " (work: flush-254:0)". */
-static void work_add(char *who, size_t size, const struct verdict_row *row)
-{
-	char work[ESCAPE_SIZE(WORK_LEN)];
-
-	if (!row->who.work || row->culprits != 1)
-		return;
-	escape_text(work, sizeof(work), row->who.work, WORK_LEN);
-	text_append(who, size, " (work: %.64s)", work);
-}
-
-/* What one culprit did, of several causes; %s: a CPU. */
-static const char *const deeds[CAUSES] = {
-	[CAUSE_TASK] = "had %s",
-	[CAUSE_OWN_THREADS] = "had %s",
-	[CAUSE_RT_LIMIT] = "was given %s by the real-time limit",
-	[CAUSE_SOFTIRQ] = "handled soft interrupts",
-	[CAUSE_LOCK] = "held a lock",
-	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
-	[CAUSE_PAGE_FAULT] = "shares the pages that were copied",
-	[CAUSE_PEER] = "was at the other end of a pipe or socket",
-	[CAUSE_STOPPED] = "stopped them",
-};
-
-/* "waited for hog[4711] (nice 5), which had CPU 0 (310 ms) and held a lock (200 ms)" */
-static void parts_add(char *sentence, const struct verdict_row *row)
-{
-	char who[WHO_LEN], class[CLASS_LEN], cpu[32];
-
-	add(sentence, "waited for %s", text_row_who(who, row));
-	if (*text_class(class, &row->who))
-		add(sentence, " (%s)", class);
-	*who = '\0';
-	work_add(who, sizeof(who), row);
-	add(sentence, "%s", who);
-	cpu_of(cpu, row);
-	for (unsigned int i = 0; i < row->n_parts; i++) {
-		const char *deed = deeds[row->parts[i].cause]
-					   ?: cause_words[row->parts[i].cause].title;
-
-		if (row->parts[i].cause == CAUSE_STOPPED && is_of_one(row))
-			deed = "stopped it";
-		add(sentence, !i ? ", which " : i + 1 < row->n_parts ? ", " : " and ");
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		add(sentence, deed, cpu);
-#pragma GCC diagnostic pop
-		add(sentence, " (%s)", AS_TIME(row->parts[i].ns));
-	}
-}
-
-static void what_add(char *sentence, const struct sample *sample, const struct verdict_row *row,
-		     bool multiple)
-{
-	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
-	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
-		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
-	bool named;
-	const char *format;
-
-	if (text_limit(who, sizeof(who), sample, row))
-		named = *who;
-	else
-		named = *text_row_who(who, row);
-	if (*text_class(class, &row->who))
-		text_append(who, sizeof(who), " (%s)", class);
-	work_add(who, sizeof(who), row);
-	if (*row->who.stopped_by)
-		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
-	named |= *row->who.stopped_by;
-	format = format_of(row, named, multiple);
-	cpu_of(cpu, row);
-	/* All formats are in the tables above; they need not use all arguments. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	add(sentence, format,
-	    waits                             ? cpu
-	    : row->cause == CAUSE_KERNEL_LOCK ? lock_text(lock, row, named)
-					      : who,
-	    who);
-#pragma GCC diagnostic pop
-}
-
-/* True if the cause alone says more than what the wait was for. */
-static bool says_enough(const struct verdict_row *row)
-{
-	bool named = *row->who.comm;
-
-	if (row->wait.user && !(named && row->cause == CAUSE_CHILD))
-		return false;
-	return row->cause == CAUSE_CHILD ||
-	       (named && (row->cause == CAUSE_DISK || row->cause == CAUSE_DISK_LIMIT ||
-			  row->cause == CAUSE_PEER || text_limit_is_memory(row))) ||
-	       (!row->wait.words && row->cause != CAUSE_WAIT);
-}
-
-/* "waited for a futex", "waited in do_that" */
-static void wait_text_add(char *sentence, const struct wait_words *wait)
-{
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
-
-	if (wait->words) {
-		add(sentence, "waited for %s", wait->words);
-	} else {
-		escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
-		add(sentence, "waited in %s", wchan);
-	}
-	if (!wait->function)
-		return;
-	escape_text(function, sizeof(function), wait->function, USER_FUNCTION_LEN);
-	add(sentence, wait->user ? " (%s)" : " (in %s)", function);
-}
-
-static bool is_unanswered(const struct verdict_row *row)
-{
-	return row->wait.asked && row->wait_ns > row->ns / 2;
-}
-
-/* "got no answer for 1.90 s from postgres[12]", or from an address */
-static void unanswered_add(char *sentence, const struct verdict_row *row)
-{
-	const struct descriptor_row *asked = row->wait.asked;
-	char who[WHO_LEN], to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
-
-	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
-	text_row_who(who, row);
-	add(sentence, "got no answer for %s from %s", AS_TIME(asked->unanswered),
-	    row->who.pid ? who
-	    : *to        ? to
-			 : "the other end");
-}
-
-/* " (fd 3, 127.0.0.1:5432)" */
-static void asked_add(char *sentence, const struct verdict_row *row)
-{
-	const struct descriptor_row *asked = row->wait.asked;
-	char to[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
-	bool named = row->who.pid;
-
-	escape_text(to, sizeof(to), asked->asked, sizeof(asked->asked));
-	add(sentence, " (fd %d%s%s)", (int)asked->asked_fd, named && *to ? ", " : "",
-	    named ? to : "");
-}
-
-/* Adds ", which is stopped". */
-static void state_add(char *sentence, const struct verdict_row *row)
-{
-	char state[ESCAPE_SIZE(WAIT_STATE_LEN)];
-
-	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
-		return;
-	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
-	add(sentence, row->wait.held ? " (%s)" : ", which is %s", state);
-}
-
-/* "waited for a pipe that is full", "waited for slowfs[12], which is stopped: the program that
- * serves its file system (FUSE)", "waited in do_that, until main[12] woke it". Returns false if
- * that is not known. */
-static bool wait_add(char *sentence, const struct verdict_row *row)
-{
-	char who[WHO_LEN];
-	const bool named = *text_row_who(who, row);
-	const bool until = row->cause == CAUSE_WAIT || (row->cause == CAUSE_LOCK && row->wait.user);
-
-	if (is_unanswered(row)) {
-		unanswered_add(sentence, row);
-		state_add(sentence, row);
-		return true;
-	}
-	if (says_enough(row) || !(row->wait.words || row->wait.wchan) ||
-	    row->wait_ns <= row->ns / 2)
-		return false;
-	if (row->wait.words && named && !until) {
-		work_add(who, sizeof(who), row);
-		add(sentence, "waited for %s", who);
-		state_add(sentence, row);
-		add(sentence, ": %s", row->wait.words);
-		return true;
-	}
-	wait_text_add(sentence, &row->wait);
-	if (row->wait.held && named)
-		add(sentence, row->so_far ? ", which %s has" : ", which %s had", who);
-	else if (named && until)
-		add(sentence, ", until %s woke it", who);
-	else if (!named && row->wait.woken_by)
-		add(sentence, ", until %s or others woke it",
-		    text_who(who, row->wait.woken_name, KD_COMM_LEN, row->wait.woken_by));
-	state_add(sentence, row);
-	return true;
-}
-
-/* Adds ", which ran meanwhile". */
-static void did_add(char *sentence, const struct verdict_row *row)
-{
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
-
-	if (row->culprits != 1 || row->wait_ns <= row->ns / 2)
-		return;
-	if (row->wait.did == WAIT_RAN)
-		add(sentence, ", which ran meanwhile");
-	if (row->wait.did != WAIT_SLEPT)
-		return;
-	escape_text(wchan, sizeof(wchan), row->wait.did_in, KD_FUNCTION_LEN);
-	add(sentence, ", which slept meanwhile in %s", wchan);
-}
-
-/* Adds "waited for worker[12], which ": the thread of the target that the cause kept, and of a
- * single one that waited, who else is between; before is false for what is added behind a cause
- * that kept others, too. */
-static void via_add(char *sentence, const struct verdict_row *row, bool before)
-{
-	const struct chain_row *via = row->via;
-	char who[WHO_LEN];
-
-	if (!via || row->via_ns <= row->ns / 2 || before != (row->via_ns >= row->ns - row->ns / 10))
-		return;
-	if (before && via->via != via->tid && is_of_one(row))
-		add(sentence, "waited for %s, which ",
-		    text_who(who, via->via_name, sizeof(via->via_name), via->via));
-	text_who(who, via->name, sizeof(via->name), via->tid);
-	add(sentence, before ? "waited for %s, which " : ", mostly by way of %s", who);
-}
-
-/* Adds " (fd 5, /tmp/fifo)", cut at its start; nothing if no descriptor has most of the time. */
-static void at_add(char *sentence, const struct verdict_row *row)
-{
-	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
-
-	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
-		return;
-	text_path_cut(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text),
-		      PATH_WIDTH);
-	add(sentence, " (%sfd %d%s%.400s)", row->at_ns < row->ns - row->ns / 10 ? "mostly " : "",
-	    (int)row->at->fd, *escaped ? ", " : "", escaped);
-}
-
-/* Adds ", of whose bytes backup-agent[712] had 88 %". */
-static void disk_use_add(char *sentence, const struct disk_use *use, const struct verdict_row *row)
-{
-	char who[WHO_LEN];
-
-	if (row->cause == CAUSE_DISK && use->pid && row->culprits == 1 &&
-	    !strncmp(use->device, row->who.comm, sizeof(use->device)))
-		add(sentence, ", of whose bytes %s had %s",
-		    text_who(who, use->name, sizeof(use->name), use->pid),
-		    AS_SHARE(use->bytes, use->all_bytes));
-}
-
-/* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
-static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
-{
-	const bool major = row->cause == CAUSE_MAJOR_FAULT;
-	const struct faulted *of = major ? &sample->faulted.major : &sample->faulted.minor;
-	char path[ESCAPE_SIZE(FAULTED_PATH)];
-
-	if ((!major && row->cause != CAUSE_PAGE_FAULT) || row->who.tid ||
-	    row->worst->tid != sample->faulted.tid || row->worst_ns <= row->ns / 2 ||
-	    of->kind >= FAULTED_SORTS || !faulted_words[of->kind])
-		return;
-	add(sentence, ", mostly %s", faulted_words[of->kind]);
-	if (!*of->path)
-		return;
-	text_path_cut(path, sizeof(path), of->path, sizeof(of->path), PATH_WIDTH);
-	add(sentence, " (%.200s)", path);
-}
-
-/* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
-static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
-{
-	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
-
-	if (row->cause != CAUSE_THROTTLED || use->own || !*use->group ||
-	    strncmp(use->group, row->who.comm, sizeof(use->group)) != 0 ||
-	    use->used_ns <= use->all_ns / 2)
-		return;
-	text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
-	add(sentence, ", mostly by %.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
-}
-
-/* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most, after 3.00 ms in the queue": the
- * speed of a disk, and what it had to do before. */
-static void requests_add(char *sentence, const struct verdict_row *row)
-{
-	const struct kd_count *requests = &row->requests;
-
-	if (requests->count == 1)
-		add(sentence, "; its request took %s", AS_TIME(requests->max));
-	else if (requests->count)
-		add(sentence, "; %s requests took %s on average, %s at most",
-		    GROUPED(requests->count), AS_TIME(requests->total / requests->count),
-		    AS_TIME(requests->max));
-	if (requests->count && row->queued > requests->total / 10)
-		add(sentence, ", after %s in the queue", AS_TIME(row->queued / requests->count));
-}
-
-/* Adds "; main[4711] for 1.97 s of 2.00 s": of several threads, the one that it kept longest. */
-static void worst_add(char *sentence, const struct verdict_row *row)
-{
-	const struct thread_row *worst = row->worst;
-	char who[WHO_LEN];
-
-	if (!is_of_one(row) && worst->members == 1)
-		add(sentence, "; %s for %s of %s", thread_who(who, worst), AS_TIME(row->worst_ns),
-		    AS_TIME(worst->ledger.life));
-}
-
-/* "84 % (840 ms of 1.00 s" */
-static void share_add(char *sentence, const struct verdict *verdict, uint64_t part)
-{
-	add(sentence, "%s (%s of %s", AS_SHARE(part, verdict->busy), AS_TIME(part),
-	    AS_TIME(verdict->busy));
-}
-
-/* "64 % (637 ms of 1.00 s, longest 12.7 ms): main[4711] waited for CPU 0, on which ... ran." */
-static void sentence_make(char *sentence, const struct sample *sample,
-			  const struct verdict_row *row, bool multiple)
-{
-	const struct verdict *verdict = sample->verdict;
-
-	share_add(sentence, verdict, row->ns);
-	if (row->longest)
-		add(sentence, ", longest %s%s%s", AS_TIME(row->longest),
-		    row->longest == row->so_far ? " so far" : "",
-		    row->before ? ", which began before" : "");
-	add(sentence, "): ");
-	subject_add(sentence, row);
-	if (row->n_parts) {
-		parts_add(sentence, row);
-		worst_add(sentence, row);
-		add(sentence, ".");
-		return;
-	}
-	via_add(sentence, row, true);
-	if (!wait_add(sentence, row)) {
-		what_add(sentence, sample, row, multiple);
-		faulted_add(sentence, sample, row);
-		disk_use_add(sentence, &sample->disk_use, row);
-		state_add(sentence, row);
-	}
-	did_add(sentence, row);
-	user_add(sentence, &sample->quota_use, row);
-	if (is_unanswered(row))
-		asked_add(sentence, row);
-	else
-		at_add(sentence, row);
-	via_add(sentence, row, false);
-	requests_add(sentence, row);
-	worst_add(sentence, row);
-	add(sentence, ".");
-}
 
 static uint64_t thread_ran(const struct verdict_thread *thread)
 {
@@ -580,10 +65,10 @@ static void whose_add(char *sentence, const struct verdict *verdict,
 	char who[WHO_LEN];
 
 	if (!most)
-		add(sentence, "%llu thread%s", (unsigned long long)threads,
-		    threads == 1 ? "" : "s");
+		sentence_add(sentence, "%llu thread%s", (unsigned long long)threads,
+			     threads == 1 ? "" : "s");
 	else
-		add(sentence, "%s", thread_who(who, most));
+		sentence_add(sentence, "%s", text_thread_who(who, most));
 }
 
 static void unexplained_make(char *sentence, const struct verdict *verdict)
@@ -593,20 +78,20 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	bool slept = verdict->unclaimed.ns > verdict->unexplained / 4 &&
 		     (wait->words || wait->wchan);
 
-	share_add(sentence, verdict, verdict->unexplained);
-	add(sentence, ") unexplained: ");
+	sentence_share(sentence, verdict, verdict->unexplained);
+	sentence_add(sentence, ") unexplained: ");
 	whose_add(sentence, verdict, thread_unexplained, verdict->unexplained);
 	if (!slept) {
-		add(sentence, " did not run, and the reason is unknown.");
+		sentence_add(sentence, " did not run, and the reason is unknown.");
 		return;
 	}
-	add(sentence, " ");
-	wait_text_add(sentence, wait);
+	sentence_add(sentence, " ");
+	sentence_wait(sentence, wait);
 	if (verdict->unclaimed.who.tid)
-		add(sentence, ", until %s woke it",
-		    text_who(who, verdict->unclaimed.who.comm, KD_COMM_LEN,
-			     verdict->unclaimed.who.tid));
-	add(sentence, ".");
+		sentence_add(sentence, ", until %s woke it",
+			     text_who(who, verdict->unclaimed.who.comm, KD_COMM_LEN,
+				      verdict->unclaimed.who.tid));
+	sentence_add(sentence, ".");
 }
 
 static uint64_t ran_ns(const struct verdict *verdict)
@@ -624,7 +109,7 @@ static void runner_add(char *sentence, const struct sample *sample)
 	const struct thread_row *most = whose(verdict, thread_ran, ran, &threads);
 
 	if (most && verdict->n_threads > 1 && ran >= (sample->end - sample->start) / 2)
-		add(sentence, "; nearly all of it %s", thread_who(who, most));
+		sentence_add(sentence, "; nearly all of it %s", text_thread_who(who, most));
 }
 
 #define COMPUTED_WIDTH 48 /* bytes of a name */
@@ -644,8 +129,9 @@ static void computed_add(char *sentence, const struct verdict *verdict, const ch
 		return;
 	escape_text(name, sizeof(name), computed->function, COMPUTED_WIDTH);
 	escape_text(object, sizeof(object), computed->object, COMPUTED_WIDTH);
-	add(sentence, "%s%s of that in %s%s%s%s%s", before, AS_SHARE(computed->ticks, computed->of),
-	    name, *object ? " [" : "", object, *object ? "]" : "", behind);
+	sentence_add(sentence, "%s%s of that in %s%s%s%s%s", before,
+		     AS_SHARE(computed->ticks, computed->of), name, *object ? " [" : "", object,
+		     *object ? "]" : "", behind);
 }
 
 /* It ran most of the time, or there is nothing else to say. */
@@ -655,39 +141,39 @@ static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 	const char *it = multiple ? "they" : "it";
 
 	if (!verdict->life) {
-		add(sentence, "There was no thread to look at.");
+		sentence_add(sentence, "There was no thread to look at.");
 		return;
 	}
 	if (!verdict_is_undisturbed(verdict)) {
 		/* Shares of the busy time, as all of this kind of sentence. */
-		share_add(sentence, verdict, ran_ns(verdict));
-		add(sentence, "): ");
+		sentence_share(sentence, verdict, ran_ns(verdict));
+		sentence_add(sentence, "): ");
 		whose_add(sentence, verdict, thread_ran, ran_ns(verdict));
-		add(sentence, " ran: user %s", AS_SHARE(verdict->user, verdict->busy));
+		sentence_add(sentence, " ran: user %s", AS_SHARE(verdict->user, verdict->busy));
 		computed_add(sentence, verdict, " (", ")");
-		add(sentence, ", kernel %s.", AS_SHARE(verdict->kernel, verdict->busy));
+		sentence_add(sentence, ", kernel %s.", AS_SHARE(verdict->kernel, verdict->busy));
 		return;
 	}
 	if (verdict_had_little(verdict))
-		add(sentence, "%s had little to do: ", multiple ? "They" : "It");
+		sentence_add(sentence, "%s had little to do: ", multiple ? "They" : "It");
 	else
-		add(sentence, "Nothing kept %s from running: ", multiple ? "them" : "it");
-	add(sentence, "%s ran for %s", it, AS_TIME(ran_ns(verdict)));
+		sentence_add(sentence, "Nothing kept %s from running: ", multiple ? "them" : "it");
+	sentence_add(sentence, "%s ran for %s", it, AS_TIME(ran_ns(verdict)));
 	if (!verdict->work)
-		add(sentence, " of %s", AS_TIME(verdict->life));
+		sentence_add(sentence, " of %s", AS_TIME(verdict->life));
 	if (ran_ns(verdict)) {
-		add(sentence, " (user %s", AS_TIME(verdict->user));
+		sentence_add(sentence, " (user %s", AS_TIME(verdict->user));
 		computed_add(sentence, verdict, ", ", "");
-		add(sentence, ", kernel %s", AS_TIME(verdict->kernel));
+		sentence_add(sentence, ", kernel %s", AS_TIME(verdict->kernel));
 		runner_add(sentence, sample);
-		add(sentence, ")");
+		sentence_add(sentence, ")");
 	}
 	if (verdict_had_little(verdict))
-		add(sentence, ", %s kept from running for %s", multiple ? "were" : "was",
-		    AS_TIME(verdict->delay));
+		sentence_add(sentence, ", %s kept from running for %s", multiple ? "were" : "was",
+			     AS_TIME(verdict->delay));
 	if (verdict->work)
-		add(sentence, ", and waited for work for %s", AS_TIME(verdict->work));
-	add(sentence, ".");
+		sentence_add(sentence, ", and waited for work for %s", AS_TIME(verdict->work));
+	sentence_add(sentence, ".");
 }
 
 #define OUTSIDE_LEAST 10 /* percent of the time that it ran; less is not worth a sentence */
@@ -702,11 +188,12 @@ static bool is_outside(const struct verdict *verdict)
  * ran, see model/ledger.h. */
 static void outside_make(char *sentence, const struct verdict *verdict)
 {
-	share_add(sentence, verdict, verdict->outside_calls);
-	add(sentence, "): ");
+	sentence_share(sentence, verdict, verdict->outside_calls);
+	sentence_add(sentence, "): ");
 	whose_add(sentence, verdict, thread_outside, verdict->outside_calls);
-	add(sentence, " ran in the kernel outside system calls (seccomp filters, breakpoints, "
-		      "closing files).");
+	sentence_add(sentence,
+		     " ran in the kernel outside system calls (seccomp filters, breakpoints, "
+		     "closing files).");
 }
 
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
@@ -743,7 +230,7 @@ static bool share_next(char sentence[static SENTENCE_LEN], const struct sample *
 	i -= unexplained && i > before;
 	if (i >= verdict->n_told_blamed)
 		return false;
-	sentence_make(sentence, sample, &verdict->told[i], multiple);
+	sentence_of_row(sentence, sample, &verdict->told[i], multiple);
 	return true;
 }
 
