@@ -24,7 +24,7 @@
  * so many at a time, which is enough for what the innermost functions are. */
 #define LOOK_MOST 8
 #define LAST_MOST 64 /* of those that sleep as the window ends */
-#define SLEEPS_MOST 192
+#define SLEEPS_MOST 256
 #define STACK_MOST 16384
 #define HELD_LOOKS 4
 
@@ -302,7 +302,7 @@ static bool is_of_row(const struct user_sleep *sleep, const struct descriptor_ro
 }
 
 /* Fewer looks than this say nothing of sleeps that took turns. */
-#define TIMES_LEAST 3
+#define TIMES_LEAST 2
 
 /* Returns false if too little is known. */
 static bool parts_find(struct sleep_parts *parts, const struct user_waits *user_waits,
