@@ -293,6 +293,25 @@ static const struct descriptor *kernel_lock_at(const struct thread_row *thread)
 	return NULL;
 }
 
+/* Words for the lock, if the function that wants it says what it is, as that of a frozen file
+ * system; NULL: it does not, or there are several locks. */
+static const char *kernel_lock_words(const struct thread_row *thread)
+{
+	const char *words = NULL;
+
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		const char *name = thread->descriptors[i].wchan;
+		const struct wchan *wchan = wchan_find(&name, 1, NULL);
+
+		if (thread->descriptors[i].awaited != KD_AWAITED_KERNEL_LOCK)
+			continue;
+		if (!wchan || !wchan->caller || (words && strcmp(words, wchan->words) != 0))
+			return NULL;
+		words = wchan->words;
+	}
+	return words;
+}
+
 /* Any sleep for a kernel lock is a loss, even if the holder is unknown. */
 static void kernel_lock_claims(struct claimant *claimant, const struct thread_row *thread)
 {
@@ -309,6 +328,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 					     .so_far = asleep->max,
 					     .who = kernel_holder(claimant->sample, thread, lock),
 					     .at = kernel_lock_at(thread),
+					     .wait.words = kernel_lock_words(thread),
 					     .lock = lock->symbol ? lock : NULL };
 
 		if (!kd_lock_is_kernel(lock->kind))
@@ -318,6 +338,7 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 		claim_give(claimant, CAUSE_KERNEL_LOCK, &claim);
 	}
 	rest = sleep_rest(thread, KD_AWAITED_KERNEL_LOCK, &left);
+	rest.wait.words = kernel_lock_words(thread);
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 

@@ -226,7 +226,9 @@ def case_frozen_fs(test):
     test.stack.callback(subprocess.run, ["umount", mounted], check=True)
     subprocess.run(["fsfreeze", "-f", mounted], check=True)
     writer = test.child(["sh", "-c", f"echo x >{mounted}/file"])
-    test.stack.callback(writer.wait)
+    later = test.child(["sh", "-c", f"read line; echo x >{mounted}/other"])
+    for child in (writer, later):
+        test.stack.callback(child.wait)
     test.stack.callback(subprocess.run, ["fsfreeze", "-u", mounted], check=True)
     kdtest.wait_until(lambda: kdtest.state_of(writer.pid, writer.pid) == "D")
     with open(f"/proc/{writer.pid}/stack", encoding="ascii") as file:
@@ -235,6 +237,13 @@ def case_frozen_fs(test):
     verdict, said, _ = report(test, writer.pid)
     test.ok("waited for a frozen file system to be thawed" in said, "in words", said)
     test.ok(verdict[0]["share"] >= 0.95, "all of the time", verdict)
+    # Of one that begins meanwhile, the kernel says that it is for a lock.
+    watch = test.child([kdtest.PROGRAM, "-p", later.pid, "--sample-time", "600ms", "--summary"])
+    watch.line("# Start sampling")
+    later.send("go")
+    watch.wait()
+    said = re.sub(r"\n {8}", " ", watch.stdout)
+    test.ok("waited for a frozen file system to be thawed" in said, "of one that began later", said)
 
 
 def case_chosen(test):
