@@ -349,6 +349,20 @@ static void ended_by_cell(struct columns *columns, const void *row)
 	tid_write(columns, descriptor->ended_by, descriptor->ended_name, 10);
 }
 
+/* "; fd 3, asked 127.0.0.1:5432: no answer for 1,900,000,000 ns" */
+static void unanswered_cell(struct columns *columns, const struct descriptor_row *row)
+{
+	columns_add(columns, "; fd ");
+	columns_count(columns, (uint64_t)row->asked_fd, 0);
+	if (*row->asked) {
+		columns_add(columns, ", asked ");
+		columns_foreign(columns, row->asked, sizeof(row->asked), sizeof(row->asked));
+	}
+	columns_add(columns, ": no answer for ");
+	columns_ns(columns, row->unanswered, 0);
+	columns_add(columns, " ns");
+}
+
 static void descriptor_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
@@ -363,6 +377,8 @@ static void descriptor_cell(struct columns *columns, const void *row)
 		shorter_write(columns, descriptor->shorter);
 	else if (descriptor->is.fd >= 0 || !*descriptor->user_function)
 		descriptor_write(columns, &descriptor->is);
+	if (descriptor->unanswered)
+		unanswered_cell(columns, descriptor);
 	if (!requests->count)
 		return;
 	columns_add(columns, "; requests: ");

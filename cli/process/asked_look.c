@@ -13,13 +13,13 @@
 
 #define LINK_LEN 64
 
-/* "" if there is none, or a longer one: a path. */
-static void link_read(char target[static LINK_LEN], pid_t pid, int fd)
+/* "" if there is none, or a longer one: a path. of: proc_thread(). */
+static void link_read(char target[static LINK_LEN], pid_t of, int fd)
 {
 	char path[64];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)of, fd);
 	length = readlink(path, target, LINK_LEN - 1);
 	target[length > 0 && length < LINK_LEN - 1 ? length : 0] = '\0';
 }
@@ -52,12 +52,13 @@ struct asking {
 /* True if a process has such a descriptor, except this one. */
 static bool holds(pid_t pid, const char *target, int except)
 {
+	const pid_t of = proc_thread(pid);
 	char other[LINK_LEN];
 
 	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
 		if (fd == except)
 			continue;
-		link_read(other, pid, fd);
+		link_read(other, of, fd);
 		if (!strcmp(other, target))
 			return true;
 	}
@@ -91,21 +92,27 @@ static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 	return kind_by_holder(asking, peer, -1);
 }
 
-static void asking_fill(struct asking *asking, struct sockets *sockets, const struct polled *polled)
+/* Returns false as soon as it is known to be idle. */
+static bool asking_fill(struct asking *asking, struct sockets *sockets, const struct polled *polled)
 {
+	const pid_t of = proc_thread(asking->pid);
 	bool any = false;
 
 	asking->child = awaited_only_child(asking->pid);
 	asking->n = polled->n;
 	for (size_t i = 0; i < polled->n; i++) {
-		link_read(asking->links[i], asking->pid, polled->fds[i]);
+		link_read(asking->links[i], of, polled->fds[i]);
 		asking->facts[i] = (struct socket_facts){ .inode = socket_inode(asking->links[i]) };
 		any |= asking->facts[i].inode;
 	}
 	if (any)
 		sockets_look(sockets, asking->pid, asking->facts, asking->n);
-	for (size_t i = 0; i < polled->n; i++)
+	for (size_t i = 0; i < polled->n; i++) {
 		asking->kinds[i] = kind_of(asking, i, polled->fds[i]);
+		if (asking->kinds[i] == ASKED_OUTSIDE)
+			return false;
+	}
+	return true;
 }
 
 /* Who has the other end. */
@@ -126,9 +133,8 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 	struct polled polled;
 	size_t i;
 
-	if (!polled_find(&polled, pid, tid, call))
+	if (!polled_find(&polled, pid, tid, call) || !asking_fill(&asking, sockets, &polled))
 		return false;
-	asking_fill(&asking, sockets, &polled);
 	i = asked_choose(asking.kinds, asking.n);
 	if (i == asking.n)
 		return false;
@@ -154,7 +160,7 @@ static void facts_find(struct socket_facts *facts, struct sockets *sockets, pid_
 {
 	char target[LINK_LEN];
 
-	link_read(target, pid, fd);
+	link_read(target, proc_thread(pid), fd);
 	*facts = (struct socket_facts){ .inode = socket_inode(target) };
 	if (facts->inode)
 		sockets_look(sockets, pid, facts, 1);

@@ -122,6 +122,14 @@ def case_tcp(test):
         is_unanswered(test, how, report(test, client.pid), server.pid, fd, address)
 
 
+def case_section(test):
+    """The thread's own section says it, too."""
+    _, client, fd, address = pair(test, "AF_INET", "reads", "poll", "asks")
+    done = test.program("-p", client.pid, "--sample-time", f"{WINDOW}s", "--full")
+    test.ok(re.search(rf"; fd {fd}, asked {address}: no answer for [0-9,]+ ns$", done.stdout, re.MULTILINE),
+            "in THREAD SLEEP STATISTICS", done.stdout)
+
+
 def case_again(test):
     """A server that answered, and then was asked again at once."""
     server, client, fd, address = pair(test, "AF_INET", "once", "poll", "again")
@@ -244,4 +252,4 @@ for _ in range(3):
     test.ok(f"without an answer from 127.0.0.1:{port}" in said, "what the time was", said)
 
 
-kdtest.main(case_tcp, case_again, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)
+kdtest.main(case_tcp, case_section, case_again, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)
