@@ -270,16 +270,23 @@ static bool says_enough(const struct verdict_row *row)
 	       (!row->wait.words && row->cause != CAUSE_WAIT);
 }
 
+const char *text_wchan(char text[static TEXT_WCHAN], const char *wchan)
+{
+	const char *caller = memchr(wchan, '<', strnlen(wchan, KD_FUNCTION_LEN));
+
+	escape_text(text, TEXT_WCHAN, wchan, caller ? (size_t)(caller - wchan) : KD_FUNCTION_LEN);
+	return text;
+}
+
 /* "waited for a futex", "waited in do_that" */
 void sentence_wait(char *sentence, const struct wait_words *wait)
 {
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
+	char wchan[TEXT_WCHAN], function[ESCAPE_SIZE(USER_FUNCTION_LEN)];
 
 	if (wait->words) {
 		sentence_add(sentence, "waited for %s", wait->words);
 	} else {
-		escape_text(wchan, sizeof(wchan), wait->wchan, KD_FUNCTION_LEN);
-		sentence_add(sentence, "waited in %s", wchan);
+		sentence_add(sentence, "waited in %s", text_wchan(wchan, wait->wchan));
 	}
 	if (!wait->function)
 		return;
@@ -368,7 +375,7 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 /* Adds ", which ran meanwhile". */
 static void did_add(char *sentence, const struct verdict_row *row)
 {
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)];
+	char wchan[TEXT_WCHAN];
 
 	if (row->culprits != 1 || row->wait_ns <= row->ns / 2)
 		return;
@@ -376,8 +383,8 @@ static void did_add(char *sentence, const struct verdict_row *row)
 		sentence_add(sentence, ", which ran meanwhile");
 	if (row->wait.did != WAIT_SLEPT)
 		return;
-	escape_text(wchan, sizeof(wchan), row->wait.did_in, KD_FUNCTION_LEN);
-	sentence_add(sentence, ", which slept meanwhile in %s", wchan);
+	sentence_add(sentence, ", which slept meanwhile in %s",
+		     text_wchan(wchan, row->wait.did_in));
 }
 
 /* Adds "waited for worker[12], which ": the thread of the target that the cause kept, and of a

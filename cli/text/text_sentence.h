@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/base/escape.h"
 #include "cli/model/verdict.h"
 #include "text_who.h"
 
@@ -14,6 +15,10 @@
 /* Adds as printf does. */
 __attribute__((format(printf, 2, 3))) void sentence_add(char sentence[static SENTENCE_LEN],
 							const char *format, ...);
+
+/* Name of a wait channel, without the caller that tells it apart from others. Returns text. */
+#define TEXT_WCHAN ESCAPE_SIZE(KD_FUNCTION_LEN)
+const char *text_wchan(char text[static TEXT_WCHAN], const char *wchan);
 
 /* "84 % (840 ms of 1.00 s" */
 void sentence_share(char *sentence, const struct verdict *verdict, uint64_t part);

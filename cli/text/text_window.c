@@ -12,6 +12,7 @@
 #include "cli/model/verdict.h"
 #include "probes/trigger.h"
 #include "text_parts.h"
+#include "text_sentence.h"
 #include "text_who.h"
 
 /* --- What took the time --- */
@@ -93,11 +94,11 @@ static bool is_same_sleep(const struct descriptor_row *a, const struct descripto
 static void sleep_text(char text[static PART_WIDTH], const struct sample *sample,
 		       const struct descriptor_row *sleep)
 {
-	char wchan[ESCAPE_SIZE(KD_FUNCTION_LEN)], call[TEXT_CALL];
+	char wchan[TEXT_WCHAN], call[TEXT_CALL];
 	char asked[ESCAPE_SIZE(DESCRIPTOR_ADDRESS_LEN)];
 	const bool in_call = sleep->call >= 0;
 
-	escape_text(wchan, sizeof(wchan), sleep->wchan, sizeof(sleep->wchan));
+	text_wchan(wchan, sleep->wchan);
 	if (in_call)
 		text_call(sample, (uint32_t)sleep->call, call);
 	if (*wchan)

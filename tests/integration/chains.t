@@ -14,7 +14,7 @@ WAITS = {"condition": "wait", "poll": "wait", "mutex": "lock"}
 
 
 def chosen(test, wait, work):
-    """Captures a call of the workload. Returns its truths, the window, and the first sentence."""
+    """Captures a call of the workload. Returns its truths, the window, and the sentences."""
     load = test.workload("led", wait, work)
     path = test.directory() / "json"
     run = Triggered(test, load.pid, *BOTH, "--sample-count", "1", "-o", f"json:{path}", "-o", "-")
@@ -22,8 +22,8 @@ def chosen(test, wait, work):
     run.finish(test)
     sample, = kdtest.samples_of(path)
     text = test.program("--replay", path, "--summary").stdout
-    said = re.search(r"^VERDICT (.*)$", re.sub(r"\n {8}", " ", text), re.MULTILINE)
-    return truths, sample, said and said[1]
+    said = re.findall(r"^VERDICT (.*)$", re.sub(r"\n {8}", " ", text), re.MULTILINE)
+    return truths, sample, " ".join(said)
 
 
 def led_to(test, wait, work, cause, who, via, words):
