@@ -11,25 +11,16 @@
 #include "cli/base/columns.h"
 #include "cli/base/parse.h"
 #include "probes/elf/data.h"
+#include "list_cells.h"
 #include "rows.h"
 #include "words.h"
 
-#define KEY_IF_ANY .flags = FIELD_IF_ANY | FIELD_KEY
-#define KEY_REQUIRED .flags = FIELD_REQUIRED | FIELD_KEY
 #define METRIC(name, help)                                                                         \
 	{                                                                                          \
 		"kernel_delay_" name, help                                                         \
 	}
 /* HELP texts are read one at a time: each says what it is about. */
 #define LONGEST(what) "The longest " what " in the last one to two minutes."
-
-/* "taskset[4711]"; empty if unknown. */
-static void who_write(struct columns *columns, const char name[static KD_COMM_LEN], int32_t tid)
-{
-	columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
-	if (tid)
-		columns_print(columns, "[%d]", tid);
-}
 
 /* --- Stops --- */
 
@@ -66,7 +57,7 @@ static void stop_cell(struct columns *columns, const void *row)
 	columns_add(columns, how);
 	if (stop->tid || *stop->name) {
 		columns_add(columns, " by ");
-		who_write(columns, stop->name, stop->tid);
+		cell_who(columns, stop->name, stop->tid);
 	}
 }
 
@@ -117,7 +108,7 @@ static void mover_cell(struct columns *columns, const void *row)
 	const struct mover_row *mover = row;
 
 	if (mover->tid)
-		who_write(columns, mover->name, mover->tid);
+		cell_who(columns, mover->name, mover->tid);
 	else
 		columns_add(columns, "others");
 }
@@ -264,13 +255,6 @@ const struct row_list counter_list = {
 
 /* --- Sleeps --- */
 
-/* "all below 20 us", for a row of short waits. */
-static void shorter_write(struct columns *columns, uint64_t ns)
-{
-	columns_add(columns, "all below ");
-	columns_add(columns, ns % NSEC_PER_USEC ? AS_TIME(ns) : AS_LIMIT(ns));
-}
-
 /* Waits that have ended. */
 static uint64_t waits_ended(const struct descriptor_row *row)
 {
@@ -329,24 +313,11 @@ static void fd_cell(struct columns *columns, const void *row)
 		columns_count(columns, (uint64_t)descriptor->is.fd, 7);
 }
 
-/* "4711 sh", or "-" */
-static void tid_write(struct columns *columns, int32_t tid, const char name[static KD_COMM_LEN],
-		      size_t width)
-{
-	if (!tid) {
-		columns_add(columns, "-");
-		return;
-	}
-	columns_count(columns, (uint64_t)tid, width);
-	columns_add(columns, " ");
-	columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
-}
-
 static void ended_by_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;
 
-	tid_write(columns, descriptor->ended_by, descriptor->ended_name, 10);
+	cell_tid(columns, descriptor->ended_by, descriptor->ended_name, 10);
 }
 
 /* "; fd 3, asked 127.0.0.1:5432: no answer for 1,900,000,000 ns" */
@@ -374,7 +345,7 @@ static void descriptor_cell(struct columns *columns, const void *row)
 		columns_add(columns, descriptor->is.fd < 0 ? "()" : "(), ");
 	}
 	if (descriptor->shorter)
-		shorter_write(columns, descriptor->shorter);
+		cell_shorter(columns, descriptor->shorter);
 	else if (descriptor->is.fd >= 0 || !*descriptor->user_function)
 		descriptor_write(columns, &descriptor->is);
 	if (descriptor->unanswered)
@@ -442,82 +413,6 @@ const struct row_list descriptor_list = {
 		{ .title = "ENDED BY", .width = -29, .cell = ended_by_cell },
 		{ .title = "WCHAN", .width = -27, .cell = wchan_cell },
 		{ .title = "WHAT", .cell = descriptor_cell },
-		{ .title = NULL },
-	},
-	.of_life = true,
-};
-/* clang-format on */
-
-/* --- Where its long sleeps led --- */
-
-static const char *const chain_keys[CHAIN_STATES] = {
-	[CHAIN_RAN] = "running",
-	[CHAIN_READY] = "ready",
-	[CHAIN_ASLEEP] = "asleep",
-	[CHAIN_UNKNOWN] = "not_followed",
-};
-
-static void chain_wchan_cell(struct columns *columns, const void *row)
-{
-	columns_foreign(columns, ((const struct chain_row *)row)->wchan, KD_FUNCTION_LEN, 26);
-}
-
-static void via_cell(struct columns *columns, const void *row)
-{
-	const struct chain_row *chain = row;
-
-	tid_write(columns, chain->via, chain->via_name, 10);
-}
-
-/* "flusher[88] asleep in pipe_read" */
-static void chain_cell(struct columns *columns, const void *row)
-{
-	static const char *const did[CHAIN_STATES] = {
-		[CHAIN_RAN] = " running",
-		[CHAIN_READY] = " ready, without a CPU",
-		[CHAIN_ASLEEP] = " asleep",
-		[CHAIN_UNKNOWN] = " not followed until then",
-	};
-	const struct chain_row *chain = row;
-
-	if (!chain->tid) {
-		columns_add(columns, "others");
-		return;
-	}
-	who_write(columns, chain->name, chain->tid);
-	columns_add(columns, did[chain->state]);
-	if (chain->state == CHAIN_ASLEEP)
-		columns_add(columns, *chain->in_wchan ? " in " : " for short");
-	columns_foreign(columns, chain->in_wchan, KD_FUNCTION_LEN, KD_FUNCTION_LEN);
-}
-
-#define CHAIN(key, kind, member, ...) FIELD(key, kind, struct chain_row, member, __VA_ARGS__)
-/* clang-format off */
-const struct row_list chain_list = {
-	.id = LIST_CHAINS,
-	.size = sizeof(struct chain_row),
-	.fields = (const struct field[]){
-		CHAIN("wchan", FIELD_NAME, wchan, KEY_IF_ANY),
-		CHAIN("call", FIELD_SLEPT_IN, call, .flags = FIELD_KEY),
-		CHAIN("ended_by_tid", FIELD_I32, via, KEY_IF_ANY),
-		CHAIN("ended_by_name", FIELD_NAME, via_name, .flags = FIELD_IF_ANY),
-		CHAIN("tid", FIELD_I32, tid, KEY_IF_ANY, .order = 1),
-		CHAIN("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
-		CHAIN("state", FIELD_WORD, state, KEY_REQUIRED, .of = CHAIN_STATES, .words = chain_keys, .order = 2),
-		CHAIN("in_wchan", FIELD_NAME, in_wchan, KEY_IF_ANY),
-		CHAIN("in_call", FIELD_SLEPT_IN, in_call, .flags = FIELD_KEY),
-		FIELDS_COUNTED(struct chain_row, legs.),
-		FIELDS_END,
-	},
-	LIST_COUNTED(struct chain_row, legs.),
-	.most = CHAINS_MOST,
-	.others = &(const struct chain_row){ .call = KD_CALL_NONE, .in_call = KD_CALL_NONE },
-	.title = "[THREAD CHAINS]",
-	.columns = (const struct column[]){
-		{ .title = "WCHAN", .width = -27, .cell = chain_wchan_cell },
-		{ .title = "ENDED BY", .width = -29, .cell = via_cell },
-		COLUMNS_COUNTED(struct chain_row, legs.),
-		{ .title = "LED TO", .cell = chain_cell },
 		{ .title = NULL },
 	},
 	.of_life = true,
@@ -631,7 +526,7 @@ static void address_cell(struct columns *columns, const void *row)
 	const struct lock_row *lock = row;
 
 	if (lock->shorter)
-		shorter_write(columns, lock->shorter);
+		cell_shorter(columns, lock->shorter);
 	else if (lock->address)
 		columns_hex(columns, lock->address);
 	else
@@ -649,14 +544,14 @@ static void holder_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
 
-	tid_write(columns, lock->holder, lock->holder_name, 10);
+	cell_tid(columns, lock->holder, lock->holder_name, 10);
 }
 
 static void released_cell(struct columns *columns, const void *row)
 {
 	const struct lock_row *lock = row;
 
-	tid_write(columns, lock->released_by, lock->released_name, 0);
+	cell_tid(columns, lock->released_by, lock->released_name, 0);
 }
 
 #define LOCK(key, kind, member, ...) FIELD(key, kind, struct lock_row, member, __VA_ARGS__)
