@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,28 +22,38 @@
 #define PIDS_MOST_LOOKED 64
 
 struct open_file_id {
-	dev_t device;
-	ino_t inode;
+	uint32_t major, minor; /* of the device */
+	uint64_t inode;
 };
 
 /* Called for each regular file that a process has open; fd: as in /proc. */
 typedef void file_found(void *context, const char *fd, const struct open_file_id *file);
 
+/* Does not ask a server of the file system, which may never answer. */
+static bool file_is(const char *path, struct open_file_id *file)
+{
+	struct statx is;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &is) ||
+	    !S_ISREG(is.stx_mode))
+		return false;
+	*file = (struct open_file_id){ is.stx_dev_major, is.stx_dev_minor, is.stx_ino };
+	return true;
+}
+
 static void files_each(pid_t pid, file_found *found, void *context)
 {
+	struct open_file_id file;
 	char path[64], name[96];
 	struct dirent *entry;
-	struct stat is;
 	DIR *directory;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
 	directory = opendir(path);
 	while (directory && (entry = readdir(directory))) {
 		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
-		if (isdigit((unsigned char)*entry->d_name) && !stat(name, &is) &&
-		    S_ISREG(is.st_mode))
-			found(context, entry->d_name,
-			      &(struct open_file_id){ is.st_dev, is.st_ino });
+		if (isdigit((unsigned char)*entry->d_name) && file_is(name, &file))
+			found(context, entry->d_name, &file);
 	}
 	if (directory)
 		closedir(directory);
@@ -65,6 +77,11 @@ static void file_add(void *context, const char *fd, const struct open_file_id *f
 		holders->files[holders->n++] = *file;
 }
 
+static bool is_same(const struct open_file_id *a, const struct open_file_id *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+}
+
 /* Has lines such as "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" of locks that the
  * process has by this descriptor. */
 static void holder_add(void *context, const char *fd, const struct open_file_id *file)
@@ -76,8 +93,7 @@ static void holder_add(void *context, const char *fd, const struct open_file_id 
 	pid_t *one;
 	bool writes;
 
-	while (i < holders->n &&
-	       (holders->files[i].device != file->device || holders->files[i].inode != file->inode))
+	while (i < holders->n && !is_same(&holders->files[i], file))
 		i++;
 	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
 	if (i < holders->n && proc_file_read(holders->pid, name, text, sizeof(text)) > 0)

@@ -479,13 +479,18 @@ static void requests_add(char *sentence, const struct verdict_row *row)
 			     AS_TIME(row->queued / requests->count));
 }
 
-/* Adds "; main[4711] for 1.97 s of 2.00 s": of several threads, the one that it kept longest. */
+/* Adds "; main[4711] for 1.97 s of 2.00 s": of several threads, the one that it kept longest; or
+ * "; each up to 2.01 s", where all lost about as much. */
 static void worst_add(char *sentence, const struct verdict_row *row)
 {
 	const struct thread_row *worst = row->worst;
 	char who[WHO_LEN];
 
-	if (!is_of_one(row) && worst->members == 1)
+	if (is_of_one(row) || worst->members != 1)
+		return;
+	if (u64_times(row->worst_ns, row->threads) < row->ns + row->ns / 4)
+		sentence_add(sentence, "; each up to %s", AS_TIME(row->worst_ns));
+	else
 		sentence_add(sentence, "; %s for %s of %s", text_thread_who(who, worst),
 			     AS_TIME(row->worst_ns), AS_TIME(worst->ledger.life));
 }

@@ -31,6 +31,8 @@ def case_function(test):
                  f"as often as it was in there: {truth}")
     # Ticks are as far apart as the kernel's; in user mode it is nearly always.
     test.ok(computed["of_ticks"] <= 128, "no more ticks than are kept", computed)
+    if " ran: user " not in text and " ran for " not in text:
+        raise kdtest.Skip("others took its CPU, of which there is more to say")
     said = re.search(r"(\d+) % of that in much \[computes\]", text)
     test.ok(said and abs(int(said[1]) - 100 * computed["ticks"] / computed["of_ticks"]) <= 1,
             "and in the first sentence", text, computed)

@@ -98,7 +98,7 @@ def case_disk(test):
 
 def case_locks(test):
     """The holder of the lock is named, whatever it does meanwhile; but if it waits for a disk, that is
-    the cause of these waits, as far as they are followed."""
+    the cause of these waits, as far as they are followed; and so is who had a CPU for which it waited."""
     for role, (screen, log) in staged(test, "locks", LOCKS).items():
         first = kdstaged.check_first(test, role, screen, ("lock", "disk") if role == "syncing" else ("lock",),
                                      *["waited for a lock that holder["] * (role != "syncing"))
@@ -108,7 +108,7 @@ def case_locks(test):
         by_disk = sum(row["ns"] for row in screen.blamed if row["cause"] == "disk")
         if first:
             kdstaged.check_share(test, role, screen, sum(row["ns"] for row in rows),
-                                 screen.inside(log["waits"]), screen.ready[log["tid"]] + by_disk)
+                                 screen.inside(log["waits"]), sum(screen.ready.values()) + by_disk)
 
 
 def case_condition(test):
