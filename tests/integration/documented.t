@@ -22,7 +22,7 @@ from kdterminal import Terminal
 
 AT_ONCE = 4
 # Functions of the program and of the libraries that the stand-in has; each takes some ms.
-FUNCTIONS = ("bridge_run", "connect_peer", "handle_request", "relay_round")
+FUNCTIONS = ("bridge_run", "connect_peer", "handle_request", "probed_call", "relay_round")
 OF_LIBRARIES = ("vlib_worker_thread_barrier_sync_int", "vlib_worker_thread_barrier_release",
                 "ip4_lookup_node_fn", "pg_input")
 LIBRARIES = ("libvlib.so", "libvnet.so", "libvnet_test.so")
