@@ -27,6 +27,9 @@
 #define SLEEPS_MOST 256
 #define STACK_MOST 16384
 #define HELD_LOOKS 4
+/* Unwinding begins with another process, which takes 10 ms: too much for samples that short, unless
+ * a trigger made them. */
+#define WINDOW_LEAST_NS (50 * NSEC_PER_MSEC)
 
 /* A sleep of which the stack was read, and how often it was seen to go on. */
 struct user_sleep {
@@ -360,6 +363,8 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 {
 	struct stacks *stacks = NULL;
 
+	if (view->opened_by < 0 && view->end - view->start < WINDOW_LEAST_NS)
+		return false;
 	for (size_t i = 0; i < user_waits->n; i++) {
 		struct user_sleep *sleep = &user_waits->sleeps[i];
 		const struct thread_row *thread = thread_of(sample, sleep);
