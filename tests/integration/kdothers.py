@@ -147,11 +147,13 @@ def total(rows):
 def named(test, thread, who, bounds, text, points=0.03, **properties):
     """Checks the row of a thread, or of another process, that took this thread's time: within 3
     points of the whole wait, or 10 % of what it ran. So a culprit with less need not have a row:
-    among many others it may have lost it."""
+    among many others it may have lost it, and what it had until then is the rest's."""
     rows = of(thread, **who)
     least, most = bounds
     slack = max(thread.culprits.total * points, most * 0.1) + thread.hidden
-    test.between(total(rows), least - slack, most + slack, f"{text} has its time")
+    lost = total(of(thread, kind="rest"))
+    test.between(total(rows), least - slack - lost, most + slack, f"{text} has its time") or \
+        test.remark(*thread.all)
     for row in rows:
         test.eq({key: row.get(key) for key in properties}, properties, "and is called by its name")
     return rows

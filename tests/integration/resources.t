@@ -177,6 +177,7 @@ def case_cpu_and_memory(test):
     start, before = resident(), time.clock_gettime_ns(kdtest.cpu_clock(load.pid))
     close = sample(test, load.pid)
     load.go()
+    load.settle()
     end, after = resident(), time.clock_gettime_ns(kdtest.cpu_clock(load.pid))
     peak = int(kdtest.status_field(load.pid, "VmHWM")) * 1024
     _, found = close()
