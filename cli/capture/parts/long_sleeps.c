@@ -64,7 +64,8 @@ static void sleep_add(const struct reading *reading, struct chain_thread *thread
 		.did = sleep->did,
 		.woken = sleep->woken,
 	};
-	session_wchan_name(reading->session, &sleep->wchan, added->wchan);
+	if (sleep->until > reading->view->start) /* of others only the times matter */
+		session_wchan_name(reading->session, &sleep->wchan, added->wchan);
 }
 
 /* A thread's times until t. */
@@ -160,7 +161,9 @@ static int long_sleeps_read(struct session *session, struct session_hash hash)
 	struct reading reading = { session, view, { .n = view->slots } };
 	int result = 0;
 
-	if (!has_any(view))
+	/* Threads that end while the window is open are read many times a second: too often for all
+	 * of this, so they have no chains. */
+	if (view->end == KD_NEVER || !has_any(view))
 		return 0;
 	reading.chains.start = view->start;
 	reading.chains.end = view->end;
