@@ -28,13 +28,6 @@ static uint64_t cpu_time(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-static bool is_asleep(const struct kd_thread *thread)
-{
-	uint32_t state = thread_state(thread);
-
-	return thread->task && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
-}
-
 static int32_t call_of(const struct kd_thread *thread)
 {
 	return thread->state == KD_UNSEEN ? thread->seed_call : thread->slept_in;
@@ -64,7 +57,7 @@ static bool goes_on(const struct session_view *view, const struct asked_sleep *s
 	for (uint32_t slot = 1; slot < view->slots; slot++)
 		if (view->threads[slot].tid == sleep->tid &&
 		    view->threads[slot].since == sleep->since)
-			return is_asleep(&view->threads[slot]);
+			return view->threads[slot].task && thread_is_blocked(&view->threads[slot]);
 	return false;
 }
 
@@ -115,9 +108,9 @@ void awaited_look(struct awaited_watch *watch, const struct session_view *view)
 
 		if (watch->spent >= LOOK_MOST_NS)
 			break;
-		if (is_asleep(thread) && thread->since + view->epoch + ASLEEP_LEAST_NS <= now &&
-		    call >= 0 && polled_is((uint32_t)call) &&
-		    !sleep_find(watch, thread->tid, thread->since) &&
+		if (thread->task && thread_is_blocked(thread) &&
+		    thread->since + view->epoch + ASLEEP_LEAST_NS <= now && call >= 0 &&
+		    polled_is((uint32_t)call) && !sleep_find(watch, thread->tid, thread->since) &&
 		    !is_idle(watch, thread->tid, call, now))
 			sleep_look(watch, thread, now);
 	}

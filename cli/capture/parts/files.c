@@ -40,20 +40,14 @@ static void files_close(struct session *session)
 	session->function_names = NULL;
 }
 
-/* As in file_visit() of descriptor.bpf.h. */
-static bool is_sleeping(const struct kd_thread *thread, uint64_t end)
-{
-	uint32_t state = thread_state(thread);
-
-	return thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
-}
-
 bool session_files_pending(const struct session *session, const struct session_view *view)
 {
 	session->skel->bss->kd_visit_gen = view->gen;
 	session->skel->bss->kd_visit_end = view->end;
 	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].task && is_sleeping(&view->threads[slot], view->end))
+		/* As in file_visit() of descriptor.bpf.h. */
+		if (view->threads[slot].task && view->threads[slot].since < view->end &&
+		    thread_is_blocked(&view->threads[slot]))
 			return true;
 	return false;
 }

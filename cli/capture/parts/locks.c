@@ -530,8 +530,7 @@ static int locks_read(struct session *session, struct session_hash hash)
 
 SESSION_PART(locks) = { .select = locks_select, .read = locks_read };
 
-/* Returns a thread's times until t, as activity_read() in bpf/lock.bpf.h does. */
-static struct kd_activity activity_until(const struct kd_thread *thread, uint64_t t)
+struct kd_activity locks_activity(const struct kd_thread *thread, uint64_t t)
 {
 	struct kd_activity activity = { thread->run_ns, thread->ready_ns, thread->asleep_ns };
 	uint32_t state = thread_state(thread);
@@ -568,7 +567,7 @@ int locks_read_open(const struct session_view *view, uint32_t slot, const struct
 	if (locked->holder && locked->slot < view->slots &&
 	    view->threads[locked->slot].tid == locked->holder) {
 		struct kd_thread holder = view->threads[locked->slot];
-		struct kd_activity now = activity_until(&holder, view->end);
+		struct kd_activity now = locks_activity(&holder, view->end);
 		struct kd_activity *meanwhile = &waits.meanwhile;
 
 		meanwhile->running = u64_sub(now.running, locked->before.running);

@@ -66,4 +66,7 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 /* True if lock_callers_find() has anything to do. */
 bool lock_callers_wait(const struct lock_callers *callers);
 
+/* A thread's times until t (since the epoch), as activity_read() in bpf/lock.bpf.h has them. */
+struct kd_activity locks_activity(const struct kd_thread *thread, uint64_t t);
+
 #endif

@@ -12,6 +12,7 @@
 #include "cli/capture/session/types.h"
 #include "cli/model/chain.h"
 #include "files.h"
+#include "locks.h"
 #include "kernel_delay.skel.h"
 
 static exit_status long_sleeps_select(struct session *session)
@@ -68,19 +69,6 @@ static void sleep_add(const struct reading *reading, struct chain_thread *thread
 		session_wchan_name(reading->session, &sleep->wchan, added->wchan);
 }
 
-/* A thread's times until t. */
-static struct kd_times times_until(const struct kd_thread *thread, uint64_t t)
-{
-	struct kd_times times = { thread->run_ns, thread->ready_ns };
-	const uint32_t state = thread_state(thread);
-
-	if (kd_is_running(state))
-		times.running += u64_sub(t, thread->run_since);
-	else if (kd_is_ready(state))
-		times.ready += u64_sub(t, thread->since);
-	return times;
-}
-
 /* A sleep that goes on at the window's end. If it is for a lock, it leads to the holder. */
 static void open_add(const struct reading *reading, struct chain_thread *thread,
 		     const struct kd_thread *of)
@@ -101,17 +89,11 @@ static void open_add(const struct reading *reading, struct chain_thread *thread,
 	}
 	if (sleep.waker) {
 		const struct kd_thread holder = view->threads[sleep.waker];
+		const struct kd_activity until = locks_activity(&holder, view->end);
 
-		sleep.woken = times_until(&holder, view->end);
+		sleep.woken = (struct kd_times){ until.running, until.ready };
 	}
 	sleep_add(reading, thread, &sleep);
-}
-
-static bool is_asleep(const struct kd_thread *thread, uint64_t end)
-{
-	const uint32_t state = thread_state(thread);
-
-	return thread->since < end && (state == KD_BLOCKED || state == KD_BLOCKED_UNINT);
 }
 
 /* Returns 0 or -ENOMEM. */
@@ -142,7 +124,7 @@ static int thread_read(const struct reading *reading, uint32_t slot)
 		if (!read || first)
 			thread->from = UINT64_MAX;
 	}
-	if (is_asleep(&of, reading->view->end))
+	if (of.since < reading->view->end && thread_is_blocked(&of))
 		open_add(reading, thread, &of);
 	return 0;
 }

@@ -47,6 +47,14 @@ static inline uint32_t thread_state(const struct kd_thread *thread)
 	return state == KD_UNSEEN ? thread->seed_state : state;
 }
 
+/* True if a thread sleeps, but is not stopped or frozen. */
+static inline bool thread_is_blocked(const struct kd_thread *thread)
+{
+	const uint32_t state = thread_state(thread);
+
+	return state == KD_BLOCKED || state == KD_BLOCKED_UNINT;
+}
+
 /* --- Hashes with data of a thread in a window: keys begin with struct kd_row_key --- */
 
 struct session_hash {
