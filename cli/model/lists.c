@@ -261,7 +261,7 @@ static uint64_t waits_ended(const struct descriptor_row *row)
 	return row->waits.count - u64_min(row->in_progress, row->waits.count);
 }
 
-/* Keeps the waker of the longer of both longest waits. */
+/* Keeps the waker of the longer of both longest waits; nobody has ended those that go on. */
 static void descriptor_meet(void *into_, const void *from_)
 {
 	struct descriptor_row *into = into_;
@@ -269,7 +269,7 @@ static void descriptor_meet(void *into_, const void *from_)
 
 	if (into->ended_by != from->ended_by)
 		into->others = u64_add(into->others, u64_min(waits_ended(into), waits_ended(from)));
-	if (from->waits.max > into->waits.max) {
+	if (waits_ended(from) && (!waits_ended(into) || from->waits.max > into->waits.max)) {
 		into->ended_by = from->ended_by;
 		into->ended_pid = from->ended_pid;
 		memcpy(into->ended_name, from->ended_name, sizeof(into->ended_name));
