@@ -198,7 +198,10 @@ def case_memory_lock(test):
         waited = {thread["tid"]: sum(lock["total_ns"] for lock in thread.get("locks", ())
                                      if lock["kind"].startswith(("kernel_", "mmap_", "other")))
                   for thread in screen.json["threads"] if "tid" in thread}
-        test.eq(row["worst_tid"], max(waited, key=waited.get), "who waited")
+        # A wait whose holder lacked the CPU is of those who had that.
+        lost = sum(screen.ready.values())
+        may = {tid for tid, ns in waited.items() if ns + lost >= max(waited.values())}
+        test.ok(row["worst_tid"] in may, "who waited", row, waited, screen.ready)
         kdtest.only_on_host("steps that are no longer than what an emulated machine takes")
         took = sum(row["ns"] for row in screen.blamed if row["cause"] == "kernel_lock")
         # A wait is logged where it began, and counts as it goes on: at both edges there is one.
