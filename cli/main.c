@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <nss.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,14 @@ static exit_status options_obey(const struct options *options,
 	return status;
 }
 
+/* A static program would load the other services of names, which are made for another C library. */
+static void users_of_files(void)
+{
+#ifdef LINK_ALL
+	__nss_configure_lookup("passwd", "files");
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	struct command_signals signals;
@@ -232,6 +241,7 @@ int main(int argc, char **argv)
 	int status;
 
 	streams_reserve();
+	users_of_files();
 	command_signals_read(&signals);
 	/* A closed pipe and a file that gets too long are ordinary write errors. */
 	signal(SIGPIPE, SIG_IGN);

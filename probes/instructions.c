@@ -2,10 +2,11 @@
 #include "return_sites.h"
 
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/base/library.h"
 
 /* Registers of either machine, by capstone's numbers. */
 #define REGISTERS 512
@@ -46,11 +47,10 @@ struct instructions {
 
 void *instructions_library(void)
 {
-	return dlopen(INSTRUCTIONS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	return library_open(INSTRUCTIONS_LIBRARY);
 }
 
-#define TAKE(capstone, name)                                                                       \
-	((*(void **)&(capstone)->name = dlsym((capstone)->library, #name)) != NULL)
+#define TAKE(capstone, name) library_take((capstone)->library, name, &(capstone)->name)
 
 static bool capstone_load(struct capstone *capstone)
 {
@@ -105,7 +105,7 @@ void instructions_close(struct instructions *instructions)
 	if (instructions->handle)
 		instructions->capstone.cs_close(&instructions->handle);
 	if (instructions->capstone.library)
-		dlclose(instructions->capstone.library);
+		library_close(instructions->capstone.library);
 	free(instructions);
 }
 

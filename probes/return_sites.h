@@ -46,7 +46,7 @@ struct instructions;
 #define INSTRUCTIONS_LIBRARY INSTRUCTIONS_LIBRARY_OF(CAPSTONE_MAJOR)
 
 /* Loads the decoder for a process that cannot open files later. instructions_open() then needs
- * no file until the result is given to dlclose(3). NULL: there is no decoder. */
+ * no file until the result is given to library_close(). NULL: there is no decoder. */
 void *instructions_library(void);
 
 /* For 64 or 32-bit code of this program's machine. Returns 0; -ENOPKG: no decoder; -ENOTSUP: no

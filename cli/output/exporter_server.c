@@ -17,6 +17,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/base/library.h"
 #include "cli/sandbox/helper.h"
 
 /* --- Format by the client's Accept header (RFC 9110, 12.5.1) --- */
@@ -185,7 +186,6 @@ bool exporter_host_is_allowed(const struct exporter_hosts *hosts, const char *he
 /* --- Answers --- */
 
 #ifdef HAVE_MICROHTTPD
-#include <dlfcn.h>
 #include <microhttpd.h>
 
 #define HTTP(name) __typeof__(MHD_##name) *name
@@ -203,11 +203,21 @@ struct http {
 	HTTP(start_daemon);
 };
 
-#define TAKE(http, name) ((*(void **)&(http)->name = dlsym(library, "MHD_" #name)) != NULL)
+#define TAKE(http, name) library_take(library, MHD_##name, &(http)->name)
+
+#ifdef LINK_ALL
+/* Stands for the functions of TLS, of which the library calls only one to set it up: distributions
+ * build it with TLS, and this program does not use that. */
+int no_tls(void);
+int no_tls(void)
+{
+	return 0;
+}
+#endif
 
 static bool http_load(struct http *http)
 {
-	void *library = dlopen(HTTP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *library = library_open(HTTP_LIBRARY);
 
 	return library && TAKE(http, add_response_header) &&
 	       TAKE(http, create_response_from_buffer) && TAKE(http, destroy_response) &&

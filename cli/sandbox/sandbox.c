@@ -331,7 +331,7 @@ int sandbox_enter(int socket, int parent, unsigned int without, const char **wha
 
 	errno = EIO;
 	if (FAILED(signals_block(), "blocking signals") ||
-	    FAILED(descriptors_close(socket, without), "closing files") ||
+	    FAILED(descriptors_close(socket, without), "opening /dev/null and closing files") ||
 	    FAILED(capng_get_caps_process(), "reading the capabilities") ||
 	    FAILED(bounding_set_clear(), "dropping capabilities for good") ||
 	    rights_drop(opens, what) || FAILED(process_seclude(parent), "isolating the process") ||
