@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make help` lists the targets and the variables.
 
-RELEASE = 0.1
+RELEASE = 0.9
 
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
@@ -10,6 +10,7 @@ DOCDIR ?= $(PREFIX)/share/doc/kernel_delay
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
@@ -59,6 +60,15 @@ PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(HTTP) 2>/dev/null
 PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) ncursesw 2>/dev/null) -liberty -lm
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null) $(PURE_LIBS)
 
+ifeq ($(STATIC),1)
+# Everything is linked in, see `make static`. Distributions build the HTTP server with TLS; what it
+# would use of that is one function that does nothing.
+PACKAGE_CFLAGS += -DLINK_ALL
+NO_TLS := $(shell nm "$$($(CC) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
+	sed -n 's/^ *U \(gnutls_.*\)/-Wl,--defsym=\1=no_tls/p' | sort -u)
+PACKAGE_LIBS := -Wl,--start-group $(PACKAGE_LIBS) -lmicrohttpd -lcapstone -Wl,--end-group $(NO_TLS)
+endif
+
 comma := ,
 command = $(if $(1),$(shell command -v $(firstword $(1)) 2>/dev/null))
 package = $(shell $(PKG_CONFIG) --exists '$(1)' 2>/dev/null && echo yes)
@@ -69,7 +79,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-all check-builds check-incidents check-kernels clean demo deps format help lint-quick map size test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-incidents check-kernels clean deb demo deps dist format help lint-quick map rpm size test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -103,7 +113,7 @@ ifneq ($(wildcard .git),)
 TAG := $(patsubst v%,%,$(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null))
 COMMIT := $(shell git describe --always --exclude '*' --dirty 2>/dev/null)
 endif
-VERSION := $(or $(TAG),$(RELEASE)$(addprefix -g,$(COMMIT)))
+VERSION := $(or $(TAG),$(file <.version),$(RELEASE)$(addprefix -g,$(COMMIT)))
 
 # --- Flags ---
 
@@ -125,7 +135,9 @@ C_FLAGS := -std=gnu11 -Wall -Wextra -Wshadow $(call accepted,-Wformat-signedness
 # Of the program, for stacks as small as 64 KiB (ulimit -s).
 FRAMES := $(call accepted,-Wframe-larger-than=20480)
 CLI_FLAGS := -fPIE $(HARDENING) $(FORTIFY) $(C_FLAGS)
-LINK_FLAGS := -pie -pthread -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+# No static-pie: libunwind.a is not made for that.
+LINK_FLAGS := $(if $(filter 1,$(STATIC)),-static -no-pie,-pie) -pthread -Wl,-z,relro,-z,now $(CFLAGS) \
+	$(LDFLAGS)
 # To build what is not optimised takes half the time; for fuzzing at length the rest pays.
 ASAN_FLAGS := -U_FORTIFY_SOURCE $(C_FLAGS) $(if $(filter fuzz,$(MAKECMDGOALS)),-O1,-O0) -g \
 	-fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -484,6 +496,34 @@ demo:
 	$(disown)
 	@tests/demo $(BUILD)/kernel_delay $(BUILD)/workloads/demo
 
+# --- Packages ---
+
+# What is committed, and .version, which says what that is where there is no git. The same commit
+# makes the same file, byte for byte: all times are the commit's.
+TARBALL := $(BUILD)/packages/kernel_delay-$(VERSION).tar.xz
+
+dist: $(TARBALL)
+$(TARBALL): FORCE
+	$(if $(COMMIT),,$(error `make dist` packs what is committed: it takes a checkout))
+	$(if $(findstring -dirty,$(VERSION)),$(error `make dist` packs what is committed: commit your changes first))
+	@mkdir -p $(@D)
+	$(say) DIST $@
+	$(Q)echo $(VERSION) >$(@D)/.version
+	$(Q)git archive --prefix=kernel_delay-$(VERSION)/ --add-file=$(@D)/.version HEAD | xz -T1 >$@
+	$(Q)touch -d "$$(git log -1 --format=%cI)" $@
+
+# One file for any Linux of this machine's kind, whatever C library is there.
+ONE_FILE := $(BUILD)/packages/kernel_delay-$(VERSION)-$(MACHINE)
+
+static:
+	@$(MAKE) $(jobs) BUILD=$(BUILD)/static STATIC=1 $(BUILD)/static/kernel_delay
+	@mkdir -p $(dir $(ONE_FILE))
+	$(Q)strip -o $(ONE_FILE) $(BUILD)/static/kernel_delay
+	@echo "  ONE FILE $(ONE_FILE)"
+
+deb rpm: $(TARBALL)
+	$(Q)examples/packaging/$@ $< $(BUILD)/packages/$@
+
 # --- Everything else ---
 
 deps:
@@ -495,8 +535,8 @@ format:
 INSTALL_MAN := $(wildcard man/*.8)
 INSTALL_MAN5 := $(wildcard man/*.5)
 INSTALL_SCHEMA := $(wildcard man/*.json)
-INSTALL_DOC := $(wildcard README.rst LICENSE)
-INSTALL_EXAMPLES := $(wildcard examples/*)
+INSTALL_DOC := $(wildcard README.rst LICENSE examples/packaging/NEWS.rst)
+INSTALL_EXAMPLES := $(filter-out examples/packaging,$(wildcard examples/*))
 INSTALL_LICENSES := $(wildcard LICENSES/*)
 # install_files: mode, files (if any), directory
 install_files = $(if $(2),@install -d "$(DESTDIR)$(3)" && \
@@ -514,12 +554,14 @@ install: all
 	@install -d "$(DESTDIR)$(COMPLETIONDIR)"
 	@install -m 644 cli/completion/kernel_delay.bash "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay"
 	@echo "  INSTALL $(DESTDIR)$(COMPLETIONDIR)"
+	@sed 's|/usr/local/sbin|$(SBINDIR)|' examples/kernel_delay.service >$(BUILD)/kernel_delay.service
+	$(call install_files,644,$(BUILD)/kernel_delay.service,$(UNITDIR))
 
 uninstall:
 	rm -f "$(DESTDIR)$(SBINDIR)/kernel_delay" "$(DESTDIR)$(MANDIR)/man8/kernel_delay.8"
 	rm -f $(patsubst man/%,"$(DESTDIR)$(MANDIR)/man5/%",$(INSTALL_MAN5))
 	rm -f "$(DESTDIR)$(COMPLETIONDIR)/kernel_delay" "$(DESTDIR)$(ZSHDIR)/_kernel_delay"
-	rm -f "$(DESTDIR)$(FISHDIR)/kernel_delay.fish"
+	rm -f "$(DESTDIR)$(FISHDIR)/kernel_delay.fish" "$(DESTDIR)$(UNITDIR)/kernel_delay.service"
 	rm -rf "$(DESTDIR)$(DOCDIR)"
 
 clean:
@@ -548,6 +590,10 @@ make golden       after a change of reports: write what is expected anew, and sh
 make documents    after a new row: write what of the JSON schema and of the manual pages
                   follows from the program's tables
 make size         files and lines of each folder, and lines before (tests/lint/budgets)
+make dist         a tarball of what is committed, from which a system without git builds
+make deb          packages for Debian and Ubuntu from that; `make rpm`: for Fedora and RHEL.
+                  They are in $(BUILD)/packages/
+make static       one file in $(BUILD)/packages/ that runs on any Linux of this machine's kind
 make map          what each file of the program is about, in the words at its head
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build
@@ -556,7 +602,7 @@ make format       apply .clang-format
 make clean        remove $(BUILD)
 
 Variables: CC CLANG BPFTOOL PKG_CONFIG CPPFLAGS CFLAGS LDFLAGS BPF_CPU
-  PREFIX SBINDIR MANDIR DOCDIR COMPLETIONDIR ZSHDIR FISHDIR DESTDIR BUILD
+  PREFIX SBINDIR MANDIR DOCDIR COMPLETIONDIR ZSHDIR FISHDIR UNITDIR DESTDIR BUILD
   V=1       show the commands
   WERROR=1  make warnings errors
 endef
@@ -567,6 +613,6 @@ help:
 
 FORCE:
 .PHONY: all unit workloads syntax test check check-all check-builds check-incidents check-kernels check-unit fuzz \
-	fuzzers lint documents size same bench bench-programs demo deps format install uninstall clean help FORCE
+	fuzzers lint documents size same bench bench-programs dist deb rpm static demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -44,7 +44,8 @@ def expected(tree):
              f"{DOC}/LICENSES/Apache-2.0.txt": 0o644, f"{DOC}/LICENSES/GPL-2.0-only.txt": 0o644,
              "share/bash-completion/completions/kernel_delay": 0o644,
              "share/zsh/site-functions/_kernel_delay": 0o644,
-             "share/fish/vendor_completions.d/kernel_delay.fish": 0o644}
+             "share/fish/vendor_completions.d/kernel_delay.fish": 0o644,
+             "lib/systemd/system/kernel_delay.service": 0o644, f"{DOC}/NEWS.rst": 0o644}
     if (tree / "man" / "kernel_delay.8").exists():
         files["share/man/man8/kernel_delay.8"] = 0o644
     for page in (tree / "man").glob("*.5"):
@@ -53,7 +54,7 @@ def expected(tree):
         files[f"{DOC}/{schema.name}"] = 0o644
     if (tree / "README.rst").exists():
         files[f"{DOC}/README.rst"] = 0o644
-    for example in (tree / "examples").glob("*"):
+    for example in (path for path in (tree / "examples").glob("*") if path.is_file()):
         files[f"{DOC}/examples/{example.name}"] = 0o644
     return files
 
@@ -74,6 +75,8 @@ def check(test, prefix, *settings):
                              stdout=subprocess.PIPE, text=True)
     test.ok(program.returncode == 0 and "kernel_delay" in program.stdout,
             "the program runs there", program)
+    unit = (top / "lib" / "systemd" / "system" / "kernel_delay.service").read_text()
+    test.ok(f"\nExecStart={prefix}/sbin/kernel_delay " in unit, "and the service starts it", unit)
     other = top / "sbin" / "other"
     other.touch()
     status, said = make(tree, "uninstall", f"DESTDIR={stage}", *settings)
