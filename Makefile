@@ -513,7 +513,7 @@ $(TARBALL): FORCE
 	$(Q)touch -d "$$(git log -1 --format=%cI)" $@
 
 # One file for any Linux of this machine's kind, whatever C library is there.
-ONE_FILE := $(BUILD)/packages/kernel_delay-$(VERSION)-$(MACHINE)
+ONE_FILE := $(BUILD)/packages/kernel_delay
 
 static:
 	@$(MAKE) $(jobs) BUILD=$(BUILD)/static STATIC=1 $(BUILD)/static/kernel_delay

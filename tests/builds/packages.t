@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# tests/run: long
+"""What is handed on: the tarball, from which a system without git builds; packages, which are
+installed, used and removed in a fresh system; and one file, which runs where there is nothing."""
+
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+# pylint: disable=wrong-import-position
+import kdneeds  # noqa: E402
+import kdtest  # noqa: E402
+
+RELEASE = "98.7"
+COMMITTED = "2001-02-03T04:05:06Z"
+DOC = "usr/share/doc/kernel-delay"
+
+
+def run(*argv, cwd=None, **env):
+    """Returns (status, everything printed)."""
+    plain = {name: value for name, value in os.environ.items()
+             if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(argv, cwd=cwd, env={**plain, "LC_ALL": "C.UTF-8", **env}, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, errors="replace")
+    return done.returncode, done.stdout
+
+
+def succeeds(test, text, *argv, **options):
+    status, said = run(*argv, **options)
+    test.ok(status == 0, text, *said.splitlines()[-30:])
+    return said
+
+
+def checkout(test):
+    """This tree as one commit of another time, which is a release."""
+    kdneeds.need("git")
+    tree = test.directory() / "tree"
+    shutil.copytree(kdtest.ROOT, tree, symlinks=True,
+                    ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
+    git = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
+    for step in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "one"),
+                 ("tag", f"v{RELEASE}")):
+        succeeds(test, f"git {step[0]}", *git, *step, cwd=tree, GIT_COMMITTER_DATE=COMMITTED,
+                 GIT_AUTHOR_DATE=COMMITTED)
+    return tree
+
+
+def tarball(test, tree):
+    succeeds(test, "make dist succeeds", "make", "dist", cwd=tree)
+    return tree / "build" / "packages" / f"kernel_delay-{RELEASE}.tar.xz"
+
+
+def case_tarball(test):
+    tree = checkout(test)
+    packed = tarball(test, tree)
+    before = packed.read_bytes()
+    os.utime(tree / "README.rst")
+    packed.unlink()
+    test.ok(tarball(test, tree).read_bytes() == before, "made twice it is the same, byte for byte")
+    names = set(succeeds(test, "it is listed", "tar", "-tf", packed).splitlines())
+    committed = set(succeeds(test, "so is the commit", "git", "ls-files", cwd=tree).splitlines())
+    test.eq(names - {name for name in names if name.endswith("/")},
+            {f"kernel_delay-{RELEASE}/{name}" for name in committed | {".version"}},
+            "it has what is committed, and the version")
+    (tree / "README.rst").write_text("changed")
+    status, said = run("make", "dist", cwd=tree)
+    test.ok(status and "commit your changes first" in said, "what is not committed is not packed",
+            said)
+    folder = test.directory()
+    succeeds(test, "it is unpacked", "tar", "-xf", packed, "-C", folder)
+    unpacked = folder / f"kernel_delay-{RELEASE}"
+    status, said = run("make", "dist", cwd=unpacked)
+    test.ok(status and "it takes a checkout" in said, "which is no checkout", said)
+
+
+def without(test, program):
+    """A PATH in which all programs are but this one."""
+    folder = test.directory()
+    for place in reversed(os.environ["PATH"].split(":")):
+        for path in pathlib.Path(place).glob("*"):
+            link = folder / path.name
+            link.unlink(missing_ok=True)
+            if path.name != program:
+                link.symlink_to(path)
+    return str(folder)
+
+
+def fresh_root(test):
+    """A new system of this machine's release, and a command that runs something there."""
+    kdneeds.need("mmdebstrap", "unshare", "chroot")
+    root = test.directory() / "root"
+    release = dict(line.split("=", 1) for line in
+                   pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    sources = [path for path in (pathlib.Path("/etc/apt/sources.list"),
+                                 *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*")))
+               if path.is_file() and path.suffix in (".list", ".sources")]
+    status, said = run("mmdebstrap", "--mode=root", "--variant=apt", "--skip=cleanup/apt",
+                       release.get("VERSION_CODENAME", "stable").strip('"'), root, *sources)
+    if status:
+        raise kdtest.Skip(f"no fresh system can be made: {said.splitlines()[-1]}")
+    return root, inside_of(root)
+
+
+def files_in(root):
+    return {str(path.relative_to(root)) for top in ("etc", "usr")
+            for path in (root / top).rglob("*") if not path.is_dir()}
+
+
+def check_contents(test, package):
+    listed = succeeds(test, "it is listed", "dpkg-deb", "-c", package)
+    modes = {line.split()[5].removeprefix("./"): line.split()[0] for line in listed.splitlines()}
+    for name, mode in (("usr/sbin/kernel_delay", "-rwxr-xr-x"),
+                       ("usr/share/man/man8/kernel_delay.8.gz", "-rw-r--r--"),
+                       ("usr/share/man/man5/kernel_delay-json.5.gz", "-rw-r--r--"),
+                       ("usr/share/bash-completion/completions/kernel_delay", "-rw-r--r--"),
+                       ("usr/share/zsh/vendor-completions/_kernel_delay", "-rw-r--r--"),
+                       ("usr/share/fish/vendor_completions.d/kernel_delay.fish", "-rw-r--r--"),
+                       ("usr/lib/systemd/system/kernel_delay.service", "-rw-r--r--"),
+                       (f"{DOC}/kernel_delay.schema.json", "-rw-r--r--")):
+        # Where a unit is differs between releases: /lib/systemd or /usr/lib/systemd.
+        got = modes.get(name) or modes.get(name.removeprefix("usr/"))
+        test.eq(got, mode, f"{name} is in its place")
+    owners = {line.split()[1] for line in listed.splitlines()}
+    test.eq(owners, {"root/root"}, "all of it is root's")
+    fields = succeeds(test, "so are its fields", "dpkg-deb", "-f", package)
+    test.eq(re.search("^Version: (.*)$", fields, re.MULTILINE)[1], f"{RELEASE}-1", "the version")
+    for library in ("libbpf", "libelf", "libunwind", "libseccomp"):
+        test.ok(re.search(f"^Depends: .*{library}", fields, re.MULTILINE), f"it needs {library}",
+                fields)
+    for library in ("libmicrohttpd", "libcapstone"):
+        test.ok(re.search(f"^Recommends: .*{library}", fields, re.MULTILINE),
+                f"it loads {library}", fields)
+
+
+def check_hardening(test, program):
+    said = succeeds(test, "it is read", "readelf", "-dlSW", program)
+    test.ok("BIND_NOW" in said and "GNU_RELRO" in said and " PIE" in said,
+            "the distribution's hardening is used", said)
+    test.ok(".debug_info" not in said and ".symtab" not in said, "symbols are apart", said)
+
+
+def check_use(test, *program):
+    """A program in a system of its own: BPF, symbols, triggers, the exporter."""
+    load = test.workload("roles", "enters:-1:2000")
+    target = "--pid", str(load.pid)
+    said = succeeds(test, "it takes a sample", *program, *target, "--sample-time", "0.2", "--full",
+                    "--syscall-events=1")
+    test.ok(all(part in said for part in ("getppid", "[THREAD TIME]", "worker_main+")),
+            "with calls, states and stacks", *said.splitlines()[:80])
+    said = succeeds(test, "it looks for triggers", *program, *target, "--check",
+                    "--start-trigger", "up:worker_main", "--stop-trigger", "ur:worker_main")
+    test.eq(said.count("per hit ("), 2, "it decodes instructions")
+    port = kdtest.free_port()
+    exporter = test.child([*program, *target, "--quiet", "--sample-count", "0", "--sample-time",
+                           "0.1", "--listen", f"127.0.0.1:{port}"])
+    url = f"http://127.0.0.1:{port}/metrics"
+    test.ok(kdtest.wait_until(lambda: b'syscall="getppid"' in page(url)), "it serves metrics")
+    exporter.end()
+
+
+def page(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.read()
+    except OSError:
+        return b""
+
+
+def inside_of(root):
+    """As a command that runs something in a system below this directory."""
+    return ("unshare", "--mount", "sh", "-c",
+            f"mount -t proc none {root}/proc && mount --rbind /sys {root}/sys && "
+            f'exec chroot {root} "$@"', "sh")
+
+
+def case_one_file(test):
+    kdneeds.need("busybox", "unshare", "chroot")
+    said = succeeds(test, "make static succeeds", "make", "static", cwd=kdtest.ROOT)
+    built = kdtest.ROOT / said.splitlines()[-1].split()[-1]
+    test.ok(built.stat().st_size <= 12 << 20, "it is at most 12 MB", built.stat().st_size)
+    said = succeeds(test, "it is read", "readelf", "-lW", built)
+    test.ok("INTERP" not in said and "DYNAMIC" not in said, "it needs no library", said)
+    root = test.directory()
+    for name in ("bin", "dev", "proc", "sys"):
+        (root / name).mkdir()
+    shutil.copy(kdneeds.tool("busybox"), root / "bin")
+    shutil.copy(built, root / "kernel_delay")
+    os.mknod(root / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    check_use(test, *inside_of(root), "/kernel_delay")
+
+
+def case_debian(test):
+    kdneeds.need("dpkg-buildpackage", "dh", "lintian")
+    packed = tarball(test, checkout(test))
+    folder = test.directory()
+    succeeds(test, "packages are built, without git", kdtest.ROOT / "examples" / "packaging" / "deb",
+             packed, folder, PATH=without(test, "git"))
+    architecture = succeeds(test, "for this machine", "dpkg", "--print-architecture").strip()
+    package = folder / f"kernel-delay_{RELEASE}-1_{architecture}.deb"
+    check_contents(test, package)
+    said = succeeds(test, "lintian finds nothing", "lintian", "--fail-on", "error,warning",
+                    "--allow-root", package)
+    test.eq([line for line in said.splitlines() if line[:2] in ("E:", "W:")], [], "not even a hint")
+    test.ok(list(folder.glob("kernel-delay-dbgsym_*.deb")), "debug symbols are a package")
+
+    root, inside = fresh_root(test)
+    shutil.copy(package, root / "kernel-delay.deb")
+    before = files_in(root)
+    install = ("apt-get", "-y", "--no-install-recommends", "install")
+    succeeds(test, "it is installed in a fresh system", *inside, *install, "/kernel-delay.deb",
+             DEBIAN_FRONTEND="noninteractive")
+    check_hardening(test, root / "usr" / "sbin" / "kernel_delay")
+    said = succeeds(test, "it runs there", *inside, "kernel_delay", "--version")
+    test.eq(said.split()[-1], RELEASE, "in its version")
+    check_use(test, *inside, "kernel_delay")
+    succeeds(test, "it is removed", *inside, "dpkg", "--purge", "kernel-delay")
+    left = {name for name in files_in(root) - before if "kernel" in name and "delay" in name}
+    test.eq(left, set(), "and leaves nothing")
+
+
+kdtest.main(case_tarball, case_one_file, case_debian)
