@@ -214,7 +214,7 @@ def case_debian(test):
     root, inside = fresh_root(test)
     shutil.copy(package, root / "kernel-delay.deb")
     before = files_in(root)
-    install = ("apt-get", "-y", "--no-install-recommends", "install")
+    install = ("apt-get", "-y", "install")
     succeeds(test, "it is installed in a fresh system", *inside, *install, "/kernel-delay.deb",
              DEBIAN_FRONTEND="noninteractive")
     check_hardening(test, root / "usr" / "sbin" / "kernel_delay")
