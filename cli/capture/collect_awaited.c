@@ -196,8 +196,7 @@ static bool is_for_child(const struct descriptor_row *sleep)
 /* Returns false if nobody is known to end such a sleep. */
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
 {
-	const char *name = sleep->wchan;
-	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+	const struct wchan *wchan = wchan_of(sleep->wchan);
 	const bool at_peer = wchan && wchan->cause == WCHAN_PEER;
 
 	if (sleep->awaited == KD_AWAITED_CHILD || is_for_child(sleep))
@@ -250,8 +249,7 @@ static bool holder_look(struct awaited_watch *watch, struct descriptor_row *slee
 /* True if a thread received from a socket for a good part of the window. */
 static bool is_receiving(const struct descriptor_row *sleep, uint64_t window)
 {
-	const char *name = sleep->wchan;
-	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+	const struct wchan *wchan = wchan_of(sleep->wchan);
 
 	return sleep->awaited == KD_AWAITED_SOCKET && sleep->is.fd >= 0 && sleep->is.inode &&
 	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE &&

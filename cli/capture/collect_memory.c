@@ -28,8 +28,7 @@ static uint64_t memory_lost(const struct thread_row *thread)
 	uint64_t ns = u64_add(thread->ledger.ns[LEDGER_RECLAIM], thread->majors.times.total);
 
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const char *name = thread->descriptors[i].wchan;
-		const struct wchan *wchan = wchan_find(&name, 1, NULL);
+		const struct wchan *wchan = wchan_of(thread->descriptors[i].wchan);
 
 		if (wchan && wchan->cause == WCHAN_MEMORY)
 			ns = u64_add(ns, thread->descriptors[i].waits.total);

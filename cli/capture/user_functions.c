@@ -43,7 +43,7 @@ static void function_find(const struct stack *stack, enum wchan_cause kind,
 				break;
 	memset(function, 0, USER_FUNCTION_LEN);
 	if (at < n)
-		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)user_wait_name_length(names[at]),
+		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)function_name_length(names[at]),
 			 names[at]);
 }
 

@@ -15,7 +15,6 @@
 
 static bool is_of(const struct chain_row *chain, const struct chain_of *of)
 {
-	const char *name = chain->wchan;
 	const struct wchan *wchan;
 
 	if (!chain->tid || (of->via && chain->via != of->via))
@@ -23,7 +22,7 @@ static bool is_of(const struct chain_row *chain, const struct chain_of *of)
 	if (of->wchan)
 		return chain->call == of->call &&
 		       !strncmp(chain->wchan, of->wchan, KD_FUNCTION_LEN);
-	wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	wchan = wchan_of(chain->wchan);
 	return wchan && wchan->cause == WCHAN_FUTEX;
 }
 

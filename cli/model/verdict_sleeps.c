@@ -300,8 +300,7 @@ static const char *kernel_lock_words(const struct thread_row *thread)
 	const char *words = NULL;
 
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const char *name = thread->descriptors[i].wchan;
-		const struct wchan *wchan = wchan_find(&name, 1, NULL);
+		const struct wchan *wchan = wchan_of(thread->descriptors[i].wchan);
 
 		if (thread->descriptors[i].awaited != KD_AWAITED_KERNEL_LOCK)
 			continue;
