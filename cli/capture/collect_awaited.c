@@ -6,6 +6,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/capture/session/slots.h"
 #include "cli/model/user_wait.h"
 #include "cli/model/wchan.h"
 #include "cli/process/awaited_process.h"
@@ -54,11 +55,10 @@ static bool is_idle(const struct awaited_watch *watch, uint32_t tid, int32_t cal
 
 static bool goes_on(const struct session_view *view, const struct asked_sleep *sleep)
 {
-	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].tid == sleep->tid &&
-		    view->threads[slot].since == sleep->since)
-			return view->threads[slot].task && thread_is_blocked(&view->threads[slot]);
-	return false;
+	const uint32_t slot = view_slot(view, (pid_t)sleep->tid);
+
+	return slot && view->threads[slot].since == sleep->since &&
+	       thread_is_blocked(&view->threads[slot]);
 }
 
 /* Keeps what is still worth knowing in another window. */

@@ -48,11 +48,12 @@ static const char *work_of(const struct sample *sample, const struct verdict_who
 }
 
 /* Finds or adds the row of a cause and culprit; NULL: no memory. */
-static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
+static struct verdict_row *row_find(struct verdict_search *finding, enum cause cause,
 				    const struct verdict_who *who)
 {
 	static const struct verdict_who unknown;
-	const struct verdict_row row = {
+	struct verdict *verdict = finding->verdict;
+	struct verdict_row row = {
 		.cause = cause,
 		.who = *who,
 		.culprits = !is_same(who, &unknown),
@@ -64,7 +65,8 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 		if (verdict->rows[i].cause == cause && is_same(&verdict->rows[i].who, who))
 			return &verdict->rows[i];
 	if (verdict->n_rows >= ROWS_MOST && !is_same(who, &unknown))
-		return row_find(verdict, cause, &unknown);
+		return row_find(finding, cause, &unknown);
+	row.who.work = work_of(finding->claimant.sample, who);
 	return ARRAY_APPEND(verdict->rows, verdict->n_rows, &row);
 }
 
@@ -101,11 +103,10 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	finding->longest = u64_max(finding->longest, ns ? claim->longest : 0);
 	if (!ns || !verdict_is_about(finding->verdict, finding->thread))
 		return;
-	row = row_find(finding->verdict, cause, &claim->who);
+	row = row_find(finding, cause, &claim->who);
 	finding->failed |= !row;
 	if (!row)
 		return;
-	row->who.work = work_of(claimant->sample, &row->who);
 	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
 	longest_add(row, claim, ns);

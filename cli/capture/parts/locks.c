@@ -19,6 +19,7 @@
 #include "cli/capture/session/hashes.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
+#include "cli/capture/session/slots.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/awaited.h"
 #include "cli/model/rows.h"
@@ -445,15 +446,11 @@ void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 static void name_of(const struct session_view *view, pid_t pid, uint32_t tid,
 		    char name[static KD_COMM_LEN])
 {
-	for (uint32_t slot = 1; tid && slot < view->slots; slot++) {
-		const struct kd_thread *thread = &view->threads[slot];
+	const uint32_t slot = tid ? view_slot(view, (pid_t)tid) : KD_SLOT_FREE;
 
-		if (thread->tid != tid || !thread->task)
-			continue;
-		memcpy(name, thread->comm, KD_COMM_LEN);
-		return;
-	}
-	if (tid)
+	if (slot)
+		memcpy(name, view->threads[slot].comm, KD_COMM_LEN);
+	else if (tid)
 		locks_name_read(pid, (pid_t)tid, name);
 }
 

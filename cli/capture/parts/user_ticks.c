@@ -3,7 +3,8 @@
 
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
-#include "cli/capture/session/types.h"
+#include "cli/capture/session/slots.h"
+#include "cli/capture/session/windows.h"
 #include "kernel_delay.skel.h"
 
 _Static_assert(KD_RING <= USER_TICKS && KD_RING_FIRST <= USER_TICKS, "all of a thread");
@@ -22,19 +23,11 @@ static exit_status user_ticks_attach(struct session *session)
 
 SESSION_PART(user_ticks) = { .select = user_ticks_select, .attach = user_ticks_attach };
 
-/* 0: none. */
-static uint32_t slot_of(const struct session *session, pid_t tid)
-{
-	for (uint32_t slot = 1; slot < session->slots; slot++)
-		if (session->threads[slot].task && (pid_t)session->threads[slot].tid == tid)
-			return slot;
-	return 0;
-}
-
 size_t session_user_ticks(const struct session *session, pid_t tid, uint64_t from, uint64_t to,
 			  uint64_t ips[static USER_TICKS])
 {
-	const uint32_t slot = slot_of(session, tid);
+	const struct session_view view = session_window_now(session);
+	const uint32_t slot = view_slot(&view, tid);
 	const struct kd_ring_of ring = kd_ring_of(slot);
 	const struct kd_user_tick *ticks = &session->user_ticks[ring.first];
 	uint64_t n = slot ? session->threads[slot].user_ticks : 0;
