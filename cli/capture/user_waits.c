@@ -117,6 +117,8 @@ void user_waits_free(struct user_waits *user_waits)
 
 /* --- Reading --- */
 
+/* The kernel says of uninterruptible sleeps what they are for, and a thread in one may have the lock
+ * of the memory that is read. */
 static bool is_asleep(const struct kd_thread *thread)
 {
 	return thread_state(thread) == KD_BLOCKED && thread->task && !thread->left && !thread->died;
