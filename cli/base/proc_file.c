@@ -43,13 +43,37 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size)
 	return length;
 }
 
+bool symlink_read(const char *path, char *target, size_t size)
+{
+	const ssize_t length = readlink(path, target, size);
+	const bool fits = length > 0 && (size_t)length < size;
+
+	target[fits ? length : 0] = '\0';
+	return fits;
+}
+
+bool proc_link_read(pid_t pid, const char *name, char *target, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return symlink_read(path, target, size);
+}
+
+bool proc_fd_link(pid_t pid, int fd, char *target, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return proc_link_read(pid, name, target, size);
+}
+
 /* Starts like "12 (a) b) S 1 ...": the name may contain anything. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 {
 	char text[1024], *begin, *end;
 	unsigned long long ticks, code, stack;
 	unsigned int flags;
-	char state;
 
 	if (proc_file_read(pid, "stat", text, sizeof(text)) <= 0)
 		return false;
@@ -59,15 +83,14 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	    sscanf(end + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu "
 		   "%*u %*d %*u %llu %*u %llu",
-		   &state, &stat->parent, &flags, &stat->threads, &ticks, &code, &stack) != 7)
+		   &stat->state, &stat->parent, &flags, &stat->threads, &ticks, &code, &stack) != 7)
 		return false;
 	/* An ended first thread counts while there are others. */
-	if ((state == 'Z' || state == 'X') && stat->threads)
+	if ((stat->state == 'Z' || stat->state == 'X') && stat->threads)
 		stat->threads--;
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
 	stat->comm[end - begin - 1] = '\0';
 	stat->kernel = flags & PF_KTHREAD;
-	stat->runnable = state == 'R';
 	stat->code = code;
 	stat->stack = stack;
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -76,27 +99,23 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 
 size_t proc_children(pid_t pid, pid_t *children, size_t most)
 {
-	char path[64], name[64], text[4096];
+	char path[64], name[96];
 	struct dirent *entry;
 	DIR *directory;
 	size_t n = 0;
+	pid_t child;
+	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	directory = opendir(path);
 	while (directory && (entry = readdir(directory))) {
-		char *end = text;
-
-		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
-		if (!isdigit((unsigned char)*entry->d_name) ||
-		    proc_file_read(pid, name, text, sizeof(text)) <= 0)
-			continue;
-		while (isdigit((unsigned char)*end)) {
-			pid_t child = (pid_t)strtol(end, &end, 10);
-
+		snprintf(name, sizeof(name), "%s/%.20s/children", path, entry->d_name);
+		file = isdigit((unsigned char)*entry->d_name) ? fopen(name, "re") : NULL;
+		while (file && fscanf(file, "%d", &child) == 1)
 			if (n++ < most)
 				children[n - 1] = child;
-			end += *end == ' ';
-		}
+		if (file)
+			fclose(file);
 	}
 	if (directory)
 		closedir(directory);

@@ -14,11 +14,21 @@ ssize_t proc_file_read(pid_t pid, const char *name, char *text, size_t size);
 /* Reads a process's name without its final line feed; it may contain others. */
 ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
 
+/* Reads where a symbolic link leads. Sets "" and returns false if there is none, or it does not
+ * fit. */
+bool symlink_read(const char *path, char *target, size_t size);
+
+/* The same for one in /proc/PID, such as "exe". */
+bool proc_link_read(pid_t pid, const char *name, char *target, size_t size);
+
+/* The same for a descriptor. */
+bool proc_fd_link(pid_t pid, int fd, char *target, size_t size);
+
 /* Data in /proc/PID/stat about a process, or the process of a thread. */
 struct proc_stat {
 	char comm[64]; /* longer for kernel threads than in struct task_struct */
 	bool kernel;   /* a kernel thread */
-	bool runnable; /* it runs, or waits for a CPU */
+	char state;    /* 'R': it runs, or waits for a CPU */
 	pid_t parent;
 	unsigned int threads; /* that are alive; 0: the process has ended */
 	uint64_t started;     /* ns since boot, rounded to a clock tick */

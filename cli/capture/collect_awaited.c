@@ -2,7 +2,6 @@
 #include "collect_awaited.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
@@ -20,14 +19,6 @@
 #define ASLEEP_LEAST_NS (100 * NSEC_PER_MSEC)
 #define LOOK_MOST_NS (20 * NSEC_PER_MSEC) /* CPU time, for a window */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* a thread that was idle in a call is taken to be still */
-
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static int32_t call_of(const struct kd_thread *thread)
 {
@@ -80,7 +71,7 @@ static void watch_turn(struct awaited_watch *watch, const struct session_view *v
 static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thread, uint64_t now)
 {
 	struct asked_sleep *sleep = &watch->all[watch->n++];
-	const uint64_t begun = cpu_time();
+	const uint64_t begun = clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	*sleep = (struct asked_sleep){
 		.tid = thread->tid, .call = call_of(thread), .since = thread->since, .looked = now
@@ -91,7 +82,7 @@ static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thre
 		sleep->sent = u64_sub(now, sleep->asked.sent_ago);
 	/* It may have ended meanwhile, and another one begun. */
 	sleep->found &= thread->since == sleep->since;
-	watch->spent += cpu_time() - begun;
+	watch->spent += clock_read(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
 void awaited_look(struct awaited_watch *watch, const struct session_view *view)

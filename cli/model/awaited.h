@@ -26,9 +26,9 @@ struct descriptor {
 	/* Path of the file or unix socket. A deleted one has only its last component, behind
 	 * "...". A leading '@' marks an abstract unix socket. */
 	char path[DESCRIPTOR_PATH_LEN];
-	char device[KD_COMM_LEN + 16]; /* its disk, or the disk it is: "vda1", */
-	char device_number[16];        /* and the device numbers: "254:1" */
-	char protocol[12];             /* socket: "tcp", "udp", "unix", ... */
+	char device[KD_DISK_NAME]; /* its disk, or the disk it is: "vda1", */
+	char device_number[16];    /* and the device numbers: "254:1" */
+	char protocol[12];         /* socket: "tcp", "udp", "unix", ... */
 	char local[DESCRIPTOR_ADDRESS_LEN], peer[DESCRIPTOR_ADDRESS_LEN];
 	uint32_t other_net; /* inode of its network namespace, if not this program's */
 };

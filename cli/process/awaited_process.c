@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
@@ -19,22 +18,19 @@
 
 /* --- What it does --- */
 
-/* The word for a state of /proc/PID/stat, which follows the name in parentheses. */
+/* NULL: another one, or it is gone. */
 static const char *state_word(pid_t pid)
 {
 	static const char *const words[] = {
 		['R'] = "running", ['S'] = "asleep",  ['D'] = "asleep",
 		['T'] = "stopped", ['t'] = "stopped", ['Z'] = "a zombie",
 	};
-	char stat[256];
-	const char *name_end;
-	unsigned char state;
+	struct proc_stat stat;
 
-	if (proc_file_read(pid, "stat", stat, sizeof(stat)) < 0)
-		return NULL;
-	name_end = strrchr(stat, ')');
-	state = name_end && name_end[1] ? (unsigned char)name_end[2] : 0;
-	return state < sizeof(words) / sizeof(*words) ? words[state] : NULL;
+	return proc_stat_read(&stat, pid) &&
+			       (unsigned char)stat.state < sizeof(words) / sizeof(*words)
+		       ? words[(unsigned char)stat.state]
+		       : NULL;
 }
 
 bool awaited_describe(struct awaited_process *found, pid_t pid)
@@ -135,41 +131,28 @@ static bool descriptors_have(pid_t pid, descriptor_fn *is_wanted, const void *co
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	directory = opendir(path);
 	while (directory && !found && (entry = readdir(directory))) {
-		ssize_t length;
-
 		snprintf(link, sizeof(link), "%s/%.20s", path, entry->d_name);
-		length = isdigit((unsigned char)*entry->d_name)
-				 ? readlink(link, target, sizeof(target) - 1)
-				 : -1;
-		if (length <= 0)
-			continue;
-		target[length] = '\0';
-		found = is_wanted(pid, entry->d_name, target, context);
+		found = isdigit((unsigned char)*entry->d_name) &&
+			symlink_read(link, target, sizeof(target)) &&
+			is_wanted(pid, entry->d_name, target, context);
 	}
 	if (directory)
 		closedir(directory);
 	return found;
 }
 
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
 /* The only process with such a descriptor, but this one. */
 static bool only_find(struct awaited_process *found, pid_t but, descriptor_fn *is_wanted,
 		      const void *context)
 {
-	uint64_t until = cpu_time() + LOOK_MOST_NS;
+	uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
 	struct dirent *entry = NULL;
 	DIR *directory = opendir("/proc");
 	pid_t only = 0;
 	size_t n = 0;
 
-	while (directory && (entry = readdir(directory)) && cpu_time() < until) {
+	while (directory && (entry = readdir(directory)) &&
+	       clock_read(CLOCK_THREAD_CPUTIME_ID) < until) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 		if (pid <= 0 || pid == but || !descriptors_have(pid, is_wanted, context))
@@ -215,15 +198,10 @@ bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *l
 /* A pipe without a name, "pipe:[4711]", is only in descriptors. */
 static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 {
-	char link[64], pipe[64];
-	ssize_t length;
+	char pipe[64];
 
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
-	length = readlink(link, pipe, sizeof(pipe) - 1);
-	if (length <= 0 || length == sizeof(pipe) - 1)
-		return false;
-	pipe[length] = '\0';
-	return awaited_reader_find(found, pid, pipe);
+	return proc_fd_link(proc_thread(pid), fd, pipe, sizeof(pipe)) &&
+	       awaited_reader_find(found, pid, pipe);
 }
 
 /* --- Programs that serve others --- */

@@ -155,7 +155,7 @@ bool lock_holder_of_file(struct awaited_process *found, pid_t pid)
 /* --- Sessions of PostgreSQL --- */
 
 #define TITLE_LEN 256
-#define CHILDREN_LEN 65536
+#define CHILDREN_MOST 8192
 
 /* The title that a process gives itself; "" if unreadable. */
 static void title_read(char title[static TITLE_LEN], pid_t pid)
@@ -208,26 +208,21 @@ static bool may_hold(const char *title)
 
 bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
 {
-	char title[TITLE_LEN], name[64], *children, *end;
+	char title[TITLE_LEN];
 	struct proc_stat stat;
-	size_t n = 0;
-	pid_t only = 0;
+	size_t n = 0, n_children;
+	pid_t only = 0, *children;
 
 	title_read(title, pid);
 	if (!activity_of(title) || !ends_with(title, " waiting") || !proc_stat_read(&stat, pid))
 		return false;
-	children = malloc(CHILDREN_LEN);
-	snprintf(name, sizeof(name), "./task/%d/children", (int)stat.parent);
-	end = children && proc_file_read(stat.parent, name, children, CHILDREN_LEN) > 0 ? children
-											: NULL;
-	while (end && isdigit((unsigned char)*end)) {
-		pid_t child = (pid_t)strtol(end, &end, 10);
-
-		end += *end == ' ';
-		title_read(title, child);
-		if (child == pid || !may_hold(title))
+	children = calloc(CHILDREN_MOST, sizeof(*children));
+	n_children = children ? proc_children(stat.parent, children, CHILDREN_MOST) : 0;
+	for (size_t i = 0; i < n_children && i < CHILDREN_MOST; i++) {
+		title_read(title, children[i]);
+		if (children[i] == pid || !may_hold(title))
 			continue;
-		only = child;
+		only = children[i];
 		n++;
 	}
 	free(children);

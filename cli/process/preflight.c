@@ -15,6 +15,7 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
 #include "cli/sandbox/confine.h"
 
@@ -225,12 +226,9 @@ static exit_status privileges_check(void)
 static exit_status namespace_check(void)
 {
 	char name[64];
-	ssize_t length = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
 
-	if (length <= 0)
-		return 0;
-	name[length] = '\0';
-	if (!strcmp(name, INITIAL_PID_NAMESPACE))
+	if (!symlink_read("/proc/self/ns/pid", name, sizeof(name)) ||
+	    !strcmp(name, INITIAL_PID_NAMESPACE))
 		return 0;
 	log_error("this PID namespace is not the host's: its PIDs mean nothing to the tracepoints");
 	log_hint("run it on the host, or in a container with the host's PID namespace "
