@@ -272,7 +272,7 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
-		const pid_t pid = thread->pid ? thread->pid : sample->pid;
+		const pid_t pid = thread_pid(sample, thread);
 
 		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];

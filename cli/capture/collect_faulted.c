@@ -25,6 +25,5 @@ void faulted_take(struct sample *sample)
 	if (!thread)
 		return;
 	sample->faulted.tid = thread->tid;
-	faulted_pages_find(&sample->faulted, thread->pid ? thread->pid : sample->pid,
-			   thread->faulted);
+	faulted_pages_find(&sample->faulted, thread_pid(sample, thread), thread->faulted);
 }

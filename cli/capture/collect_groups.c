@@ -130,6 +130,6 @@ void cpu_rules_take(struct quota_watch *watch, struct sample *sample)
 	quota = largest_culprit(thread, CULPRIT_THROTTLED);
 	if (!quota || !watch->users[1])
 		return;
-	watch_read(watch, thread->pid ? thread->pid : sample->pid);
+	watch_read(watch, thread_pid(sample, thread));
 	quota_use_find(watch, quota->group, &sample->quota_use);
 }

@@ -73,7 +73,7 @@ void memory_limit_take(const struct memory_watch *watch, struct sample *sample)
 
 	if (!thread)
 		return;
-	n = memory_limits_read("", thread->pid ? thread->pid : sample->pid, limits, MEMORY_LIMITS);
+	n = memory_limits_read("", thread_pid(sample, thread), limits, MEMORY_LIMITS);
 	for (size_t i = 0; i < n; i++) {
 		limits[i].hits = hits_since(watch, &limits[i]);
 		if (limits[i].hits > sample->memory_limit.hits)

@@ -132,7 +132,7 @@ void computed_find(const struct session *session, struct stacks *stacks, struct 
 		places_find(&found[n], ips, ticks);
 		for (size_t k = 0; k < found[n].n; k++)
 			place_submit(&found[n].all[k], stacks, sample->end,
-				     thread->pid ? thread->pid : sample->pid);
+				     thread_pid(sample, thread));
 		n++;
 	}
 	stacks_flush(stacks);

@@ -117,8 +117,8 @@ void user_waits_free(struct user_waits *user_waits)
 
 /* --- Reading --- */
 
-/* The kernel says of uninterruptible sleeps what they are for, and a thread in one may have the lock
- * of the memory that is read. */
+/* The kernel says of uninterruptible sleeps what they are for, and a thread in one may have the
+ * lock of the memory that is read. */
 static bool is_asleep(const struct kd_thread *thread)
 {
 	return thread_state(thread) == KD_BLOCKED && thread->task && !thread->left && !thread->died;
@@ -414,7 +414,7 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 		struct thread_row *thread = &sample->threads[i];
 
 		for (size_t j = 0; j < thread->n_descriptors; j++)
-			held_set(&user_waits->held, thread->pid ? thread->pid : sample->pid,
+			held_set(&user_waits->held, thread_pid(sample, thread),
 				 &thread->descriptors[j]);
 	}
 	/* A sleep that goes on is known in the next window, too. */

@@ -63,10 +63,10 @@ static const char *object_name(const struct frame *frame)
 }
 
 /* Statically linked programs contain the functions themselves. */
-static bool is_of_library(const struct frame *frame)
+bool frame_is_of_library(const struct frame *frame)
 {
 	static const char *const objects[] = { "libc.so",      "libc-2.",   "libpthread",
-					       "ld-linux",     "ld-musl",   "libc.musl",
+					       "ld-",          "ld.so",     "libc.musl",
 					       "libstdc++.so", "libc++.so", "libc++abi.so",
 					       "libgcc_s.so",  "[vdso]",    NULL };
 	static const char *const functions[] = { "pthread_", "__pthread_", "___pthread_", "__GI_",
@@ -113,11 +113,11 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 	*text = '\0';
 	if (!stack)
 		return;
-	while (first < stack->n && is_of_library(&stack->frames[first]))
+	while (first < stack->n && frame_is_of_library(&stack->frames[first]))
 		first++;
 	end = stack->n - first < FUNCTIONS ? stack->n : first + FUNCTIONS;
 	/* Functions that started the thread add nothing. */
-	while (end > first && is_of_library(&stack->frames[end - 1]))
+	while (end > first && frame_is_of_library(&stack->frames[end - 1]))
 		end--;
 	for (size_t i = first; i < end; i++)
 		frame_add(text, &stack->frames[i], i + 1 < end ? &stack->frames[i + 1] : NULL);

@@ -45,6 +45,9 @@ void descriptor_write(struct columns *columns, const struct descriptor *is);
 
 #define LOCK_CALLER_LEN 256
 
+/* True for a function of the C library and the like, by its object or its name. */
+bool frame_is_of_library(const struct frame *frame);
+
 /* Innermost functions of a stack, without those of the C library and the like that only pass the
  * wait on: "mutex_take+0x1b < serve+0x58 [server]". Not escaped; "" without such functions or
  * without a stack (NULL). */

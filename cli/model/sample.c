@@ -41,6 +41,19 @@ void processes_sort_rows(struct sample *sample)
 	ARRAY_SORT(sample->processes, sample->n_processes, process_row_compare);
 }
 
+const struct thread_row *sample_thread(const struct sample *sample, pid_t tid)
+{
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
+			return &sample->threads[i];
+	return NULL;
+}
+
+pid_t thread_pid(const struct sample *sample, const struct thread_row *thread)
+{
+	return thread->pid ? thread->pid : sample->pid;
+}
+
 const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct process_row key = { .pid = thread->pid, .start = thread->process_start };

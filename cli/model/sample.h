@@ -212,6 +212,12 @@ struct sample {
 /* True if triggers made the window, so it has no fixed length. */
 bool sample_is_triggered(const struct sample *sample);
 
+/* Row of a thread; NULL: it has none of its own. */
+const struct thread_row *sample_thread(const struct sample *sample, pid_t tid);
+
+/* PID of a thread's process, also of a target that is one process. */
+pid_t thread_pid(const struct sample *sample, const struct thread_row *thread);
+
 /* Process with a PID at a time (CLOCK_MONOTONIC ns), NULL: none. */
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at);
 

@@ -386,10 +386,7 @@ static const struct thread_row *subject_find(const struct sample *sample)
 	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
 	    sample->threads->tid == sample->pid && sample->threads->members == 1)
 		return sample->threads;
-	for (size_t i = 0; i < sample->n_threads && made; i++)
-		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
-			return &sample->threads[i];
-	return NULL;
+	return made ? sample_thread(sample, sample->started_on) : NULL;
 }
 
 /* Returns false without memory. */

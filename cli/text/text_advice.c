@@ -323,7 +323,7 @@ static bool wait_advice(char advice[static SCREEN_WIDTH], const struct sample *s
 			const struct verdict_row *row)
 {
 	const struct user_wait *user = row->wait.user;
-	const pid_t pid = row->worst->pid ? row->worst->pid : sample->pid;
+	const pid_t pid = thread_pid(sample, row->worst);
 
 	if (!user || row->wait_ns <= row->ns / 2 || !user_advice[user->family] ||
 	    (user->family == USER_SQLITE && row->who.pid))

@@ -3,7 +3,6 @@
 #include "text_sentence.h"
 
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,16 +81,6 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)" },
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
-
-void sentence_add(char sentence[static SENTENCE_LEN], const char *format, ...)
-{
-	size_t used = strlen(sentence);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(sentence + used, SENTENCE_LEN - used, format, args);
-	va_end(args);
-}
 
 const char *text_thread_who(char who[static WHO_LEN], const struct thread_row *thread)
 {

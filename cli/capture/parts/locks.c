@@ -149,7 +149,7 @@ static int locks_each(struct lock_locations *locations, struct sample *sample, b
 			struct lock_row *lock = &thread->locks[k];
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
 			const struct cached_location wanted = {
-				.pid = thread->pid ? thread->pid : sample->pid,
+				.pid = thread_pid(sample, thread),
 				.start = thread->process_start,
 				.address = is_kernel ? 0 : lock->address
 			};
