@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -66,6 +67,20 @@ bool proc_fd_link(pid_t pid, int fd, char *target, size_t size)
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	return proc_link_read(pid, name, target, size);
+}
+
+int proc_same_namespace(pid_t pid, const char *kind)
+{
+	struct stat own, other;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	if (stat(path, &own))
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)proc_thread(pid), kind);
+	if (stat(path, &other))
+		return -errno;
+	return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 /* Starts like "12 (a) b) S 1 ...": the name may contain anything. */

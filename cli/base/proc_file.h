@@ -24,6 +24,10 @@ bool proc_link_read(pid_t pid, const char *name, char *target, size_t size);
 /* The same for a descriptor. */
 bool proc_fd_link(pid_t pid, int fd, char *target, size_t size);
 
+/* Returns 1 if a process is in this one's namespace of a kind, such as "net"; 0: in another; or a
+ * negative errno. */
+int proc_same_namespace(pid_t pid, const char *kind);
+
 /* Data in /proc/PID/stat about a process, or the process of a thread. */
 struct proc_stat {
 	char comm[64]; /* longer for kernel threads than in struct task_struct */

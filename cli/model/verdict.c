@@ -325,11 +325,6 @@ static enum verdict_share largest_of(const struct verdict *verdict)
 /* Names beyond this are not counted; the first ones keep their own sums. */
 #define NAMES_MOST 16
 
-static bool is_own(const struct sample *sample, const struct mover_row *mover)
-{
-	return mover->pid == sample->pid || process_at(sample, mover->pid, UINT64_MAX);
-}
-
 /* Adds to the row of a name; several TIDs become 0. Returns the new number of rows. */
 static size_t name_add(struct mover_row names[static NAMES_MOST], size_t n,
 		       const struct mover_row *mover)
@@ -360,7 +355,8 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 		const struct thread_row *thread = &sample->threads[i];
 
 		for (size_t j = 0; j < thread->n_movers; j++)
-			if (thread->movers[j].tid && !is_own(sample, &thread->movers[j]))
+			if (thread->movers[j].tid &&
+			    !sample_has_process(sample, thread->movers[j].pid))
 				n = name_add(names, n, &thread->movers[j]);
 	}
 	for (size_t i = 1; i < n; i++)

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/array.h"
@@ -370,16 +369,6 @@ static void udp_found(const struct entry *entry, struct socket_facts *facts)
 		facts->role = SOCKET_SERVICE;
 }
 
-static bool is_own_net(pid_t pid)
-{
-	struct stat own, other;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)proc_thread(pid));
-	return !stat("/proc/self/ns/net", &own) && !stat(path, &other) &&
-	       own.st_ino == other.st_ino;
-}
-
 static const struct entry *entry_find(const struct sockets *sockets, uint64_t inode)
 {
 	for (size_t i = 0; i < sockets->n; i++)
@@ -391,7 +380,7 @@ static const struct entry *entry_find(const struct sockets *sockets, uint64_t in
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n)
 {
 	/* In the network namespace of this program. */
-	const bool asks = is_own_net(pid);
+	const bool asks = proc_same_namespace(pid, "net") == 1;
 
 	tables_read(sockets, pid);
 	for (size_t i = 0; i < n; i++) {

@@ -342,7 +342,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const char *other = named_advice[row->cause].other, *named = named_advice[row->cause].own;
 	const char *usual = usual_advice[row->cause].multiple;
 	const pid_t pid = row->who.pid;
-	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
+	bool own = sample_has_process(sample, pid);
 
 	if (row->cause == CAUSE_LOCK && row->at) /* of a file, which has no list */
 		named = named_advice[CAUSE_PEER].own;

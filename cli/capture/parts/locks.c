@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -383,29 +382,22 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 
 /* --- Waits for locks, as counted by the BPF side --- */
 
-static bool is_in_namespace(pid_t pid, const struct stat *namespace)
+/* True also for one that has ended, and on kernels without (CONFIG_TIME_NS), which have one clock
+ * for all. */
+static bool has_our_clocks(pid_t pid)
 {
-	struct stat theirs;
-	char path[64];
+	const int same = proc_same_namespace(pid, "time");
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/time", (int)proc_thread(pid));
-	if (stat(path, &theirs))
-		return errno == ENOENT; /* it has ended */
-	return theirs.st_dev == namespace->st_dev && theirs.st_ino == namespace->st_ino;
+	return same == 1 || same == -ENOENT;
 }
 
-/* True if the target's processes and this one share a time namespace. Kernels without
- * (CONFIG_TIME_NS) have one for all. */
+/* True if the target's processes and this one share a time namespace. */
 static bool same_clocks(pid_t tgid, const struct processes *processes)
 {
-	struct stat ours;
-	bool same;
+	bool same = has_our_clocks(tgid);
 
-	if (stat("/proc/self/ns/time", &ours))
-		return errno == ENOENT;
-	same = is_in_namespace(tgid, &ours);
 	for (size_t i = 0; same && i < processes->n && !processes_is_one(processes); i++)
-		same = is_in_namespace(processes->all[i].pid, &ours);
+		same = has_our_clocks(processes->all[i].pid);
 	return same;
 }
 
@@ -426,19 +418,14 @@ static exit_status locks_select(struct session *session)
 
 void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 {
-	char path[64], text[KD_COMM_LEN + 1];
-	FILE *file;
-	size_t length;
+	char file[32], text[KD_COMM_LEN + 1];
+	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
+	snprintf(file, sizeof(file), "task/%d/comm", (int)tid);
+	length = proc_file_read(pid, file, text, sizeof(text));
 	/* The last line feed is not part of the name; earlier ones may be. */
-	length = fread(text, 1, sizeof(text), file);
-	fclose(file);
-	if (length > 0 && length <= KD_COMM_LEN)
-		memcpy(name, text, length - 1);
+	if (length > 0)
+		memcpy(name, text, (size_t)length - 1);
 }
 
 /* Copies the present name of a thread of the target, or leaves it unchanged if the thread has
