@@ -3,9 +3,10 @@
 #include "proc_file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,26 +115,22 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 
 size_t proc_children(pid_t pid, pid_t *children, size_t most)
 {
-	char path[64], name[96];
-	struct dirent *entry;
-	DIR *directory;
+	struct proc_list threads;
+	char name[64];
 	size_t n = 0;
 	pid_t child;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		snprintf(name, sizeof(name), "%s/%.20s/children", path, entry->d_name);
-		file = isdigit((unsigned char)*entry->d_name) ? fopen(name, "re") : NULL;
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (proc_list_next(&threads)) {
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/children", (int)pid, threads.number);
+		file = fopen(name, "re");
 		while (file && fscanf(file, "%d", &child) == 1)
 			if (n++ < most)
 				children[n - 1] = child;
 		if (file)
 			fclose(file);
 	}
-	if (directory)
-		closedir(directory);
 	return n;
 }
 
@@ -171,24 +168,50 @@ static bool has_memory(pid_t tid)
 
 pid_t proc_thread(pid_t pid)
 {
-	struct dirent *entry;
+	struct proc_list threads;
 	pid_t found = pid;
-	char path[32];
-	DIR *threads;
 
 	if (has_memory(pid))
 		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	threads = opendir(path);
-	while (threads && found == pid && (entry = readdir(threads))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (isdigit((unsigned char)*entry->d_name) && has_memory(tid))
-			found = tid;
-	}
-	if (threads)
-		closedir(threads);
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (found == pid && proc_list_next(&threads))
+		if (has_memory(threads.number))
+			found = threads.number;
+	proc_list_end(&threads);
 	return found;
+}
+
+/* --- Directories whose entries are numbers --- */
+
+void proc_list_begin(struct proc_list *list, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	*list = (struct proc_list){ .directory = opendir(path) };
+}
+
+bool proc_list_next(struct proc_list *list)
+{
+	const struct dirent *entry;
+
+	while (list->directory && (entry = readdir(list->directory))) {
+		list->number = (int)strtol(entry->d_name, NULL, 10);
+		if (isdigit((unsigned char)*entry->d_name))
+			return true;
+	}
+	proc_list_end(list);
+	return false;
+}
+
+void proc_list_end(struct proc_list *list)
+{
+	if (list->directory)
+		closedir(list->directory);
+	list->directory = NULL;
 }
 
 /* --- Memory of another process, which may try to block its reader --- */

@@ -3,6 +3,7 @@
 #ifndef PROC_FILE_H
 #define PROC_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,23 @@ uint64_t proc_status_number(pid_t pid, const char *label);
 /* Thread that gives access to a process's memory, files, namespaces and groups: the first one,
  * or another if that has ended earlier (pthread_exit() in main()). pid itself without any. */
 pid_t proc_thread(pid_t pid);
+
+/* --- Directories whose entries are numbers: processes, threads, descriptors --- */
+
+struct proc_list {
+	DIR *directory; /* NULL: at its end, or none */
+	int number;
+};
+
+/* Begins to list one, such as "/proc/%d/task". One that cannot be read is empty. */
+__attribute__((format(printf, 2, 3))) void proc_list_begin(struct proc_list *list,
+							   const char *format, ...);
+
+/* Goes to the next entry; false behind the last one. */
+bool proc_list_next(struct proc_list *list);
+
+/* Ends it, wherever it is. */
+void proc_list_end(struct proc_list *list);
 
 /* --- Memory of another process, which may try to block its reader --- */
 

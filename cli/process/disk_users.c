@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "disk_users.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,19 +68,16 @@ static int user_order(const void *a, const void *b)
 bool disk_users_read(struct disk_users *users)
 {
 	uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
-	DIR *directory = opendir("/proc");
-	struct dirent *entry = NULL;
-	bool is_read = directory && disks_read(users);
+	struct proc_list processes;
+	bool is_read;
 
+	proc_list_begin(&processes, "/proc");
+	is_read = processes.directory && disks_read(users);
 	users->n_users = 0;
-	while (is_read && (entry = readdir(directory))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
+	while (is_read && proc_list_next(&processes))
 		is_read = clock_read(CLOCK_THREAD_CPUTIME_ID) < until &&
-			  (pid <= 0 || user_add(users, pid));
-	}
-	if (directory)
-		closedir(directory);
+			  user_add(users, processes.number);
+	proc_list_end(&processes);
 	if (!is_read)
 		users->n_users = users->n_disks = 0;
 	ARRAY_SORT(users->users, users->n_users, user_order);

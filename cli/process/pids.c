@@ -382,18 +382,15 @@ static bool connector_look(struct appear *appear)
 static bool names_look(struct appear *appear)
 {
 	uint64_t began = clock_monotonic();
-	struct dirent *entry;
+	struct proc_list processes;
 	bool found = false;
-	DIR *proc;
 
 	if (began < appear->next)
 		return false;
-	proc = opendir("/proc");
-	while (proc && !found && (entry = readdir(proc)))
-		found = isdigit((unsigned char)*entry->d_name) &&
-			has_name(appear, (pid_t)strtol(entry->d_name, NULL, 10));
-	if (proc)
-		closedir(proc);
+	proc_list_begin(&processes, "/proc");
+	while (!found && proc_list_next(&processes))
+		found = has_name(appear, processes.number);
+	proc_list_end(&processes);
 	appear->next = clock_monotonic();
 	appear->next += u64_max(appear->fd < 0 ? LEAST_PAUSE : LEAST_PAUSE_CONNECTED,
 				APPEAR_SHARE * (appear->next - began));
