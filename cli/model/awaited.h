@@ -41,6 +41,11 @@ const char *descriptor_text(const struct descriptor *is, char text[static DESCRI
 /* Writes the description, escaped; "-" if unknown. */
 void descriptor_write(struct columns *columns, const struct descriptor *is);
 
+/* Writes an address, "10.0.0.1:80" or "[::1]:80", from what AF_INET or AF_INET6 has in network
+ * order, and a port. */
+void address_text(char text[static DESCRIPTOR_ADDRESS_LEN], int family, const void *address,
+		  uint16_t port);
+
 /* --- Locks --- */
 
 #define LOCK_CALLER_LEN 256

@@ -98,6 +98,14 @@ const struct wchan *wchan_find(const char *const *names, size_t n, size_t *at)
 	return NULL;
 }
 
+size_t wchan_function_length(const char *name, size_t size)
+{
+	const size_t length = strnlen(name, size);
+	const char *caller = memchr(name, '<', length);
+
+	return caller ? (size_t)(caller - name) : length;
+}
+
 const struct wchan *wchan_of(const char *name)
 {
 	return wchan_find(&name, 1, NULL);

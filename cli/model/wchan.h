@@ -67,6 +67,9 @@ void wchan_name(char *name, size_t size, const char *function, const struct wcha
 /* The row of a name by wchan_name(); NULL if it has none. */
 const struct wchan *wchan_of(const char *name);
 
+/* Length of the function alone in such a name, without its caller. */
+size_t wchan_function_length(const char *name, size_t size);
+
 /* --- Names of functions, of the kernel and of programs --- */
 
 /* Length of the name as the source has it: without arguments, offset and module, and without what

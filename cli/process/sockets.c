@@ -140,19 +140,6 @@ static void tables_read(struct sockets *sockets, pid_t pid)
 	}
 }
 
-static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], int family,
-			  const struct end *end)
-{
-	static const uint32_t zeros[2];
-	char plain[INET6_ADDRSTRLEN] = "?";
-	bool mapped = family == AF_INET6 && !memcmp(end->address, zeros, sizeof(zeros)) &&
-		      end->address[2] == htonl(0xffff);
-	bool six = family == AF_INET6 && !mapped;
-
-	inet_ntop(six ? AF_INET6 : AF_INET, &end->address[mapped ? 3 : 0], plain, sizeof(plain));
-	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, ntohs(end->port));
-}
-
 /* --- Questions to the kernel --- */
 
 #define ANSWER_SIZE 4096
@@ -342,7 +329,8 @@ static void tcp_found(struct sockets *sockets, const struct entry *entry,
 		facts->role = sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
 									   : SOCKET_CONNECTED;
 	if (entry->peer.port)
-		address_print(facts->peer, entry->family, &entry->peer);
+		address_text(facts->peer, entry->family, entry->peer.address,
+			     ntohs(entry->peer.port));
 	if (facts->role == SOCKET_CONNECTED && asks)
 		tcp_fill(sockets, entry, facts);
 }
@@ -364,7 +352,7 @@ static void udp_found(const struct entry *entry, struct socket_facts *facts)
 	snprintf(facts->protocol, sizeof(facts->protocol), "udp");
 	if (!entry->peer.port)
 		return;
-	address_print(facts->peer, entry->family, &entry->peer);
+	address_text(facts->peer, entry->family, entry->peer.address, ntohs(entry->peer.port));
 	if (is_service(ntohs(entry->peer.port)))
 		facts->role = SOCKET_SERVICE;
 }

@@ -10,6 +10,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "cli/model/wchan.h"
 #include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
@@ -261,9 +262,7 @@ static bool says_enough(const struct verdict_row *row)
 
 const char *text_wchan(char text[static TEXT_WCHAN], const char *wchan)
 {
-	const char *caller = memchr(wchan, '<', strnlen(wchan, KD_FUNCTION_LEN));
-
-	escape_text(text, TEXT_WCHAN, wchan, caller ? (size_t)(caller - wchan) : KD_FUNCTION_LEN);
+	escape_text(text, TEXT_WCHAN, wchan, wchan_function_length(wchan, KD_FUNCTION_LEN));
 	return text;
 }
 

@@ -16,6 +16,7 @@
 
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "cli/process/disk_users.h"
 
 /* Beyond these, all are forgotten: a process can wait at new files without end. */
@@ -55,17 +56,10 @@ void file_names_free(struct file_names *names)
 	free(names);
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* True if a path ends with the file's name. A removed file has a suffix. */
 static bool is_name(const struct kd_file *file, const char *path)
 {
-	const char *last = last_component(path);
+	const char *last = path_last(path);
 	size_t length = strnlen(file->name, sizeof(file->name));
 
 	return !strncmp(last, file->name, length) &&
@@ -124,21 +118,6 @@ static void disk_find(const struct kd_file *file, struct descriptor *is)
 	disk_name(is->device, device_major, device_minor);
 }
 
-static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], const struct kd_file *file,
-			  const __u8 *address, uint16_t port)
-{
-	char plain[INET6_ADDRSTRLEN] = "?";
-	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-	bool six = file->family == AF_INET6;
-
-	if (six && !memcmp(address, mapped, sizeof(mapped))) {
-		address += sizeof(mapped);
-		six = false;
-	}
-	inet_ntop(six ? AF_INET6 : AF_INET, address, plain, sizeof(plain));
-	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, port);
-}
-
 static void socket_find(const struct file_names *names, const struct kd_file *file,
 			struct descriptor *is)
 {
@@ -160,9 +139,9 @@ static void socket_find(const struct file_names *names, const struct kd_file *fi
 		memcpy(is->path, file->name, sizeof(file->name));
 	if (file->family != AF_INET && file->family != AF_INET6)
 		return;
-	address_print(is->local, file, file->local, file->local_port);
+	address_text(is->local, file->family, file->local, file->local_port);
 	if (file->peer_port)
-		address_print(is->peer, file, file->peer, file->peer_port);
+		address_text(is->peer, file->family, file->peer, file->peer_port);
 }
 
 static void descriptor_find(const struct file_names *names, pid_t pid, const struct kd_file *file,
