@@ -421,7 +421,7 @@ void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 	char file[32], text[KD_COMM_LEN + 1];
 	ssize_t length;
 
-	snprintf(file, sizeof(file), "task/%d/comm", (int)tid);
+	snprintf(file, sizeof(file), "./task/%d/comm", (int)tid);
 	length = proc_file_read(pid, file, text, sizeof(text));
 	/* The last line feed is not part of the name; earlier ones may be. */
 	if (length > 0)
