@@ -221,13 +221,9 @@ $(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
 
-$(GEN)/wchan_table.inc: cli/model/wchans.sh cli/model/wchans.in $(BUILD)/flags
+$(GEN)/%_table.inc: cli/model/%s.in cli/model/wait_table.sh $(BUILD)/flags
 	$(say) GEN $@
-	$(Q)cli/model/wchans.sh $@
-
-$(GEN)/user_wait_table.inc: cli/model/user_waits.sh cli/model/user_waits.in $(BUILD)/flags
-	$(say) GEN $@
-	$(Q)cli/model/user_waits.sh $@
+	$(Q)cli/model/wait_table.sh $< $@
 
 $(GEN)/html_page.inc: cli/html/page.sh $(wildcard cli/html/page/*) $(BUILD)/flags
 	$(say) GEN $@

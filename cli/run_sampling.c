@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "run_sampling.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,19 +321,16 @@ void thread_names_add(struct thread_names *names, const char name[static KD_COMM
 
 static void names_read_of(struct thread_names *names, pid_t pid)
 {
-	char path[32], name[KD_COMM_LEN];
-	struct dirent *entry;
-	DIR *threads;
+	struct proc_list threads;
+	char name[KD_COMM_LEN];
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	threads = opendir(path);
-	while (threads && !names->more && (entry = readdir(threads))) {
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (!names->more && proc_list_next(&threads)) {
 		memset(name, 0, sizeof(name));
-		if (proc_comm_read((pid_t)strtol(entry->d_name, NULL, 10), name, sizeof(name)) > 0)
+		if (proc_comm_read(threads.number, name, sizeof(name)) > 0)
 			thread_names_add(names, name);
 	}
-	if (threads)
-		closedir(threads);
+	proc_list_end(&threads);
 }
 
 void thread_names_read(struct thread_names *names, const struct run_state *run)

@@ -103,22 +103,14 @@ static int by_size(const void *a, const void *b)
 	return ORDER(*left, *right);
 }
 
-static uint64_t cpu_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return clock_ns(&time);
-}
-
 /* Returns the CPU time of a batch of calls. */
 static uint64_t batch_ns(self_probe_fn *function)
 {
-	uint64_t began = cpu_time();
+	uint64_t began = clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	for (int i = 0; i < CALLS; i++)
 		function();
-	return cpu_time() - began;
+	return clock_read(CLOCK_THREAD_CPUTIME_ID) - began;
 }
 
 static uint64_t median(uint64_t *batches)

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "hazards.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,17 +25,13 @@
 
 bool process_is_confined(pid_t pid)
 {
-	struct dirent *entry;
+	struct proc_list threads;
 	bool confined = false;
-	char path[32];
-	DIR *threads;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	threads = opendir(path);
-	while (threads && !confined && (entry = readdir(threads)))
-		confined = proc_status_number((pid_t)strtol(entry->d_name, NULL, 10), "Seccomp:");
-	if (threads)
-		closedir(threads);
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (!confined && proc_list_next(&threads))
+		confined = proc_status_number(threads.number, "Seccomp:");
+	proc_list_end(&threads);
 	return confined;
 }
 

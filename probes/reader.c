@@ -92,12 +92,9 @@ static void child_run(void *context, int socket, pid_t parent)
 /* Returns the child's CPU time, ns. */
 static uint64_t helper_cpu(const struct helper *helper)
 {
-	struct timespec time;
 	clockid_t clock;
 
-	return !clock_getcpuclockid(helper->pid, &clock) && !clock_gettime(clock, &time)
-		       ? clock_ns(&time)
-		       : 0;
+	return clock_getcpuclockid(helper->pid, &clock) ? 0 : clock_read(clock);
 }
 
 /* On a machine that has no CPU for it, the child may not get to compute. */
@@ -105,7 +102,7 @@ static bool helper_is_runnable(const struct helper *helper)
 {
 	struct proc_stat stat;
 
-	return proc_stat_read(&stat, helper->pid) && stat.runnable;
+	return proc_stat_read(&stat, helper->pid) && stat.state == 'R';
 }
 
 /* Waits for a packet while the child computes, or could; one that waits for files gets SILENCE

@@ -36,4 +36,10 @@ static inline uint64_t u64_times(uint64_t a, uint64_t b)
 	return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
+/* The share of a whole that part has of `of`, rounded down; 0 if that is nothing. */
+static inline uint64_t u64_share(uint64_t whole, uint64_t part, uint64_t of)
+{
+	return of ? (uint64_t)((unsigned __int128)whole * part / of) : 0;
+}
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CLOCK_MONOTONIC, and units of time. */
+/* Clocks, mostly CLOCK_MONOTONIC, and units of time. */
 #ifndef CLOCK_H
 #define CLOCK_H
 
@@ -27,13 +27,18 @@ static inline struct timespec clock_timespec(uint64_t ns)
 	};
 }
 
-/* CLOCK_MONOTONIC in ns: the clock of bpf_ktime_get_ns(). */
-static inline uint64_t clock_monotonic(void)
+/* Time of a clock, such as CLOCK_THREAD_CPUTIME_ID, in ns; 0 if there is none. */
+static inline uint64_t clock_read(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return clock_ns(&now);
+	return clock_gettime(clock, &now) ? 0 : clock_ns(&now);
+}
+
+/* CLOCK_MONOTONIC in ns: the clock of bpf_ktime_get_ns(). */
+static inline uint64_t clock_monotonic(void)
+{
+	return clock_read(CLOCK_MONOTONIC);
 }
 
 /* Wall clock time at a recent moment of CLOCK_MONOTONIC. Reads both clocks close together,

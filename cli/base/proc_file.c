@@ -3,12 +3,14 @@
 #include "proc_file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -43,13 +45,51 @@ ssize_t proc_comm_read(pid_t pid, char *comm, size_t size)
 	return length;
 }
 
+bool symlink_read(const char *path, char *target, size_t size)
+{
+	const ssize_t length = readlink(path, target, size);
+	const bool fits = length > 0 && (size_t)length < size;
+
+	target[fits ? length : 0] = '\0';
+	return fits;
+}
+
+bool proc_link_read(pid_t pid, const char *name, char *target, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return symlink_read(path, target, size);
+}
+
+bool proc_fd_link(pid_t pid, int fd, char *target, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return proc_link_read(pid, name, target, size);
+}
+
+int proc_same_namespace(pid_t pid, const char *kind)
+{
+	struct stat own, other;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	if (stat(path, &own))
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)proc_thread(pid), kind);
+	if (stat(path, &other))
+		return -errno;
+	return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 /* Starts like "12 (a) b) S 1 ...": the name may contain anything. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 {
 	char text[1024], *begin, *end;
 	unsigned long long ticks, code, stack;
 	unsigned int flags;
-	char state;
 
 	if (proc_file_read(pid, "stat", text, sizeof(text)) <= 0)
 		return false;
@@ -59,15 +99,14 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	    sscanf(end + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u %*d %llu "
 		   "%*u %*d %*u %llu %*u %llu",
-		   &state, &stat->parent, &flags, &stat->threads, &ticks, &code, &stack) != 7)
+		   &stat->state, &stat->parent, &flags, &stat->threads, &ticks, &code, &stack) != 7)
 		return false;
 	/* An ended first thread counts while there are others. */
-	if ((state == 'Z' || state == 'X') && stat->threads)
+	if ((stat->state == 'Z' || stat->state == 'X') && stat->threads)
 		stat->threads--;
 	memcpy(stat->comm, begin + 1, (size_t)(end - begin - 1));
 	stat->comm[end - begin - 1] = '\0';
 	stat->kernel = flags & PF_KTHREAD;
-	stat->runnable = state == 'R';
 	stat->code = code;
 	stat->stack = stack;
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -76,30 +115,22 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 
 size_t proc_children(pid_t pid, pid_t *children, size_t most)
 {
-	char path[64], name[64], text[4096];
-	struct dirent *entry;
-	DIR *directory;
+	struct proc_list threads;
+	char name[64];
 	size_t n = 0;
+	pid_t child;
+	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		char *end = text;
-
-		snprintf(name, sizeof(name), "./task/%.20s/children", entry->d_name);
-		if (!isdigit((unsigned char)*entry->d_name) ||
-		    proc_file_read(pid, name, text, sizeof(text)) <= 0)
-			continue;
-		while (isdigit((unsigned char)*end)) {
-			pid_t child = (pid_t)strtol(end, &end, 10);
-
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (proc_list_next(&threads)) {
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/children", (int)pid, threads.number);
+		file = fopen(name, "re");
+		while (file && fscanf(file, "%d", &child) == 1)
 			if (n++ < most)
 				children[n - 1] = child;
-			end += *end == ' ';
-		}
+		if (file)
+			fclose(file);
 	}
-	if (directory)
-		closedir(directory);
 	return n;
 }
 
@@ -137,24 +168,50 @@ static bool has_memory(pid_t tid)
 
 pid_t proc_thread(pid_t pid)
 {
-	struct dirent *entry;
+	struct proc_list threads;
 	pid_t found = pid;
-	char path[32];
-	DIR *threads;
 
 	if (has_memory(pid))
 		return pid;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	threads = opendir(path);
-	while (threads && found == pid && (entry = readdir(threads))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (isdigit((unsigned char)*entry->d_name) && has_memory(tid))
-			found = tid;
-	}
-	if (threads)
-		closedir(threads);
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (found == pid && proc_list_next(&threads))
+		if (has_memory(threads.number))
+			found = threads.number;
+	proc_list_end(&threads);
 	return found;
+}
+
+/* --- Directories whose entries are numbers --- */
+
+void proc_list_begin(struct proc_list *list, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	*list = (struct proc_list){ .directory = opendir(path) };
+}
+
+bool proc_list_next(struct proc_list *list)
+{
+	const struct dirent *entry;
+
+	while (list->directory && (entry = readdir(list->directory))) {
+		list->number = (int)strtol(entry->d_name, NULL, 10);
+		if (isdigit((unsigned char)*entry->d_name))
+			return true;
+	}
+	proc_list_end(list);
+	return false;
+}
+
+void proc_list_end(struct proc_list *list)
+{
+	if (list->directory)
+		closedir(list->directory);
+	list->directory = NULL;
 }
 
 /* --- Memory of another process, which may try to block its reader --- */

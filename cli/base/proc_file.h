@@ -3,6 +3,7 @@
 #ifndef PROC_FILE_H
 #define PROC_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,11 +15,25 @@ ssize_t proc_file_read(pid_t pid, const char *name, char *text, size_t size);
 /* Reads a process's name without its final line feed; it may contain others. */
 ssize_t proc_comm_read(pid_t pid, char *comm, size_t size);
 
+/* Reads where a symbolic link leads. Sets "" and returns false if there is none, or it does not
+ * fit. */
+bool symlink_read(const char *path, char *target, size_t size);
+
+/* The same for one in /proc/PID, such as "exe". */
+bool proc_link_read(pid_t pid, const char *name, char *target, size_t size);
+
+/* The same for a descriptor. */
+bool proc_fd_link(pid_t pid, int fd, char *target, size_t size);
+
+/* Returns 1 if a process is in this one's namespace of a kind, such as "net"; 0: in another; or a
+ * negative errno. */
+int proc_same_namespace(pid_t pid, const char *kind);
+
 /* Data in /proc/PID/stat about a process, or the process of a thread. */
 struct proc_stat {
 	char comm[64]; /* longer for kernel threads than in struct task_struct */
 	bool kernel;   /* a kernel thread */
-	bool runnable; /* it runs, or waits for a CPU */
+	char state;    /* 'R': it runs, or waits for a CPU */
 	pid_t parent;
 	unsigned int threads; /* that are alive; 0: the process has ended */
 	uint64_t started;     /* ns since boot, rounded to a clock tick */
@@ -41,6 +56,23 @@ uint64_t proc_status_number(pid_t pid, const char *label);
 /* Thread that gives access to a process's memory, files, namespaces and groups: the first one,
  * or another if that has ended earlier (pthread_exit() in main()). pid itself without any. */
 pid_t proc_thread(pid_t pid);
+
+/* --- Directories whose entries are numbers: processes, threads, descriptors --- */
+
+struct proc_list {
+	DIR *directory; /* NULL: at its end, or none */
+	int number;
+};
+
+/* Begins to list one, such as "/proc/%d/task". One that cannot be read is empty. */
+__attribute__((format(printf, 2, 3))) void proc_list_begin(struct proc_list *list,
+							   const char *format, ...);
+
+/* Goes to the next entry; false behind the last one. */
+bool proc_list_next(struct proc_list *list);
+
+/* Ends it, wherever it is. */
+void proc_list_end(struct proc_list *list);
 
 /* --- Memory of another process, which may try to block its reader --- */
 

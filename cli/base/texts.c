@@ -33,6 +33,13 @@ void text_end_whole(char *text)
 		text[at - 1] = '\0';
 }
 
+const char *path_last(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 /* Reserves space for "..." in place of what does not fit. */
 static bool range_add(char *text, size_t size, const char *range)
 {

@@ -14,6 +14,9 @@ __attribute__((format(printf, 3, 4))) void text_append(char *text, size_t size, 
 /* Takes off the beginning of a character (UTF-8) at the end of a text that was cut. */
 void text_end_whole(char *text);
 
+/* The last component of a path; NULL for NULL. */
+const char *path_last(const char *path);
+
 /* Writes bits 0 to below cpus, a multiple of 64, as the kernel writes lists: "0-3,8"; "" for none.
  * beyond adds "1024+" for those that have no bit. "..." replaces what does not fit. */
 void cpu_list_text(char *text, size_t size, const uint64_t *words, unsigned int cpus, bool beyond);

@@ -2,10 +2,10 @@
 #include "collect_awaited.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/capture/session/slots.h"
 #include "cli/model/user_wait.h"
 #include "cli/model/wchan.h"
 #include "cli/process/awaited_process.h"
@@ -19,14 +19,6 @@
 #define ASLEEP_LEAST_NS (100 * NSEC_PER_MSEC)
 #define LOOK_MOST_NS (20 * NSEC_PER_MSEC) /* CPU time, for a window */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* a thread that was idle in a call is taken to be still */
-
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 static int32_t call_of(const struct kd_thread *thread)
 {
@@ -54,11 +46,10 @@ static bool is_idle(const struct awaited_watch *watch, uint32_t tid, int32_t cal
 
 static bool goes_on(const struct session_view *view, const struct asked_sleep *sleep)
 {
-	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].tid == sleep->tid &&
-		    view->threads[slot].since == sleep->since)
-			return view->threads[slot].task && thread_is_blocked(&view->threads[slot]);
-	return false;
+	const uint32_t slot = view_slot(view, (pid_t)sleep->tid);
+
+	return slot && view->threads[slot].since == sleep->since &&
+	       thread_is_blocked(&view->threads[slot]);
 }
 
 /* Keeps what is still worth knowing in another window. */
@@ -80,7 +71,7 @@ static void watch_turn(struct awaited_watch *watch, const struct session_view *v
 static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thread, uint64_t now)
 {
 	struct asked_sleep *sleep = &watch->all[watch->n++];
-	const uint64_t begun = cpu_time();
+	const uint64_t begun = clock_read(CLOCK_THREAD_CPUTIME_ID);
 
 	*sleep = (struct asked_sleep){
 		.tid = thread->tid, .call = call_of(thread), .since = thread->since, .looked = now
@@ -91,7 +82,7 @@ static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thre
 		sleep->sent = u64_sub(now, sleep->asked.sent_ago);
 	/* It may have ended meanwhile, and another one begun. */
 	sleep->found &= thread->since == sleep->since;
-	watch->spent += cpu_time() - begun;
+	watch->spent += clock_read(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
 void awaited_look(struct awaited_watch *watch, const struct session_view *view)
@@ -196,8 +187,7 @@ static bool is_for_child(const struct descriptor_row *sleep)
 /* Returns false if nobody is known to end such a sleep. */
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
 {
-	const char *name = sleep->wchan;
-	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+	const struct wchan *wchan = wchan_of(sleep->wchan);
 	const bool at_peer = wchan && wchan->cause == WCHAN_PEER;
 
 	if (sleep->awaited == KD_AWAITED_CHILD || is_for_child(sleep))
@@ -250,8 +240,7 @@ static bool holder_look(struct awaited_watch *watch, struct descriptor_row *slee
 /* True if a thread received from a socket for a good part of the window. */
 static bool is_receiving(const struct descriptor_row *sleep, uint64_t window)
 {
-	const char *name = sleep->wchan;
-	const struct wchan *wchan = wchan_find(&name, 1, NULL);
+	const struct wchan *wchan = wchan_of(sleep->wchan);
 
 	return sleep->awaited == KD_AWAITED_SOCKET && sleep->is.fd >= 0 && sleep->is.inode &&
 	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE &&
@@ -283,7 +272,7 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
-		const pid_t pid = thread->pid ? thread->pid : sample->pid;
+		const pid_t pid = thread_pid(sample, thread);
 
 		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];

@@ -75,11 +75,6 @@ static const char *device_find(const struct sample *sample)
 	return device;
 }
 
-static bool is_own(const struct sample *sample, pid_t pid)
-{
-	return pid == sample->pid || process_at(sample, pid, UINT64_MAX);
-}
-
 /* What processes used since the look before; returns the sum of all. */
 static uint64_t use_find(const struct disk_users *before, const struct disk_users *now,
 			 const struct sample *sample, struct disk_use *use)
@@ -93,7 +88,7 @@ static uint64_t use_find(const struct disk_users *before, const struct disk_user
 		disk_user_bytes(before, now->users[i].pid, &was);
 		bytes = u64_sub(now->users[i].bytes, was);
 		sum = u64_add(sum, bytes);
-		if (bytes <= use->bytes || is_own(sample, now->users[i].pid))
+		if (bytes <= use->bytes || sample_has_process(sample, now->users[i].pid))
 			continue;
 		use->bytes = bytes;
 		use->pid = now->users[i].pid;

@@ -8,6 +8,7 @@
 #include "cli/base/clock.h"
 #include "cli/model/sample.h"
 #include "cli/model/thread_row.h"
+#include "cli/model/verdict_row.h"
 
 #define QUOTA_USERS 64
 
@@ -74,24 +75,11 @@ void quota_watch_clear(struct quota_watch *watch)
 
 /* --- Rules of the scheduler --- */
 
-/* Less than this share of the window needs no advice: VERDICT_LEAST. */
-#define WAITED_LEAST 1 /* percent */
-
 static uint64_t waited_ns(const struct thread_row *thread)
 {
 	return u64_add(u64_add(thread->ledger.ns[LEDGER_READY_WOKEN],
 			       thread->ledger.ns[LEDGER_READY_PREEMPTED]),
 		       thread->ledger.ns[LEDGER_THROTTLED]);
-}
-
-static const struct thread_row *longest_waiter(const struct sample *sample)
-{
-	const struct thread_row *most = NULL;
-
-	for (size_t i = 0; i < sample->n_threads; i++)
-		if (!most || waited_ns(&sample->threads[i]) > waited_ns(most))
-			most = &sample->threads[i];
-	return most;
 }
 
 static const struct culprit *largest_culprit(const struct thread_row *thread,
@@ -111,13 +99,12 @@ static const struct culprit *largest_culprit(const struct thread_row *thread,
 
 void cpu_rules_take(struct quota_watch *watch, struct sample *sample)
 {
-	const struct thread_row *thread = longest_waiter(sample);
+	const struct thread_row *thread = sample_most(sample, waited_ns, VERDICT_LEAST);
 	const uint64_t now = clock_monotonic();
 	const struct culprit *rival, *quota;
 	pid_t rival_pid;
 
-	if (!thread || u64_times(waited_ns(thread), 100) <
-			       u64_times(sample->end - sample->start, WAITED_LEAST))
+	if (!thread)
 		return;
 	rival = largest_culprit(thread, CULPRIT_TASK);
 	rival_pid = rival ? rival->pid : 0;
@@ -130,6 +117,6 @@ void cpu_rules_take(struct quota_watch *watch, struct sample *sample)
 	quota = largest_culprit(thread, CULPRIT_THROTTLED);
 	if (!quota || !watch->users[1])
 		return;
-	watch_read(watch, thread->pid ? thread->pid : sample->pid);
+	watch_read(watch, thread_pid(sample, thread));
 	quota_use_find(watch, quota->group, &sample->quota_use);
 }

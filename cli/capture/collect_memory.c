@@ -5,6 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/model/verdict_row.h"
 #include "cli/model/wchan.h"
 #include "cli/process/memory_limits.h"
 
@@ -19,38 +20,18 @@ void memory_watch_look(struct memory_watch *watch, pid_t pid, bool open)
 	watch->due = now + NSEC_PER_SEC;
 }
 
-/* Less than this share of the window needs no name: VERDICT_LEAST. */
-#define LOST_LEAST 1 /* percent */
-
 /* Time that went to memory which was not there. */
 static uint64_t memory_lost(const struct thread_row *thread)
 {
 	uint64_t ns = u64_add(thread->ledger.ns[LEDGER_RECLAIM], thread->majors.times.total);
 
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const char *name = thread->descriptors[i].wchan;
-		const struct wchan *wchan = wchan_find(&name, 1, NULL);
+		const struct wchan *wchan = wchan_of(thread->descriptors[i].wchan);
 
 		if (wchan && wchan->cause == WCHAN_MEMORY)
 			ns = u64_add(ns, thread->descriptors[i].waits.total);
 	}
 	return ns;
-}
-
-static const struct thread_row *most_lost(const struct sample *sample)
-{
-	const struct thread_row *most = NULL;
-	uint64_t least = (sample->end - sample->start) / 100 * LOST_LEAST;
-
-	for (size_t i = 0; i < sample->n_threads; i++) {
-		uint64_t lost = memory_lost(&sample->threads[i]);
-
-		if (lost > least) {
-			least = lost;
-			most = &sample->threads[i];
-		}
-	}
-	return most;
 }
 
 /* How often a limit was reached since the look before; if there was none at it, all of its hits
@@ -68,13 +49,13 @@ static uint64_t hits_since(const struct memory_watch *watch, const struct memory
 
 void memory_limit_take(const struct memory_watch *watch, struct sample *sample)
 {
-	const struct thread_row *thread = most_lost(sample);
+	const struct thread_row *thread = sample_most(sample, memory_lost, VERDICT_LEAST);
 	struct memory_limit limits[MEMORY_LIMITS];
 	size_t n;
 
 	if (!thread)
 		return;
-	n = memory_limits_read("", thread->pid ? thread->pid : sample->pid, limits, MEMORY_LIMITS);
+	n = memory_limits_read("", thread_pid(sample, thread), limits, MEMORY_LIMITS);
 	for (size_t i = 0; i < n; i++) {
 		limits[i].hits = hits_since(watch, &limits[i]);
 		if (limits[i].hits > sample->memory_limit.hits)

@@ -224,6 +224,13 @@ static int irqs_keep(struct irq_row **into, size_t *count, const struct irq_row 
 	return 0;
 }
 
+static struct irq_row irq_row_of(const struct kd_count *irqs)
+{
+	return (struct irq_row){
+		.count = irqs->count, .total = irqs->total, .max = irqs->max, .began = irqs->began
+	};
+}
+
 static int irqs_read(struct session *session, const struct kd_thread *thread,
 		     const struct kd_record *record, uint64_t gen, struct thread_row *row)
 {
@@ -232,14 +239,9 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 	int error;
 
 	for (int i = 0; i < KD_HARDIRQS && record->hardirq_ns.gen == gen; i++) {
-		const struct kd_count *irqs = &record->hardirqs[i];
-
-		if (!irqs->count)
+		if (!record->hardirqs[i].count)
 			continue;
-		rows[n] = (struct irq_row){ .count = irqs->count,
-					    .total = irqs->total,
-					    .max = irqs->max,
-					    .began = irqs->began };
+		rows[n] = irq_row_of(&record->hardirqs[i]);
 		collect_hardirq_name(session, i, thread, &rows[n++]);
 	}
 	error = irqs_keep(&row->hardirqs, &row->n_hardirqs, rows, n);
@@ -247,14 +249,9 @@ static int irqs_read(struct session *session, const struct kd_thread *thread,
 		return error;
 	n = 0;
 	for (uint32_t i = 0; i < KD_SOFTIRQS && record->softirq_ns.gen == gen; i++) {
-		const struct kd_count *irqs = &record->softirqs[i];
-
-		if (!irqs->count)
+		if (!record->softirqs[i].count)
 			continue;
-		rows[n] = (struct irq_row){ .count = irqs->count,
-					    .total = irqs->total,
-					    .max = irqs->max,
-					    .began = irqs->began };
+		rows[n] = irq_row_of(&record->softirqs[i]);
 		collect_softirq_name(i, &rows[n++]);
 	}
 	return irqs_keep(&row->softirqs, &row->n_softirqs, rows, n);

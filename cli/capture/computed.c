@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/texts.h"
 #include "cli/capture/parts/user_ticks.h"
 #include "cli/model/thread_row.h"
 #include "cli/stack/stacks.h"
@@ -89,14 +90,6 @@ static bool is_same(const struct frame *a, const struct frame *b)
 	return a && b && a->file == b->file && !strcmp(a->function, b->function);
 }
 
-/* The last component of a path. */
-static void name_copy(char *to, size_t size, const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	snprintf(to, size, "%s", slash ? slash + 1 : path ?: "");
-}
-
 static void computed_take(struct computed *computed, const struct places *places)
 {
 	*computed = (struct computed){ .of = places->ticks };
@@ -110,8 +103,11 @@ static void computed_take(struct computed *computed, const struct places *places
 		if (ticks <= computed->ticks)
 			continue;
 		computed->ticks = ticks;
-		name_copy(computed->function, sizeof(computed->function), frame->function);
-		name_copy(computed->object, sizeof(computed->object), frame->object);
+		/* Functions of Go have the path of their package, too. */
+		snprintf(computed->function, sizeof(computed->function), "%s",
+			 path_last(frame->function) ?: "");
+		snprintf(computed->object, sizeof(computed->object), "%s",
+			 path_last(frame->object) ?: "");
 	}
 }
 
@@ -132,7 +128,7 @@ void computed_find(const struct session *session, struct stacks *stacks, struct 
 		places_find(&found[n], ips, ticks);
 		for (size_t k = 0; k < found[n].n; k++)
 			place_submit(&found[n].all[k], stacks, sample->end,
-				     thread->pid ? thread->pid : sample->pid);
+				     thread_pid(sample, thread));
 		n++;
 	}
 	stacks_flush(stacks);

@@ -427,13 +427,6 @@ bool overhead_is_on(const struct overhead *overhead)
 
 /* --- This program's own cost --- */
 
-static uint64_t clock_read(clockid_t clock)
-{
-	struct timespec now;
-
-	return clock_gettime(clock, &now) ? 0 : clock_ns(&now);
-}
-
 /* Counts all threads, including ended ones. */
 static struct own_cost self_read(void)
 {

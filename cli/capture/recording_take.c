@@ -12,6 +12,7 @@
 #include "cli/base/proc_file.h"
 #include "cli/capture/parts/culprits.h"
 #include "cli/capture/parts/recorder.h"
+#include "cli/capture/session/slots.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/recording_make.h"
 #include "collect_row.h"
@@ -127,20 +128,13 @@ static int threads_take(struct taking *taking, const struct recorder *recorder)
 	return 0;
 }
 
-static const struct kd_thread *slot_of(const struct session_view *view, pid_t tid)
-{
-	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].task && (pid_t)view->threads[slot].tid == tid)
-			return &view->threads[slot];
-	return NULL;
-}
-
 /* Stores each name once, so the array does not move. */
 static const char *irq_name(void *context, pid_t tid, bool hard, uint8_t index)
 {
 	struct taking *taking = context;
 	struct recording *recording = taking->recording;
-	const struct kd_thread *thread = hard ? slot_of(taking->view, tid) : NULL;
+	const uint32_t slot = hard ? view_slot(taking->view, tid) : KD_SLOT_FREE;
+	const struct kd_thread *thread = slot ? &taking->view->threads[slot] : NULL;
 	struct irq_row row = { .name = "other" };
 
 	if (!hard)

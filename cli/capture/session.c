@@ -48,7 +48,7 @@ static exit_status base_select(struct session *session)
 	struct kernel_delay *skel = session->skel;
 	/* Slots for present threads, later ones, and those that end before the collector's next
 	 * pass. More threads do not mean that more end. */
-	uint64_t slots = config->threads + 768;
+	uint64_t slots = config->threads + 768, rings;
 	int status = programs_select(&session->programs);
 
 	if (status)
@@ -56,6 +56,7 @@ static exit_status base_select(struct session *session)
 	if (slots > KD_SLOTS_MAX)
 		slots = KD_SLOTS_MAX;
 	session->slots = (uint32_t)slots;
+	rings = kd_ring_of(session->slots).first;
 	session->banks = config->banks;
 	session->cpus = (uint32_t)libbpf_num_possible_cpus();
 	session->triggered = !trigger_set_is_empty(config->triggers);
@@ -70,6 +71,8 @@ static exit_status base_select(struct session *session)
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
 		       ?: session_map_resize(skel->maps.kd_records, session->slots * session->banks)
+		       ?: session_map_resize(skel->maps.kd_long_sleeps, rings)
+		       ?: session_map_resize(skel->maps.kd_user_ticks, rings)
 		       ?: tids_select(skel, session->slots);
 }
 
@@ -86,7 +89,9 @@ static exit_status base_attach(struct session *session)
 	session_memory_keep(session->skel->obj);
 	session->threads = session_map(session, session->skel->maps.kd_threads);
 	session->records = session_map(session, session->skel->maps.kd_records);
-	if (!session->threads || !session->records)
+	session->long_sleeps = session_map(session, session->skel->maps.kd_long_sleeps);
+	session->user_ticks = session_map(session, session->skel->maps.kd_user_ticks);
+	if (!session->threads || !session->records || !session->long_sleeps || !session->user_ticks)
 		return EX_OSERR;
 	for (uint32_t slot = 1; slot < session->slots; slot++) {
 		if (queue_put(bpf_map__fd(session->skel->maps.kd_free_slots), slot)) {

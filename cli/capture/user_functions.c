@@ -7,23 +7,11 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/model/awaited.h"
 #include "cli/model/rows.h"
 #include "cli/model/traces.h"
 #include "cli/model/user_wait.h"
 #include "cli/stack/stack_copy.h"
-
-static bool is_c_library(const char *object)
-{
-	static const char *const begins[] = { "libc.", "libc-", "libpthread",
-					      "ld-",   "ld.so", "[vdso]" };
-	const char *base = object ? strrchr(object, '/') : NULL;
-
-	base = base ? base + 1 : object;
-	for (size_t i = 0; base && i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(base, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
 
 #define FRAMES_MOST 48
 
@@ -39,11 +27,11 @@ static void function_find(const struct stack *stack, enum wchan_cause kind,
 		names[i] = stack->frames[i].function;
 	if (!user_wait_find(names, n, kind, &at))
 		for (at = 0; at < n; at++)
-			if (names[at] && !is_c_library(stack->frames[at].object))
+			if (names[at] && !frame_is_of_library(&stack->frames[at]))
 				break;
 	memset(function, 0, USER_FUNCTION_LEN);
 	if (at < n)
-		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)user_wait_name_length(names[at]),
+		snprintf(function, USER_FUNCTION_LEN, "%.*s", (int)function_name_length(names[at]),
 			 names[at]);
 }
 
@@ -68,11 +56,6 @@ void sleep_parts_add(struct sleep_parts *parts, const struct stack *stack, enum 
 	parts->times = u64_add(parts->times, times);
 }
 
-static uint64_t share_of(uint64_t all, uint64_t part, uint64_t of)
-{
-	return (uint64_t)((unsigned __int128)all * part / of);
-}
-
 int sleep_split(struct thread_row *thread, size_t index, const struct sleep_parts *parts)
 {
 	const struct descriptor_row whole = thread->descriptors[index];
@@ -93,9 +76,9 @@ int sleep_split(struct thread_row *thread, size_t index, const struct sleep_part
 		row.in_progress = part == last ? whole.in_progress : 0;
 		row.waits = left;
 		if (i + 1 < parts->n) {
-			row.waits.total = share_of(whole.waits.total, part->times, parts->times);
-			row.waits.count = share_of(whole.waits.count, part->times, parts->times);
-			row.others = share_of(whole.others, part->times, parts->times);
+			row.waits.total = u64_share(whole.waits.total, part->times, parts->times);
+			row.waits.count = u64_share(whole.waits.count, part->times, parts->times);
+			row.others = u64_share(whole.others, part->times, parts->times);
 		}
 		left.total -= row.waits.total;
 		left.count -= row.waits.count;

@@ -117,6 +117,8 @@ void user_waits_free(struct user_waits *user_waits)
 
 /* --- Reading --- */
 
+/* The kernel says of uninterruptible sleeps what they are for, and a thread in one may have the
+ * lock of the memory that is read. */
 static bool is_asleep(const struct kd_thread *thread)
 {
 	return thread_state(thread) == KD_BLOCKED && thread->task && !thread->left && !thread->died;
@@ -348,15 +350,6 @@ static bool thread_needs_functions(const struct thread_row *thread, const struct
 	return false;
 }
 
-static const struct thread_row *thread_of(const struct sample *sample,
-					  const struct user_sleep *sleep)
-{
-	for (size_t i = 0; i < sample->n_threads; i++)
-		if (is_of_thread(sleep, &sample->threads[i]))
-			return &sample->threads[i];
-	return NULL;
-}
-
 /* Unwinds the stacks that are needed. Returns false if there are none. */
 static bool stacks_find(struct user_waits *user_waits, const struct session_view *view,
 			const struct sample *sample)
@@ -367,7 +360,7 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 		return false;
 	for (size_t i = 0; i < user_waits->n; i++) {
 		struct user_sleep *sleep = &user_waits->sleeps[i];
-		const struct thread_row *thread = thread_of(sample, sleep);
+		const struct thread_row *thread = sample_thread(sample, sleep->tid);
 		struct stack_copy copy = {
 			.missing = sleep->registers.missing,
 			.start = sleep->start,
@@ -377,7 +370,8 @@ static bool stacks_find(struct user_waits *user_waits, const struct session_view
 		};
 
 		sleep->stack = NULL;
-		if (!is_in_window(sleep, view) || !thread || !thread_needs_functions(thread, view))
+		if (!is_in_window(sleep, view) || !thread || !is_of_thread(sleep, thread) ||
+		    !thread_needs_functions(thread, view))
 			continue;
 		stacks = stacks ? stacks : user_waits->open(user_waits->context);
 		if (!stacks)
@@ -412,7 +406,7 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 		struct thread_row *thread = &sample->threads[i];
 
 		for (size_t j = 0; j < thread->n_descriptors; j++)
-			held_set(&user_waits->held, thread->pid ? thread->pid : sample->pid,
+			held_set(&user_waits->held, thread_pid(sample, thread),
 				 &thread->descriptors[j]);
 	}
 	/* A sleep that goes on is known in the next window, too. */

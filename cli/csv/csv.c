@@ -120,7 +120,7 @@ static void thread_begin(struct csv_writer *writer, const struct sample *sample,
 {
 	line_begin(writer, sample);
 	csv_i64(writer, thread->tid);
-	csv_i64(writer, thread->pid ? thread->pid : sample->pid);
+	csv_i64(writer, thread_pid(sample, thread));
 	csv_u64(writer, thread->process_start);
 	csv_text(writer, thread->name, sizeof(thread->name));
 }

@@ -2,7 +2,6 @@
 /* Checks of --machine. */
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,13 +60,13 @@ struct bound {
 };
 
 /* False for a thread that has ended. */
-static bool thread_cpus(const struct machine *machine, const char *tid, cpu_set_t *allowed)
+static bool thread_cpus(const struct machine *machine, pid_t tid, cpu_set_t *allowed)
 {
 	static const char label[] = "\nCpus_allowed_list:\t";
 	char text[8192], *found;
 
-	machine_read(machine, text, sizeof(text), "/proc/%d/task/%.16s/status", (int)machine->pid,
-		     tid);
+	machine_read(machine, text, sizeof(text), "/proc/%d/task/%d/status", (int)machine->pid,
+		     (int)tid);
 	found = strstr(text, "\nState:\tZ") ? NULL : strstr(text, label);
 	if (found)
 		*allowed = cpus_parse(found + strlen(label));
@@ -91,19 +90,13 @@ static void thread_add(struct bound *bound, const struct cpus *cpus, const cpu_s
 
 static void threads_look(struct machine *machine, struct bound *bound, const struct cpus *cpus)
 {
-	char path[PATH_MAX];
-	struct dirent *entry;
+	struct proc_list threads;
 	cpu_set_t allowed;
-	DIR *tasks;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/task", machine->root, (int)machine->pid);
-	tasks = opendir(path);
-	while (tasks && (entry = readdir(tasks)))
-		if (isdigit((unsigned char)*entry->d_name) &&
-		    thread_cpus(machine, entry->d_name, &allowed))
+	proc_list_begin(&threads, "%s/proc/%d/task", machine->root, (int)machine->pid);
+	while (proc_list_next(&threads))
+		if (thread_cpus(machine, threads.number, &allowed))
 			thread_add(bound, cpus, &allowed);
-	if (tasks)
-		closedir(tasks);
 }
 
 static void affinity_look(struct machine *machine, struct cpus *cpus)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "awaited.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,6 +44,21 @@ void descriptor_write(struct columns *columns, const struct descriptor *is)
 	columns_add(columns, *escaped ? escaped : "-");
 }
 
+void address_text(char text[static DESCRIPTOR_ADDRESS_LEN], int family, const void *address,
+		  uint16_t port)
+{
+	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char plain[INET6_ADDRSTRLEN] = "?";
+	bool six = family == AF_INET6;
+
+	if (six && !memcmp(address, mapped, sizeof(mapped))) {
+		address = (const char *)address + sizeof(mapped);
+		six = false;
+	}
+	inet_ntop(six ? AF_INET6 : AF_INET, address, plain, sizeof(plain));
+	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, port);
+}
+
 /* --- Functions that waited --- */
 
 #define FUNCTIONS 3 /* the innermost is often a wrapper shared by all callers */
@@ -55,18 +71,11 @@ static bool begins_with_one(const char *text, const char *const *beginnings)
 	return false;
 }
 
-static const char *object_name(const struct frame *frame)
-{
-	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
-
-	return slash ? slash + 1 : frame->object;
-}
-
 /* Statically linked programs contain the functions themselves. */
-static bool is_of_library(const struct frame *frame)
+bool frame_is_of_library(const struct frame *frame)
 {
 	static const char *const objects[] = { "libc.so",      "libc-2.",   "libpthread",
-					       "ld-linux",     "ld-musl",   "libc.musl",
+					       "ld-",          "ld.so",     "libc.musl",
 					       "libstdc++.so", "libc++.so", "libc++abi.so",
 					       "libgcc_s.so",  "[vdso]",    NULL };
 	static const char *const functions[] = { "pthread_", "__pthread_", "___pthread_", "__GI_",
@@ -74,7 +83,7 @@ static bool is_of_library(const struct frame *frame)
 						 "futex_",   "__syscall_", "syscall",     "std::",
 						 NULL };
 
-	return (frame->object && begins_with_one(object_name(frame), objects)) ||
+	return (frame->object && begins_with_one(path_last(frame->object), objects)) ||
 	       (frame->function && begins_with_one(frame->function, functions));
 }
 
@@ -90,7 +99,7 @@ static void text_add(char *text, const char *more)
 /* next: the last frame of an object prints the object's name. */
 static void frame_add(char *text, const struct frame *frame, const struct frame *next)
 {
-	const char *object = object_name(frame);
+	const char *object = path_last(frame->object);
 	char offset[32];
 
 	if (*text)
@@ -99,7 +108,7 @@ static void frame_add(char *text, const struct frame *frame, const struct frame 
 		text_add(text, frame->function);
 	snprintf(offset, sizeof(offset), "%s0x%" PRIx64, frame->function ? "+" : "", frame->offset);
 	text_add(text, offset);
-	if (!object || (next && next->object && !strcmp(object, object_name(next))))
+	if (!object || (next && next->object && !strcmp(object, path_last(next->object))))
 		return;
 	text_add(text, *object == '[' ? " " : " [");
 	text_add(text, object);
@@ -113,11 +122,11 @@ void lock_caller_text(const struct stack *stack, char text[static LOCK_CALLER_LE
 	*text = '\0';
 	if (!stack)
 		return;
-	while (first < stack->n && is_of_library(&stack->frames[first]))
+	while (first < stack->n && frame_is_of_library(&stack->frames[first]))
 		first++;
 	end = stack->n - first < FUNCTIONS ? stack->n : first + FUNCTIONS;
 	/* Functions that started the thread add nothing. */
-	while (end > first && is_of_library(&stack->frames[end - 1]))
+	while (end > first && frame_is_of_library(&stack->frames[end - 1]))
 		end--;
 	for (size_t i = first; i < end; i++)
 		frame_add(text, &stack->frames[i], i + 1 < end ? &stack->frames[i + 1] : NULL);

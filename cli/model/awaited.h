@@ -26,9 +26,9 @@ struct descriptor {
 	/* Path of the file or unix socket. A deleted one has only its last component, behind
 	 * "...". A leading '@' marks an abstract unix socket. */
 	char path[DESCRIPTOR_PATH_LEN];
-	char device[KD_COMM_LEN + 16]; /* its disk, or the disk it is: "vda1", */
-	char device_number[16];        /* and the device numbers: "254:1" */
-	char protocol[12];             /* socket: "tcp", "udp", "unix", ... */
+	char device[KD_DISK_NAME]; /* its disk, or the disk it is: "vda1", */
+	char device_number[16];    /* and the device numbers: "254:1" */
+	char protocol[12];         /* socket: "tcp", "udp", "unix", ... */
 	char local[DESCRIPTOR_ADDRESS_LEN], peer[DESCRIPTOR_ADDRESS_LEN];
 	uint32_t other_net; /* inode of its network namespace, if not this program's */
 };
@@ -41,9 +41,17 @@ const char *descriptor_text(const struct descriptor *is, char text[static DESCRI
 /* Writes the description, escaped; "-" if unknown. */
 void descriptor_write(struct columns *columns, const struct descriptor *is);
 
+/* Writes an address, "10.0.0.1:80" or "[::1]:80", from what AF_INET or AF_INET6 has in network
+ * order, and a port. */
+void address_text(char text[static DESCRIPTOR_ADDRESS_LEN], int family, const void *address,
+		  uint16_t port);
+
 /* --- Locks --- */
 
 #define LOCK_CALLER_LEN 256
+
+/* True for a function of the C library and the like, by its object or its name. */
+bool frame_is_of_library(const struct frame *frame);
 
 /* Innermost functions of a stack, without those of the C library and the like that only pass the
  * wait on: "mutex_take+0x1b < serve+0x58 [server]". Not escaped; "" without such functions or

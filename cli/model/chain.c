@@ -42,19 +42,14 @@ static void leg_add(struct follow *follow, const struct chain_thread *thread,
 				     &leg);
 }
 
-static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
-{
-	return whole ? (uint64_t)((unsigned __int128)value * part / whole) : 0;
-}
-
 /* The thread did not sleep long for ns, the last part of a time of which both ends are known. */
 static void awake_add(struct follow *follow, const struct chain_thread *thread, uint64_t ns,
 		      uint64_t whole, const struct kd_times *before, const struct kd_times *after)
 {
-	uint64_t ran = part_of(u64_sub(after->running, before->running), ns, whole), ready;
+	uint64_t ran = u64_share(u64_sub(after->running, before->running), ns, whole), ready;
 
 	ran = u64_min(ran, ns);
-	ready = part_of(u64_sub(after->ready, before->ready), ns, whole);
+	ready = u64_share(u64_sub(after->ready, before->ready), ns, whole);
 	ready = u64_min(ready, ns - ran);
 	leg_add(follow, thread, CHAIN_RAN, NULL, ran);
 	leg_add(follow, thread, CHAIN_READY, NULL, ready);

@@ -14,7 +14,7 @@ static const char *const chain_keys[CHAIN_STATES] = {
 
 static void chain_wchan_cell(struct columns *columns, const void *row)
 {
-	columns_foreign(columns, ((const struct chain_row *)row)->wchan, KD_FUNCTION_LEN, 26);
+	cell_wchan(columns, ((const struct chain_row *)row)->wchan);
 }
 
 static void via_cell(struct columns *columns, const void *row)
@@ -69,7 +69,7 @@ const struct row_list chain_list = {
 	.others = &(const struct chain_row){ .call = KD_CALL_NONE, .in_call = KD_CALL_NONE },
 	.title = "[THREAD CHAINS]",
 	.columns = (const struct column[]){
-		{ .title = "WCHAN", .width = -27, .cell = chain_wchan_cell },
+		{ .title = "WCHAN", .width = -CELL_WCHAN, .cell = chain_wchan_cell },
 		{ .title = "ENDED BY", .width = -29, .cell = via_cell },
 		COLUMNS_COUNTED(struct chain_row, legs.),
 		{ .title = "LED TO", .cell = chain_cell },

@@ -170,7 +170,7 @@ enum disk_limit_kind { DISK_LIMIT_WORDS(DISK_LIMIT_KIND) DISK_LIMIT_KINDS };
 extern const char *const disk_limit_keys[DISK_LIMIT_KINDS],
 	*const disk_limit_words[DISK_LIMIT_KINDS];
 
-#define DISK_LIMIT_DEVICE 32
+#define DISK_LIMIT_DEVICE KD_DISK_NAME
 
 struct disk_limit {
 	char group[CULPRIT_GROUP_LEN]; /* as in struct culprit */

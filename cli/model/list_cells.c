@@ -2,6 +2,7 @@
 #include "list_cells.h"
 
 #include "cli/base/parse.h"
+#include "wchan.h"
 
 void cell_who(struct columns *columns, const char name[static KD_COMM_LEN], int32_t tid)
 {
@@ -26,4 +27,15 @@ void cell_tid(struct columns *columns, int32_t tid, const char name[static KD_CO
 	columns_count(columns, (uint64_t)tid, width);
 	columns_add(columns, " ");
 	columns_foreign(columns, name, KD_COMM_LEN, KD_COMM_LEN);
+}
+
+void cell_wchan(struct columns *columns, const char wchan[static KD_FUNCTION_LEN])
+{
+	const size_t length = wchan_function_length(wchan, KD_FUNCTION_LEN);
+
+	if (!length)
+		columns_add(columns, "-");
+	columns_foreign(columns, wchan, length, KD_FUNCTION_LEN);
+	if (length >= CELL_WCHAN)
+		columns_add(columns, " ");
 }

@@ -19,6 +19,10 @@ void cell_who(struct columns *columns, const char name[static KD_COMM_LEN], int3
 /* "all below 20 us", for a row of short waits. */
 void cell_shorter(struct columns *columns, uint64_t ns);
 
+/* A wait channel without the caller that tells it apart from others, or "-". */
+#define CELL_WCHAN 27 /* width of its column */
+void cell_wchan(struct columns *columns, const char wchan[static KD_FUNCTION_LEN]);
+
 /* "4711 sh", or "-" */
 void cell_tid(struct columns *columns, int32_t tid, const char name[static KD_COMM_LEN],
 	      size_t width);

@@ -292,19 +292,9 @@ static void awaited_cell(struct columns *columns, const void *row)
 				     : awaited_keys[descriptor->awaited]);
 }
 
-#define WCHAN_WIDTH 27
-/* Without the caller that tells it apart from others. */
 static void wchan_cell(struct columns *columns, const void *row)
 {
-	const char *wchan = ((const struct descriptor_row *)row)->wchan;
-	const char *caller = memchr(wchan, '<', strnlen(wchan, KD_FUNCTION_LEN));
-	const size_t length = caller ? (size_t)(caller - wchan) : strnlen(wchan, KD_FUNCTION_LEN);
-
-	if (!length)
-		columns_add(columns, "-");
-	columns_foreign(columns, wchan, length, KD_FUNCTION_LEN);
-	if (length >= WCHAN_WIDTH)
-		columns_add(columns, " ");
+	cell_wchan(columns, ((const struct descriptor_row *)row)->wchan);
 }
 
 static void fd_cell(struct columns *columns, const void *row)
@@ -415,7 +405,7 @@ const struct row_list descriptor_list = {
 		{ .title = "FD", .width = 7, .cell = fd_cell },
 		COLUMNS_COUNTED(struct descriptor_row, waits.),
 		{ .title = "ENDED BY", .width = -29, .cell = ended_by_cell },
-		{ .title = "WCHAN", .width = -WCHAN_WIDTH, .cell = wchan_cell },
+		{ .title = "WCHAN", .width = -CELL_WCHAN, .cell = wchan_cell },
 		{ .title = "WHAT", .cell = descriptor_cell },
 		{ .title = NULL },
 	},

@@ -12,7 +12,7 @@ static void thread_take(struct recorded_thread *thread, const struct sample *sam
 {
 	*thread = (struct recorded_thread){
 		.tid = row->tid,
-		.pid = row->pid ? row->pid : sample->pid,
+		.pid = thread_pid(sample, row),
 		.of_target = true,
 	};
 	memcpy(thread->name, row->name, sizeof(thread->name));

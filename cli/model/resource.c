@@ -69,7 +69,7 @@ int usage_sum(struct sample *sample)
 
 		if (!i || process_compare(&thread[-1], thread))
 			rows[sample->n_usages++] = (struct usage_row){
-				.pid = thread->pid ? thread->pid : sample->pid,
+				.pid = thread_pid(sample, thread),
 				.process_start = thread->process_start,
 			};
 		thread_sum(&rows[sample->n_usages - 1], thread);

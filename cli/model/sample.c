@@ -41,6 +41,33 @@ void processes_sort_rows(struct sample *sample)
 	ARRAY_SORT(sample->processes, sample->n_processes, process_row_compare);
 }
 
+const struct thread_row *sample_thread(const struct sample *sample, pid_t tid)
+{
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
+			return &sample->threads[i];
+	return NULL;
+}
+
+struct thread_row *sample_most(const struct sample *sample,
+			       uint64_t (*time_of)(const struct thread_row *), unsigned int percent)
+{
+	struct thread_row *most = NULL;
+	uint64_t least = (sample->end - sample->start) / 100 * percent;
+
+	for (size_t i = 0; i < sample->n_threads; i++)
+		if (time_of(&sample->threads[i]) > least) {
+			most = &sample->threads[i];
+			least = time_of(most);
+		}
+	return most;
+}
+
+pid_t thread_pid(const struct sample *sample, const struct thread_row *thread)
+{
+	return thread->pid ? thread->pid : sample->pid;
+}
+
 const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct process_row key = { .pid = thread->pid, .start = thread->process_start };
@@ -49,6 +76,11 @@ const struct process_row *process_of(const struct sample *sample, const struct t
 		return NULL;
 	return bsearch(&key, sample->processes, sample->n_processes, sizeof(key),
 		       process_row_compare);
+}
+
+bool sample_has_process(const struct sample *sample, pid_t pid)
+{
+	return pid == sample->pid || process_at(sample, pid, UINT64_MAX);
 }
 
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at)

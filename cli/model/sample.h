@@ -212,8 +212,22 @@ struct sample {
 /* True if triggers made the window, so it has no fixed length. */
 bool sample_is_triggered(const struct sample *sample);
 
+/* Row of a thread; NULL: it has none of its own. */
+const struct thread_row *sample_thread(const struct sample *sample, pid_t tid);
+
+/* The thread for which a time is longest, and that percentage of the window or more; NULL: none. */
+struct thread_row *sample_most(const struct sample *sample,
+			       uint64_t (*time_of)(const struct thread_row *),
+			       unsigned int percent);
+
+/* PID of a thread's process, also of a target that is one process. */
+pid_t thread_pid(const struct sample *sample, const struct thread_row *thread);
+
 /* Process with a PID at a time (CLOCK_MONOTONIC ns), NULL: none. */
 const struct process_row *process_at(const struct sample *sample, pid_t pid, uint64_t at);
+
+/* True for a process of the target, also if it is only one. */
+bool sample_has_process(const struct sample *sample, pid_t pid);
 
 /* Process of a thread, NULL: none. */
 const struct process_row *process_of(const struct sample *sample, const struct thread_row *thread);

@@ -58,8 +58,4 @@ enum wchan_cause user_wait_kind(const struct descriptor_row *row);
 /* The row of the function in which these sleeps were; NULL: none. */
 const struct user_wait *user_wait_of_sleep(const struct descriptor_row *row);
 
-/* Length of the function's name without arguments, and what compilers add to clones and parts of
- * it. 0 for NULL. */
-size_t user_wait_name_length(const char *function);
-
 #endif

@@ -48,11 +48,12 @@ static const char *work_of(const struct sample *sample, const struct verdict_who
 }
 
 /* Finds or adds the row of a cause and culprit; NULL: no memory. */
-static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
+static struct verdict_row *row_find(struct verdict_search *finding, enum cause cause,
 				    const struct verdict_who *who)
 {
 	static const struct verdict_who unknown;
-	const struct verdict_row row = {
+	struct verdict *verdict = finding->verdict;
+	struct verdict_row row = {
 		.cause = cause,
 		.who = *who,
 		.culprits = !is_same(who, &unknown),
@@ -64,7 +65,8 @@ static struct verdict_row *row_find(struct verdict *verdict, enum cause cause,
 		if (verdict->rows[i].cause == cause && is_same(&verdict->rows[i].who, who))
 			return &verdict->rows[i];
 	if (verdict->n_rows >= ROWS_MOST && !is_same(who, &unknown))
-		return row_find(verdict, cause, &unknown);
+		return row_find(finding, cause, &unknown);
+	row.who.work = work_of(finding->claimant.sample, who);
 	return ARRAY_APPEND(verdict->rows, verdict->n_rows, &row);
 }
 
@@ -101,11 +103,10 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	finding->longest = u64_max(finding->longest, ns ? claim->longest : 0);
 	if (!ns || !verdict_is_about(finding->verdict, finding->thread))
 		return;
-	row = row_find(finding->verdict, cause, &claim->who);
+	row = row_find(finding, cause, &claim->who);
 	finding->failed |= !row;
 	if (!row)
 		return;
-	row->who.work = work_of(claimant->sample, &row->who);
 	row->ns = u64_add(row->ns, ns);
 	row->count = u64_add(row->count, claim->count);
 	longest_add(row, claim, ns);
@@ -324,11 +325,6 @@ static enum verdict_share largest_of(const struct verdict *verdict)
 /* Names beyond this are not counted; the first ones keep their own sums. */
 #define NAMES_MOST 16
 
-static bool is_own(const struct sample *sample, const struct mover_row *mover)
-{
-	return mover->pid == sample->pid || process_at(sample, mover->pid, UINT64_MAX);
-}
-
 /* Adds to the row of a name; several TIDs become 0. Returns the new number of rows. */
 static size_t name_add(struct mover_row names[static NAMES_MOST], size_t n,
 		       const struct mover_row *mover)
@@ -359,7 +355,8 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 		const struct thread_row *thread = &sample->threads[i];
 
 		for (size_t j = 0; j < thread->n_movers; j++)
-			if (thread->movers[j].tid && !is_own(sample, &thread->movers[j]))
+			if (thread->movers[j].tid &&
+			    !sample_has_process(sample, thread->movers[j].pid))
 				n = name_add(names, n, &thread->movers[j]);
 	}
 	for (size_t i = 1; i < n; i++)
@@ -385,10 +382,7 @@ static const struct thread_row *subject_find(const struct sample *sample)
 	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
 	    sample->threads->tid == sample->pid && sample->threads->members == 1)
 		return sample->threads;
-	for (size_t i = 0; i < sample->n_threads && made; i++)
-		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
-			return &sample->threads[i];
-	return NULL;
+	return made ? sample_thread(sample, sample->started_on) : NULL;
 }
 
 /* Returns false without memory. */

@@ -15,7 +15,6 @@
 
 static bool is_of(const struct chain_row *chain, const struct chain_of *of)
 {
-	const char *name = chain->wchan;
 	const struct wchan *wchan;
 
 	if (!chain->tid || (of->via && chain->via != of->via))
@@ -23,17 +22,8 @@ static bool is_of(const struct chain_row *chain, const struct chain_of *of)
 	if (of->wchan)
 		return chain->call == of->call &&
 		       !strncmp(chain->wchan, of->wchan, KD_FUNCTION_LEN);
-	wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	wchan = wchan_of(chain->wchan);
 	return wchan && wchan->cause == WCHAN_FUTEX;
-}
-
-/* The row of a thread at the end of a chain; NULL: it is of several threads, or unknown. */
-static const struct thread_row *thread_of(const struct sample *sample, pid_t tid)
-{
-	for (size_t i = 0; i < sample->n_threads; i++)
-		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
-			return &sample->threads[i];
-	return NULL;
 }
 
 /* The sleep of that thread; NULL: it has no row. */
@@ -80,7 +70,7 @@ static void end_claim(struct claimant *claimant, const struct chain_of *of,
 static void leg_claims(struct claimant *claimant, const struct chain_of *of,
 		       const struct chain_row *chain, uint64_t ns)
 {
-	const struct thread_row *thread = thread_of(claimant->sample, chain->tid);
+	const struct thread_row *thread = sample_thread(claimant->sample, chain->tid);
 	const struct descriptor_row *sleep = NULL;
 	struct claim claim = of->claim;
 	enum cause cause;
@@ -131,8 +121,7 @@ uint64_t chain_claims(struct claimant *claimant, const struct thread_row *thread
 
 		if (!is_of(chain, of))
 			continue;
-		ns = (uint64_t)((unsigned __int128)chain->legs.total * all / known);
-		ns = u64_min(ns, left);
+		ns = u64_min(u64_share(all, chain->legs.total, known), left);
 		left -= ns;
 		leg_claims(claimant, of, chain, ns);
 	}

@@ -122,8 +122,7 @@ uint64_t ready_claims_like(struct claimant *claimant, const struct thread_row *t
 		const enum cause cause = culprit_cause(culprit);
 		struct claim claim = *like;
 
-		claim.ns =
-			(uint64_t)((unsigned __int128)like->ns * culprit_ns(culprit) / (all ?: 1));
+		claim.ns = u64_share(like->ns, culprit_ns(culprit), all);
 		claim.longest = u64_min(like->longest, claim.ns);
 		claim.who = culprit_who(culprit);
 		claim.wait = (struct wait_words){ 0 };
@@ -189,8 +188,7 @@ static void irq_claims(struct claimant *claimant, enum cause cause, const struct
 	}
 	entries = u64_sub(ns, total);
 	for (size_t i = 0; i < n; i++) {
-		const unsigned __int128 part = (unsigned __int128)entries * rows[i].count;
-		uint64_t own = u64_add(rows[i].total, (uint64_t)(part / (count ?: 1)));
+		uint64_t own = u64_add(rows[i].total, u64_share(entries, rows[i].count, count));
 		struct claim claim = {
 			.ns = i + 1 < n ? u64_min(own, rest.ns) : rest.ns,
 			.count = rows[i].count,

@@ -12,47 +12,41 @@ static bool is_same_descriptor(const struct descriptor *x, const struct descript
 	return x && y && x->fd == y->fd && x->inode == y->inode;
 }
 
+/* Adds to the time of what has most so far, or returns true if another has more. */
+static bool most_add(uint64_t *most, bool is_same, uint64_t ns)
+{
+	const bool more = !is_same && ns > *most;
+
+	if (is_same || more)
+		*most = more ? ns : u64_add(*most, ns);
+	return more;
+}
+
 void verdict_row_at(struct verdict_row *row, const struct descriptor *at, uint64_t ns)
 {
-	if (is_same_descriptor(row->at, at)) {
-		row->at_ns = u64_add(row->at_ns, ns);
-	} else if (at && ns > row->at_ns) {
+	if (at && most_add(&row->at_ns, is_same_descriptor(row->at, at), ns))
 		row->at = at;
-		row->at_ns = ns;
-	}
 }
 
 void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, uint64_t ns)
 {
-	if (row->wait.words == wait->words && row->wait.did == wait->did &&
-	    (wait->words || row->wait.wchan == wait->wchan)) {
-		row->wait_ns = u64_add(row->wait_ns, ns);
-		if (!row->wait.function)
-			row->wait = *wait;
-	} else if (ns > row->wait_ns) {
+	const bool is_same = row->wait.words == wait->words && row->wait.did == wait->did &&
+			     (wait->words || row->wait.wchan == wait->wchan);
+
+	if (most_add(&row->wait_ns, is_same, ns) || (is_same && !row->wait.function))
 		row->wait = *wait;
-		row->wait_ns = ns;
-	}
 }
 
 void verdict_row_via(struct verdict_row *row, const struct chain_row *via, uint64_t ns)
 {
-	if (row->via && via && row->via->tid == via->tid) {
-		row->via_ns = u64_add(row->via_ns, ns);
-	} else if (via && ns > row->via_ns) {
+	if (via && most_add(&row->via_ns, row->via && row->via->tid == via->tid, ns))
 		row->via = via;
-		row->via_ns = ns;
-	}
 }
 
 void verdict_row_lock(struct verdict_row *row, const struct lock_row *lock, uint64_t ns)
 {
-	if (row->lock && lock && row->lock->address == lock->address) {
-		row->lock_ns = u64_add(row->lock_ns, ns);
-	} else if (lock && ns > row->lock_ns) {
+	if (lock && most_add(&row->lock_ns, row->lock && row->lock->address == lock->address, ns))
 		row->lock = lock;
-		row->lock_ns = ns;
-	}
 }
 
 bool verdict_row_is_large(const struct verdict_row *row, uint64_t busy)

@@ -54,8 +54,7 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 
 static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
-	const char *name = row->wchan;
-	const struct wchan *wchan = *name ? wchan_find(&name, 1, NULL) : NULL;
+	const struct wchan *wchan = wchan_of(row->wchan);
 	const struct user_wait *user = user_wait_of_sleep(row);
 	struct sleep sleep = sleep_of_kind(row);
 

@@ -272,7 +272,7 @@ static struct verdict_who kernel_holder(const struct sample *sample,
 	    (lock->kind != KD_LOCK_KERNEL_MUTEX && lock->others > lock->waits.count / 10))
 		return who;
 	who.tid = lock->holder;
-	who.pid = lock->holder_pid ? lock->holder_pid : thread->pid ? thread->pid : sample->pid;
+	who.pid = lock->holder_pid ? lock->holder_pid : thread_pid(sample, thread);
 	memcpy(who.comm, lock->holder_name, sizeof(lock->holder_name));
 	who.parent = lock->holder_parent;
 	memcpy(who.parent_name, lock->holder_parent_name, sizeof(who.parent_name));
@@ -300,8 +300,7 @@ static const char *kernel_lock_words(const struct thread_row *thread)
 	const char *words = NULL;
 
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
-		const char *name = thread->descriptors[i].wchan;
-		const struct wchan *wchan = wchan_find(&name, 1, NULL);
+		const struct wchan *wchan = wchan_of(thread->descriptors[i].wchan);
 
 		if (thread->descriptors[i].awaited != KD_AWAITED_KERNEL_LOCK)
 			continue;
@@ -357,8 +356,7 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 			.longest = lock->waits.max,
 			.began = lock->waits.began,
 			.so_far = thread->ledger.asleep[KD_AWAITED_LOCK].max,
-			.who = { .tid = lock->holder,
-				 .pid = thread->pid ? thread->pid : claimant->sample->pid },
+			.who = { .tid = lock->holder, .pid = thread_pid(claimant->sample, thread) },
 		};
 
 		if (!lock_is_had(lock))

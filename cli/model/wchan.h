@@ -64,9 +64,19 @@ const struct wchan *wchan_find(const char *const *names, size_t n, size_t *at);
  * the row is for calls by one other only, that one's: "percpu_rwsem_wait<vfs_write". */
 void wchan_name(char *name, size_t size, const char *function, const struct wchan *row);
 
-/* Length of the function's name as the source has it: without offset and module, and without what
- * compilers add to clones and parts of it (".isra.0", ".constprop.0", ".part.0", ".cold",
- * ".llvm.123"). 0 for NULL. */
-size_t wchan_name_length(const char *name);
+/* The row of a name by wchan_name(); NULL if it has none. */
+const struct wchan *wchan_of(const char *name);
+
+/* Length of the function alone in such a name, without its caller. */
+size_t wchan_function_length(const char *name, size_t size);
+
+/* --- Names of functions, of the kernel and of programs --- */
+
+/* Length of the name as the source has it: without arguments, offset and module, and without what
+ * compilers add to clones and parts of it (".isra.0", ".cold"). 0 for NULL. */
+size_t function_name_length(const char *name);
+
+/* Order of a name, which may have these, and one of a table; as of strcmp(). */
+int function_name_order(const char *name, const char *in_table);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "cli/base/texts.h"
 #include "perfetto_fields.h"
 
 #define NAME_MOST 1000 /* bytes of a name */
@@ -171,14 +172,12 @@ static void file_add(struct pftrace *trace, const struct location *location)
 static void function_add(struct pftrace *trace, const struct location *location, uint64_t iid)
 {
 	const struct frame *frame = location->frame;
-	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
 	char name[NAME_MOST + 32];
 
 	if (is_named(frame))
 		snprintf(name, sizeof(name), "%.*s", NAME_MOST, frame->function);
 	else if (frame->object)
-		snprintf(name, sizeof(name), "%.*s+0x%llx", NAME_MOST,
-			 slash && slash[1] ? slash + 1 : frame->object,
+		snprintf(name, sizeof(name), "%.*s+0x%llx", NAME_MOST, path_last(frame->object),
 			 (unsigned long long)frame->offset);
 	else
 		snprintf(name, sizeof(name), location->kernel ? "[no symbol]" : "[unknown]");

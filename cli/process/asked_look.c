@@ -11,18 +11,7 @@
 #include "cli/base/proc_file.h"
 #include "polled.h"
 
-#define LINK_LEN 64
-
-/* "" if there is none, or a longer one: a path. of: proc_thread(). */
-static void link_read(char target[static LINK_LEN], pid_t of, int fd)
-{
-	char path[64];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)of, fd);
-	length = readlink(path, target, LINK_LEN - 1);
-	target[length > 0 && length < LINK_LEN - 1 ? length : 0] = '\0';
-}
+#define LINK_LEN 64 /* a longer one is a path */
 
 /* 0 if the link is of no socket. */
 static uint64_t socket_inode(const char *target)
@@ -58,7 +47,7 @@ static bool holds(pid_t pid, const char *target, int except)
 	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
 		if (fd == except)
 			continue;
-		link_read(other, of, fd);
+		proc_fd_link(of, fd, other, sizeof(other));
 		if (!strcmp(other, target))
 			return true;
 	}
@@ -101,7 +90,7 @@ static bool asking_fill(struct asking *asking, struct sockets *sockets, const st
 	asking->child = awaited_only_child(asking->pid);
 	asking->n = polled->n;
 	for (size_t i = 0; i < polled->n; i++) {
-		link_read(asking->links[i], of, polled->fds[i]);
+		proc_fd_link(of, polled->fds[i], asking->links[i], sizeof(asking->links[i]));
 		asking->facts[i] = (struct socket_facts){ .inode = socket_inode(asking->links[i]) };
 		any |= asking->facts[i].inode;
 	}
@@ -160,7 +149,7 @@ static void facts_find(struct socket_facts *facts, struct sockets *sockets, pid_
 {
 	char target[LINK_LEN];
 
-	link_read(target, proc_thread(pid), fd);
+	proc_fd_link(proc_thread(pid), fd, target, sizeof(target));
 	*facts = (struct socket_facts){ .inode = socket_inode(target) };
 	if (facts->inode)
 		sockets_look(sockets, pid, facts, 1);

@@ -2,13 +2,10 @@
 #define _GNU_SOURCE
 #include "awaited_process.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
@@ -19,22 +16,19 @@
 
 /* --- What it does --- */
 
-/* The word for a state of /proc/PID/stat, which follows the name in parentheses. */
+/* NULL: another one, or it is gone. */
 static const char *state_word(pid_t pid)
 {
 	static const char *const words[] = {
 		['R'] = "running", ['S'] = "asleep",  ['D'] = "asleep",
 		['T'] = "stopped", ['t'] = "stopped", ['Z'] = "a zombie",
 	};
-	char stat[256];
-	const char *name_end;
-	unsigned char state;
+	struct proc_stat stat;
 
-	if (proc_file_read(pid, "stat", stat, sizeof(stat)) < 0)
-		return NULL;
-	name_end = strrchr(stat, ')');
-	state = name_end && name_end[1] ? (unsigned char)name_end[2] : 0;
-	return state < sizeof(words) / sizeof(*words) ? words[state] : NULL;
+	return proc_stat_read(&stat, pid) &&
+			       (unsigned char)stat.state < sizeof(words) / sizeof(*words)
+		       ? words[(unsigned char)stat.state]
+		       : NULL;
 }
 
 bool awaited_describe(struct awaited_process *found, pid_t pid)
@@ -123,72 +117,53 @@ static bool lease_holder_find(struct awaited_process *found)
 
 /* True if a process's descriptor, a name in /proc/PID/fd that links to this, is one of those that
  * are looked for. */
-typedef bool descriptor_fn(pid_t pid, const char *fd, const char *link, const void *context);
+typedef bool descriptor_fn(pid_t pid, int fd, const char *link, const void *context);
 
 static bool descriptors_have(pid_t pid, descriptor_fn *is_wanted, const void *context)
 {
-	char path[64], link[128], target[64];
+	struct proc_list fds;
 	bool found = false;
-	struct dirent *entry;
-	DIR *directory;
+	char target[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	directory = opendir(path);
-	while (directory && !found && (entry = readdir(directory))) {
-		ssize_t length;
-
-		snprintf(link, sizeof(link), "%s/%.20s", path, entry->d_name);
-		length = isdigit((unsigned char)*entry->d_name)
-				 ? readlink(link, target, sizeof(target) - 1)
-				 : -1;
-		if (length <= 0)
-			continue;
-		target[length] = '\0';
-		found = is_wanted(pid, entry->d_name, target, context);
-	}
-	if (directory)
-		closedir(directory);
+	proc_list_begin(&fds, "/proc/%d/fd", (int)pid);
+	while (!found && proc_list_next(&fds))
+		found = proc_fd_link(pid, fds.number, target, sizeof(target)) &&
+			is_wanted(pid, fds.number, target, context);
+	proc_list_end(&fds);
 	return found;
-}
-
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
 /* The only process with such a descriptor, but this one. */
 static bool only_find(struct awaited_process *found, pid_t but, descriptor_fn *is_wanted,
 		      const void *context)
 {
-	uint64_t until = cpu_time() + LOOK_MOST_NS;
-	struct dirent *entry = NULL;
-	DIR *directory = opendir("/proc");
+	uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
+	struct proc_list processes;
+	bool whole = false;
 	pid_t only = 0;
 	size_t n = 0;
 
-	while (directory && (entry = readdir(directory)) && cpu_time() < until) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+	proc_list_begin(&processes, "/proc");
+	while (clock_read(CLOCK_THREAD_CPUTIME_ID) < until &&
+	       !(whole = !proc_list_next(&processes))) {
+		const pid_t pid = processes.number;
 
-		if (pid <= 0 || pid == but || !descriptors_have(pid, is_wanted, context))
+		if (pid == but || !descriptors_have(pid, is_wanted, context))
 			continue;
 		only = pid;
 		n++;
 	}
-	if (directory)
-		closedir(directory);
-	return n == 1 && !entry && awaited_describe(found, only);
+	proc_list_end(&processes);
+	return n == 1 && whole && awaited_describe(found, only);
 }
 
 /* Finds what follows a label in the fdinfo of a descriptor. Returns false if it is not there. */
-static bool fdinfo_read(pid_t pid, const char *fd, const char *label, char value[static 32])
+static bool fdinfo_read(pid_t pid, int fd, const char *label, char value[static 32])
 {
 	char name[64], text[512];
 	const char *at;
 
-	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	if (proc_file_read(pid, name, text, sizeof(text)) <= 0)
 		return false;
 	at = strstr(text, label);
@@ -198,7 +173,7 @@ static bool fdinfo_read(pid_t pid, const char *fd, const char *label, char value
 /* --- Readers of pipes and sockets --- */
 
 /* True if the descriptor is of what such a link is of, and was opened so that it can read. */
-static bool reads_from(pid_t pid, const char *fd, const char *link, const void *wanted)
+static bool reads_from(pid_t pid, int fd, const char *link, const void *wanted)
 {
 	char flags[32];
 
@@ -215,15 +190,10 @@ bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *l
 /* A pipe without a name, "pipe:[4711]", is only in descriptors. */
 static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 {
-	char link[64], pipe[64];
-	ssize_t length;
+	char pipe[64];
 
-	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
-	length = readlink(link, pipe, sizeof(pipe) - 1);
-	if (length <= 0 || length == sizeof(pipe) - 1)
-		return false;
-	pipe[length] = '\0';
-	return awaited_reader_find(found, pid, pipe);
+	return proc_fd_link(proc_thread(pid), fd, pipe, sizeof(pipe)) &&
+	       awaited_reader_find(found, pid, pipe);
 }
 
 /* --- Programs that serve others --- */
@@ -232,14 +202,13 @@ static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
  * a descriptor: "42 27 0:39 / /mnt ro - fuse.x x ro". "": unknown. */
 static void connection_find(char connection[static 32], pid_t pid, int fd)
 {
-	char number[16], mount[32], path[64], *line = NULL;
+	char mount[32], path[64], *line = NULL;
 	size_t size = 0;
 	FILE *file;
 
 	*connection = '\0';
 	pid = proc_thread(pid);
-	snprintf(number, sizeof(number), "%d", fd);
-	if (fd < 0 || !fdinfo_read(pid, number, "mnt_id:", mount))
+	if (fd < 0 || !fdinfo_read(pid, fd, "mnt_id:", mount))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
 	file = fopen(path, "re");
@@ -252,7 +221,7 @@ static void connection_find(char connection[static 32], pid_t pid, int fd)
 }
 
 /* Descriptors of /dev/fuse say which connection they are for, on some kernels. */
-static bool serves(pid_t pid, const char *fd, const char *link, const void *wanted)
+static bool serves(pid_t pid, int fd, const char *link, const void *wanted)
 {
 	char connection[32];
 
@@ -270,7 +239,7 @@ static bool server_find(struct awaited_process *found, pid_t pid, int fd)
 }
 
 /* "pending: 1 total: 1": threads wait for it now. */
-static bool fills_memory(pid_t pid, const char *fd, const char *link, const void *unused)
+static bool fills_memory(pid_t pid, int fd, const char *link, const void *unused)
 {
 	char total[32];
 

@@ -2,12 +2,10 @@
 #define _GNU_SOURCE
 #include "disk_users.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/arith.h"
@@ -18,14 +16,6 @@
 /* Machines may have very many processes. CPU time. */
 #define LOOK_MOST_NS (10 * NSEC_PER_MSEC)
 #define SECTOR 512 /* in /proc/diskstats, whatever the disk has */
-
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 /* Returns the number after a label; 0: none. */
 static uint64_t number_of(const char *text, const char *label)
@@ -77,19 +67,17 @@ static int user_order(const void *a, const void *b)
 
 bool disk_users_read(struct disk_users *users)
 {
-	uint64_t until = cpu_time() + LOOK_MOST_NS;
-	DIR *directory = opendir("/proc");
-	struct dirent *entry = NULL;
-	bool is_read = directory && disks_read(users);
+	uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
+	struct proc_list processes;
+	bool is_read;
 
+	proc_list_begin(&processes, "/proc");
+	is_read = processes.directory && disks_read(users);
 	users->n_users = 0;
-	while (is_read && (entry = readdir(directory))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		is_read = cpu_time() < until && (pid <= 0 || user_add(users, pid));
-	}
-	if (directory)
-		closedir(directory);
+	while (is_read && proc_list_next(&processes))
+		is_read = clock_read(CLOCK_THREAD_CPUTIME_ID) < until &&
+			  user_add(users, processes.number);
+	proc_list_end(&processes);
 	if (!is_read)
 		users->n_users = users->n_disks = 0;
 	ARRAY_SORT(users->users, users->n_users, user_order);
@@ -117,10 +105,18 @@ bool disk_total_bytes(const struct disk_users *users, const char *disk, uint64_t
 	return false;
 }
 
+void disk_name(char name[static KD_DISK_NAME], unsigned int major, unsigned int minor)
+{
+	char path[64], target[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major, minor);
+	snprintf(name, KD_DISK_NAME, "%.31s",
+		 strrchr(symlink_read(path, target, sizeof(target)) ? target : path, '/') + 1);
+}
+
 void disk_whole(char disk[static KD_DISK_NAME], const char *device)
 {
 	char path[64], target[PATH_MAX], *last;
-	ssize_t length;
 
 	snprintf(disk, KD_DISK_NAME, "%s", device);
 	snprintf(path, sizeof(path), "/sys/class/block/%.31s/partition", device);
@@ -128,8 +124,7 @@ void disk_whole(char disk[static KD_DISK_NAME], const char *device)
 		return;
 	/* ".../block/vda/vda1" */
 	snprintf(path, sizeof(path), "/sys/class/block/%.31s", device);
-	length = readlink(path, target, sizeof(target) - 1);
-	target[length > 0 ? length : 0] = '\0';
+	symlink_read(path, target, sizeof(target));
 	last = strrchr(target, '/');
 	if (!last)
 		return;

@@ -36,6 +36,9 @@ bool disk_users_read(struct disk_users *users);
 bool disk_user_bytes(const struct disk_users *users, pid_t pid, uint64_t *bytes);
 bool disk_total_bytes(const struct disk_users *users, const char *disk, uint64_t *bytes);
 
+/* "vda1"; "254:1" if that is unknown. */
+void disk_name(char name[static KD_DISK_NAME], unsigned int major, unsigned int minor);
+
 /* The disk that a partition is of, or itself. */
 void disk_whole(char disk[static KD_DISK_NAME], const char *device);
 

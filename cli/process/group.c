@@ -20,6 +20,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/parse.h"
 #include "cli/base/proc_file.h"
+#include "disk_users.h"
 
 /* --- CPU bandwidth, and freezing --- */
 
@@ -285,21 +286,6 @@ static FILE *disk_file_open(const char *directory, bool version_1, const char *n
 	return group_file_open("%s/%s%s", directory, version_1 ? "blkio.throttle." : "io.", name);
 }
 
-/* "vda"; "254:0" if unknown. */
-static void device_name(struct disk_count *count)
-{
-	char path[64], target[PATH_MAX];
-	ssize_t length;
-	const char *name;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", count->major, count->minor);
-	length = readlink(path, target, sizeof(target) - 1);
-	target[length > 0 ? length : 0] = '\0';
-	name = strrchr(target, '/');
-	snprintf(count->limit.device, sizeof(count->limit.device), "%.31s",
-		 name ? name + 1 : strrchr(path, '/') + 1);
-}
-
 /* Reads the number after a word in a line: "rbps=2097152", "Read 4096". "max" is none. */
 static bool word_read(const char *line, const char *word, char between, uint64_t *number)
 {
@@ -346,7 +332,7 @@ static void limit_add(struct disk_search *finding, const char *path, const char 
 	if (!limit->per_second || finding->n == finding->most ||
 	    sscanf(line, "%u:%u ", &count.major, &count.minor) != 2)
 		return;
-	device_name(&count);
+	disk_name(count.limit.device, count.major, count.minor);
 	group_path_cut(count.limit.group, sizeof(count.limit.group), path);
 	finding->counts[finding->n++] = count;
 }

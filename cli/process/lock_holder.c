@@ -3,7 +3,6 @@
 #include "lock_holder.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,8 +25,8 @@ struct open_file_id {
 	uint64_t inode;
 };
 
-/* Called for each regular file that a process has open; fd: as in /proc. */
-typedef void file_found(void *context, const char *fd, const struct open_file_id *file);
+/* Called for each regular file that a process has open. */
+typedef void file_found(void *context, int fd, const struct open_file_id *file);
 
 /* Does not ask a server of the file system, which may never answer. */
 static bool file_is(const char *path, struct open_file_id *file)
@@ -43,20 +42,17 @@ static bool file_is(const char *path, struct open_file_id *file)
 
 static void files_each(pid_t pid, file_found *found, void *context)
 {
+	const pid_t of = proc_thread(pid);
 	struct open_file_id file;
-	char path[64], name[96];
-	struct dirent *entry;
-	DIR *directory;
+	struct proc_list fds;
+	char name[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)proc_thread(pid));
-	directory = opendir(path);
-	while (directory && (entry = readdir(directory))) {
-		snprintf(name, sizeof(name), "%s/%.20s", path, entry->d_name);
-		if (isdigit((unsigned char)*entry->d_name) && file_is(name, &file))
-			found(context, entry->d_name, &file);
+	proc_list_begin(&fds, "/proc/%d/fd", (int)of);
+	while (proc_list_next(&fds)) {
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)of, fds.number);
+		if (file_is(name, &file))
+			found(context, fds.number, &file);
 	}
-	if (directory)
-		closedir(directory);
 }
 
 /* One who writes comes before those who read; of several of a kind, none is the one. */
@@ -68,7 +64,7 @@ struct holders {
 	bool several_write, several_read;
 };
 
-static void file_add(void *context, const char *fd, const struct open_file_id *file)
+static void file_add(void *context, int fd, const struct open_file_id *file)
 {
 	struct holders *holders = context;
 
@@ -84,7 +80,7 @@ static bool is_same(const struct open_file_id *a, const struct open_file_id *b)
 
 /* Has lines such as "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:12 0 EOF" of locks that the
  * process has by this descriptor. */
-static void holder_add(void *context, const char *fd, const struct open_file_id *file)
+static void holder_add(void *context, int fd, const struct open_file_id *file)
 {
 	struct holders *holders = context;
 	char name[64], text[1024], mode[16];
@@ -95,7 +91,7 @@ static void holder_add(void *context, const char *fd, const struct open_file_id 
 
 	while (i < holders->n && !is_same(&holders->files[i], file))
 		i++;
-	snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	if (i < holders->n && proc_file_read(holders->pid, name, text, sizeof(text)) > 0)
 		lock = strstr(text, "lock:");
 	for (; lock; lock = strstr(lock + 1, "lock:")) {
@@ -155,7 +151,7 @@ bool lock_holder_of_file(struct awaited_process *found, pid_t pid)
 /* --- Sessions of PostgreSQL --- */
 
 #define TITLE_LEN 256
-#define CHILDREN_LEN 65536
+#define CHILDREN_MOST 8192
 
 /* The title that a process gives itself; "" if unreadable. */
 static void title_read(char title[static TITLE_LEN], pid_t pid)
@@ -208,26 +204,21 @@ static bool may_hold(const char *title)
 
 bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
 {
-	char title[TITLE_LEN], name[64], *children, *end;
+	char title[TITLE_LEN];
 	struct proc_stat stat;
-	size_t n = 0;
-	pid_t only = 0;
+	size_t n = 0, n_children;
+	pid_t only = 0, *children;
 
 	title_read(title, pid);
 	if (!activity_of(title) || !ends_with(title, " waiting") || !proc_stat_read(&stat, pid))
 		return false;
-	children = malloc(CHILDREN_LEN);
-	snprintf(name, sizeof(name), "./task/%d/children", (int)stat.parent);
-	end = children && proc_file_read(stat.parent, name, children, CHILDREN_LEN) > 0 ? children
-											: NULL;
-	while (end && isdigit((unsigned char)*end)) {
-		pid_t child = (pid_t)strtol(end, &end, 10);
-
-		end += *end == ' ';
-		title_read(title, child);
-		if (child == pid || !may_hold(title))
+	children = calloc(CHILDREN_MOST, sizeof(*children));
+	n_children = children ? proc_children(stat.parent, children, CHILDREN_MOST) : 0;
+	for (size_t i = 0; i < n_children && i < CHILDREN_MOST; i++) {
+		title_read(title, children[i]);
+		if (children[i] == pid || !may_hold(title))
 			continue;
-		only = child;
+		only = children[i];
 		n++;
 	}
 	free(children);

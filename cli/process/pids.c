@@ -169,15 +169,13 @@ int pid_namespace_find(const char *proc, pid_t member, pid_t pid, pid_t *found)
 static void file_read(char file[static PATH_MAX], pid_t pid)
 {
 	const size_t suffix = strlen(DELETED);
-	char path[64];
-	ssize_t length;
+	size_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(pid));
-	length = readlink(path, file, PATH_MAX - 1);
-	file[length > 0 ? length : 0] = '\0';
+	proc_link_read(proc_thread(pid), "exe", file, PATH_MAX);
+	length = strlen(file);
 	/* Replaced by an upgrade. */
-	if (length > (ssize_t)suffix && !strcmp(file + length - suffix, DELETED))
-		file[length - (ssize_t)suffix] = '\0';
+	if (length > suffix && !strcmp(file + length - suffix, DELETED))
+		file[length - suffix] = '\0';
 }
 
 bool identity_read(struct identity *identity, pid_t pid)
@@ -204,18 +202,12 @@ bool identity_is_alive(const struct identity *identity)
 
 uint64_t identity_clock(void)
 {
-	struct timespec boot;
-
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return clock_ns(&boot);
+	return clock_read(CLOCK_BOOTTIME);
 }
 
 uint64_t identity_started_at(const struct identity *identity)
 {
-	struct timespec wall;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	return clock_ns(&wall) - identity_clock() + identity->started;
+	return clock_read(CLOCK_REALTIME) - identity_clock() + identity->started;
 }
 
 /* --- PID files of daemons --- */
@@ -390,18 +382,15 @@ static bool connector_look(struct appear *appear)
 static bool names_look(struct appear *appear)
 {
 	uint64_t began = clock_monotonic();
-	struct dirent *entry;
+	struct proc_list processes;
 	bool found = false;
-	DIR *proc;
 
 	if (began < appear->next)
 		return false;
-	proc = opendir("/proc");
-	while (proc && !found && (entry = readdir(proc)))
-		found = isdigit((unsigned char)*entry->d_name) &&
-			has_name(appear, (pid_t)strtol(entry->d_name, NULL, 10));
-	if (proc)
-		closedir(proc);
+	proc_list_begin(&processes, "/proc");
+	while (!found && proc_list_next(&processes))
+		found = has_name(appear, processes.number);
+	proc_list_end(&processes);
 	appear->next = clock_monotonic();
 	appear->next += u64_max(appear->fd < 0 ? LEAST_PAUSE : LEAST_PAUSE_CONNECTED,
 				APPEAR_SHARE * (appear->next - began));

@@ -2,10 +2,6 @@
 #define _GNU_SOURCE
 #include "preflight.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +11,10 @@
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
 #include "cli/sandbox/confine.h"
+#include "group.h"
 
 /* --- CPUs of this process --- */
 
@@ -30,21 +28,6 @@ struct bound {
 	unsigned int used[CPU_SETSIZE]; /* permille since they began */
 };
 
-__attribute__((format(printf, 2, 3))) static FILE *placement_file(const char *root,
-								  const char *format, ...)
-{
-	char path[PATH_MAX];
-	size_t length = (size_t)snprintf(path, sizeof(path), "%s", root);
-	va_list args;
-
-	if (length >= sizeof(path))
-		return NULL;
-	va_start(args, format);
-	vsnprintf(path + length, sizeof(path) - length, format, args);
-	va_end(args);
-	return fopen(path, "re");
-}
-
 static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
 {
 	cpu_set_t common;
@@ -55,7 +38,7 @@ static void cpus_remove(cpu_set_t *cpus, const cpu_set_t *others)
 
 static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *name)
 {
-	FILE *file = placement_file(root, "/sys/devices/system/cpu/%s", name);
+	FILE *file = group_file_open("%s/sys/devices/system/cpu/%s", root, name);
 	char line[4096];
 	cpu_set_t listed;
 
@@ -69,9 +52,9 @@ static void cpus_remove_listed(cpu_set_t *cpus, const char *root, const char *na
 }
 
 /* CPUs a thread may run on; none if it has ended. */
-static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t *cpus)
+static void thread_cpus(const char *root, pid_t pid, pid_t tid, cpu_set_t *cpus)
 {
-	FILE *file = placement_file(root, "/proc/%d/task/%s/status", (int)pid, tid);
+	FILE *file = group_file_open("%s/proc/%d/task/%d/status", root, (int)pid, (int)tid);
 	char line[1024];
 
 	CPU_ZERO(cpus);
@@ -89,7 +72,7 @@ static void thread_cpus(const char *root, pid_t pid, const char *tid, cpu_set_t 
 
 static uint64_t uptime(const char *root)
 {
-	FILE *file = placement_file(root, "/proc/uptime");
+	FILE *file = group_file_open("%s/proc/uptime", root);
 	double seconds = 0;
 
 	if (file && fscanf(file, "%lf", &seconds) != 1)
@@ -101,9 +84,9 @@ static uint64_t uptime(const char *root)
 
 /* CPU use of a thread since its start, permille, rounded up: a new thread cannot be called idle.
  * Unreadable threads count as busy. */
-static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uint64_t now)
+static unsigned int thread_use(const char *root, pid_t pid, pid_t tid, uint64_t now)
 {
-	FILE *file = placement_file(root, "/proc/%d/task/%s/stat", (int)pid, tid);
+	FILE *file = group_file_open("%s/proc/%d/task/%d/stat", root, (int)pid, (int)tid);
 	unsigned long long user = 0, kernel = 0, began = 0;
 	uint64_t used, age;
 	char text[1024];
@@ -130,7 +113,7 @@ static unsigned int thread_use(const char *root, pid_t pid, const char *tid, uin
 }
 
 /* A thread that may run on all our CPUs is not bound. */
-static void bound_add(struct bound *bound, const char *root, pid_t pid, const char *tid,
+static void bound_add(struct bound *bound, const char *root, pid_t pid, pid_t tid,
 		      const cpu_set_t *all, uint64_t now)
 {
 	cpu_set_t cpus, common;
@@ -150,18 +133,12 @@ static void bound_add(struct bound *bound, const char *root, pid_t pid, const ch
 static void bound_read(struct bound *bound, const char *root, pid_t pid, const cpu_set_t *all)
 {
 	uint64_t now = uptime(root);
-	struct dirent *entry;
-	char path[PATH_MAX];
-	DIR *threads;
+	struct proc_list threads;
 
 	memset(bound, 0, sizeof(*bound));
-	snprintf(path, sizeof(path), "%s/proc/%d/task", root, (int)pid);
-	threads = opendir(path);
-	while (threads && (entry = readdir(threads)))
-		if (isdigit((unsigned char)*entry->d_name))
-			bound_add(bound, root, pid, entry->d_name, all, now);
-	if (threads)
-		closedir(threads);
+	proc_list_begin(&threads, "%s/proc/%d/task", root, (int)pid);
+	while (proc_list_next(&threads))
+		bound_add(bound, root, pid, threads.number, all, now);
 }
 
 bool placement_find(const char *root, pid_t pid, const cpu_set_t *all, cpu_set_t *cpus)
@@ -225,12 +202,9 @@ static exit_status privileges_check(void)
 static exit_status namespace_check(void)
 {
 	char name[64];
-	ssize_t length = readlink("/proc/self/ns/pid", name, sizeof(name) - 1);
 
-	if (length <= 0)
-		return 0;
-	name[length] = '\0';
-	if (!strcmp(name, INITIAL_PID_NAMESPACE))
+	if (!symlink_read("/proc/self/ns/pid", name, sizeof(name)) ||
+	    !strcmp(name, INITIAL_PID_NAMESPACE))
 		return 0;
 	log_error("this PID namespace is not the host's: its PIDs mean nothing to the tracepoints");
 	log_hint("run it on the host, or in a container with the host's PID namespace "

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/array.h"
@@ -139,19 +138,6 @@ static void tables_read(struct sockets *sockets, pid_t pid)
 		if (entry->is_tcp && entry->state == LISTEN)
 			sockets->listening[port / 8] |= (uint8_t)(1U << port % 8);
 	}
-}
-
-static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], int family,
-			  const struct end *end)
-{
-	static const uint32_t zeros[2];
-	char plain[INET6_ADDRSTRLEN] = "?";
-	bool mapped = family == AF_INET6 && !memcmp(end->address, zeros, sizeof(zeros)) &&
-		      end->address[2] == htonl(0xffff);
-	bool six = family == AF_INET6 && !mapped;
-
-	inet_ntop(six ? AF_INET6 : AF_INET, &end->address[mapped ? 3 : 0], plain, sizeof(plain));
-	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, ntohs(end->port));
 }
 
 /* --- Questions to the kernel --- */
@@ -343,7 +329,8 @@ static void tcp_found(struct sockets *sockets, const struct entry *entry,
 		facts->role = sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
 									   : SOCKET_CONNECTED;
 	if (entry->peer.port)
-		address_print(facts->peer, entry->family, &entry->peer);
+		address_text(facts->peer, entry->family, entry->peer.address,
+			     ntohs(entry->peer.port));
 	if (facts->role == SOCKET_CONNECTED && asks)
 		tcp_fill(sockets, entry, facts);
 }
@@ -365,19 +352,9 @@ static void udp_found(const struct entry *entry, struct socket_facts *facts)
 	snprintf(facts->protocol, sizeof(facts->protocol), "udp");
 	if (!entry->peer.port)
 		return;
-	address_print(facts->peer, entry->family, &entry->peer);
+	address_text(facts->peer, entry->family, entry->peer.address, ntohs(entry->peer.port));
 	if (is_service(ntohs(entry->peer.port)))
 		facts->role = SOCKET_SERVICE;
-}
-
-static bool is_own_net(pid_t pid)
-{
-	struct stat own, other;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)proc_thread(pid));
-	return !stat("/proc/self/ns/net", &own) && !stat(path, &other) &&
-	       own.st_ino == other.st_ino;
 }
 
 static const struct entry *entry_find(const struct sockets *sockets, uint64_t inode)
@@ -391,7 +368,7 @@ static const struct entry *entry_find(const struct sockets *sockets, uint64_t in
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n)
 {
 	/* In the network namespace of this program. */
-	const bool asks = is_own_net(pid);
+	const bool asks = proc_same_namespace(pid, "net") == 1;
 
 	tables_read(sockets, pid);
 	for (size_t i = 0; i < n; i++) {

@@ -113,9 +113,8 @@ bool target_next(struct process_walk *walk)
 static bool target_name_hint(const struct target_name *name)
 {
 	struct process_walk walk = { 0 };
-	char path[32], file[PATH_MAX];
+	char file[PATH_MAX];
 	unsigned int real = 0, effective = 0;
-	ssize_t length;
 	pid_t first = 0;
 	size_t n = 0;
 
@@ -130,9 +129,7 @@ static bool target_name_hint(const struct target_name *name)
 			 (int)first);
 		return true;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)proc_thread(first));
-	length = readlink(path, file, sizeof(file) - 1);
-	file[length > 0 ? length : 0] = '\0';
+	proc_link_read(proc_thread(first), "exe", file, sizeof(file));
 	users_read(first, &real, &effective);
 	log_hint("%s%d has this name, but runs %s as user %u; --pid takes any process",
 		 n > 1 ? "among others " : "", (int)first, *file ? file : "an unknown file",

@@ -202,14 +202,11 @@ struct lack {
 
 static void lack_tell(const struct trigger_set *set, enum kd_role role, const struct lack *lack)
 {
-	char link[32], path[512];
-	ssize_t length;
+	char path[PATH_MAX];
 
 	if (!lack->n)
 		return;
-	snprintf(link, sizeof(link), "/proc/%d/exe", (int)proc_thread(lack->pid));
-	length = readlink(link, path, sizeof(path) - 1);
-	path[length < 0 ? 0 : length] = '\0';
+	proc_link_read(proc_thread(lack->pid), "exe", path, sizeof(path));
 	log_warn("trigger '%s' is not in %zu of the target's %zu programs, such as that of process "
 		 "%d%s%s",
 		 set->triggers[role].trigger.text, lack->n, set->n_looked, (int)lack->pid,

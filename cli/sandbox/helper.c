@@ -19,6 +19,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/escape.h"
+#include "cli/base/proc_file.h"
 
 /* --- Messages --- */
 
@@ -285,7 +286,6 @@ bool helper_file(const struct helper *helper, char *path, size_t size)
 	char name[64], link[PATH_MAX];
 	unsigned long fd = 0, second = 0;
 	long call = -1;
-	ssize_t length;
 	FILE *file;
 	int n;
 
@@ -298,11 +298,8 @@ bool helper_file(const struct helper *helper, char *path, size_t size)
 	if (n != 3 ||
 	    (call == SYS_openat ? !link_read(helper->pid, second, &fd) : !call_is_of_file(call)))
 		return false;
-	snprintf(name, sizeof(name), "/proc/%d/fd/%lu", (int)helper->pid, fd);
-	length = readlink(name, link, sizeof(link) - 1);
-	if (length <= 0 || *link != '/')
+	if (!proc_fd_link(helper->pid, (int)fd, link, sizeof(link)) || *link != '/')
 		return false;
-	link[length] = '\0';
 	escape_text(path, size, link, sizeof(link));
 	return true;
 }

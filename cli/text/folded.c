@@ -6,6 +6,7 @@
 
 #include "cli/base/columns.h"
 #include "cli/base/escape.h"
+#include "cli/base/texts.h"
 
 #define NAME_MOST 1000 /* bytes of a name */
 
@@ -39,13 +40,11 @@ static void name_add(struct columns *columns, const char *name, size_t most)
 
 static void frame_add(struct columns *columns, const struct frame *frame, bool is_kernel)
 {
-	const char *slash = frame->object ? strrchr(frame->object, '/') : NULL;
-
 	columns_add(columns, ";");
 	if (frame->function && *frame->function) {
 		name_add(columns, frame->function, NAME_MOST);
 	} else if (frame->object) {
-		name_add(columns, slash && slash[1] ? slash + 1 : frame->object, NAME_MOST);
+		name_add(columns, path_last(frame->object), NAME_MOST);
 		columns_add(columns, "+");
 		columns_hex(columns, frame->offset);
 	} else if (is_kernel) {

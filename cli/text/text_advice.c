@@ -323,7 +323,7 @@ static bool wait_advice(char advice[static SCREEN_WIDTH], const struct sample *s
 			const struct verdict_row *row)
 {
 	const struct user_wait *user = row->wait.user;
-	const pid_t pid = row->worst->pid ? row->worst->pid : sample->pid;
+	const pid_t pid = thread_pid(sample, row->worst);
 
 	if (!user || row->wait_ns <= row->ns / 2 || !user_advice[user->family] ||
 	    (user->family == USER_SQLITE && row->who.pid))
@@ -342,7 +342,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const char *other = named_advice[row->cause].other, *named = named_advice[row->cause].own;
 	const char *usual = usual_advice[row->cause].multiple;
 	const pid_t pid = row->who.pid;
-	bool own = pid == sample->pid || process_at(sample, pid, UINT64_MAX);
+	bool own = sample_has_process(sample, pid);
 
 	if (row->cause == CAUSE_LOCK && row->at) /* of a file, which has no list */
 		named = named_advice[CAUSE_PEER].own;

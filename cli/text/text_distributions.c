@@ -78,7 +78,7 @@ static uint64_t powers_count(const struct shown_durations *shown, uint64_t count
 static void bar(struct columns *columns, uint64_t count, uint64_t most)
 {
 	static const char stars[DRAWN + 1] = "****************************************";
-	size_t length = (size_t)((unsigned __int128)count * DRAWN / most);
+	size_t length = (size_t)u64_share(count, DRAWN, most);
 
 	columns_add(columns, " |");
 	columns_bytes(columns, stars, length);

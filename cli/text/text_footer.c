@@ -99,11 +99,11 @@ static void trace_notes(struct columns *columns, const struct trace_list *traces
 static void hit_line(struct columns *columns, const struct sample *sample, const char *which,
 		     pid_t tid)
 {
+	const struct thread_row *thread = sample_thread(sample, tid);
 	char name[ESCAPE_SIZE(KD_COMM_LEN)] = "";
 
-	for (size_t i = 0; i < sample->n_threads && !*name; i++)
-		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)
-			escape_text(name, sizeof(name), sample->threads[i].name, KD_COMM_LEN);
+	if (thread)
+		escape_text(name, sizeof(name), thread->name, KD_COMM_LEN);
 	columns_print(columns, "# NOTE: The %s hit on thread %d%s%s%s.\n", which, (int)tid,
 		      *name ? " (" : "", name, *name ? ")" : "");
 }

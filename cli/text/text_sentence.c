@@ -3,7 +3,6 @@
 #include "text_sentence.h"
 
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "cli/model/wchan.h"
 #include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
@@ -82,16 +82,6 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_STOPPED] = { "were stopped by %s", "were stopped (SIGSTOP, a debugger, strace)" },
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
-
-void sentence_add(char sentence[static SENTENCE_LEN], const char *format, ...)
-{
-	size_t used = strlen(sentence);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(sentence + used, SENTENCE_LEN - used, format, args);
-	va_end(args);
-}
 
 const char *text_thread_who(char who[static WHO_LEN], const struct thread_row *thread)
 {
@@ -272,9 +262,7 @@ static bool says_enough(const struct verdict_row *row)
 
 const char *text_wchan(char text[static TEXT_WCHAN], const char *wchan)
 {
-	const char *caller = memchr(wchan, '<', strnlen(wchan, KD_FUNCTION_LEN));
-
-	escape_text(text, TEXT_WCHAN, wchan, caller ? (size_t)(caller - wchan) : KD_FUNCTION_LEN);
+	escape_text(text, TEXT_WCHAN, wchan, wchan_function_length(wchan, KD_FUNCTION_LEN));
 	return text;
 }
 

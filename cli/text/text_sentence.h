@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 #include "cli/base/escape.h"
+#include "cli/base/texts.h"
 #include "cli/model/verdict.h"
 #include "text_who.h"
 
 #define SENTENCE_LEN 512
 
 /* Adds as printf does. */
-__attribute__((format(printf, 2, 3))) void sentence_add(char sentence[static SENTENCE_LEN],
-							const char *format, ...);
+#define sentence_add(sentence, ...) text_append(sentence, SENTENCE_LEN, __VA_ARGS__)
 
 /* Name of a wait channel, without the caller that tells it apart from others. Returns text. */
 #define TEXT_WCHAN ESCAPE_SIZE(KD_FUNCTION_LEN)

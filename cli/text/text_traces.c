@@ -10,6 +10,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
+#include "cli/base/texts.h"
 #include "cli/model/traces.h"
 #include "cli/model/words.h"
 #include "text_parts.h"
@@ -41,11 +42,11 @@ static void name_add(struct columns *columns, const char *name, size_t most)
 /* Strips the path; objects other than files have brackets already. */
 static void object_add(struct columns *columns, const char *object)
 {
-	const char *slash = strrchr(object, '/');
+	const char *name = path_last(object);
 	size_t length = strlen(object);
 
-	if (slash && slash[1])
-		name_add(columns, slash + 1, OBJECT_MOST);
+	if (name != object)
+		name_add(columns, name, OBJECT_MOST);
 	else if (length > 2 && object[0] == '[' && object[length - 1] == ']')
 		bytes_add(columns, object + 1, length - 2, OBJECT_MOST);
 	else

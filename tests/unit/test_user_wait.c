@@ -66,7 +66,7 @@ static void is_named(const char *name, const char *want)
 {
 	char got[80];
 
-	snprintf(got, sizeof(got), "%.*s", (int)user_wait_name_length(name), name);
+	snprintf(got, sizeof(got), "%.*s", (int)function_name_length(name), name);
 	is_str(got, want, "name of %s", name);
 }
 
@@ -80,7 +80,7 @@ TEST(names)
 	is_named("ObjectMonitor::enter(JavaThread*) [clone .part.0]", "ObjectMonitor::enter");
 	is_named("Pool<Task*>::take(bool)", "Pool");
 	is_named("sem_wait@@GLIBC_2.2.5", "sem_wait");
-	is_u64(user_wait_name_length(NULL), 0, "of nothing");
+	is_u64(function_name_length(NULL), 0, "of nothing");
 }
 
 TEST(kinds)

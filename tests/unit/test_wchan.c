@@ -120,7 +120,7 @@ static void is_named(const char *name, const char *want)
 {
 	char got[64];
 
-	snprintf(got, sizeof(got), "%.*s", (int)wchan_name_length(name), name);
+	snprintf(got, sizeof(got), "%.*s", (int)function_name_length(name), name);
 	is_str(got, want, "name of %s", name);
 }
 
@@ -134,8 +134,8 @@ TEST(names)
 	is_named("__futex_wait.llvm.1234567890", "__futex_wait");
 	is_named("nfs_wait_bit_killable+0x1/0x30 [nfs]", "nfs_wait_bit_killable");
 	is_named("nfs_wait_bit_killable [nfs]", "nfs_wait_bit_killable");
-	is_u64(wchan_name_length(""), 0, "of nothing");
-	is_u64(wchan_name_length(NULL), 0, "of NULL");
+	is_u64(function_name_length(""), 0, "of nothing");
+	is_u64(function_name_length(NULL), 0, "of NULL");
 }
 
 /* --- Stacks --- */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "cli/capture/session/hashes.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
+#include "cli/capture/session/slots.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/awaited.h"
 #include "cli/model/rows.h"
@@ -148,7 +148,7 @@ static int locks_each(struct lock_locations *locations, struct sample *sample, b
 			struct lock_row *lock = &thread->locks[k];
 			bool is_kernel = kd_lock_is_kernel(lock->kind);
 			const struct cached_location wanted = {
-				.pid = thread->pid ? thread->pid : sample->pid,
+				.pid = thread_pid(sample, thread),
 				.start = thread->process_start,
 				.address = is_kernel ? 0 : lock->address
 			};
@@ -382,29 +382,22 @@ void lock_callers_find(struct lock_callers *callers, struct stacks *stacks, stru
 
 /* --- Waits for locks, as counted by the BPF side --- */
 
-static bool is_in_namespace(pid_t pid, const struct stat *namespace)
+/* True also for one that has ended, and on kernels without (CONFIG_TIME_NS), which have one clock
+ * for all. */
+static bool has_our_clocks(pid_t pid)
 {
-	struct stat theirs;
-	char path[64];
+	const int same = proc_same_namespace(pid, "time");
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/time", (int)proc_thread(pid));
-	if (stat(path, &theirs))
-		return errno == ENOENT; /* it has ended */
-	return theirs.st_dev == namespace->st_dev && theirs.st_ino == namespace->st_ino;
+	return same == 1 || same == -ENOENT;
 }
 
-/* True if the target's processes and this one share a time namespace. Kernels without
- * (CONFIG_TIME_NS) have one for all. */
+/* True if the target's processes and this one share a time namespace. */
 static bool same_clocks(pid_t tgid, const struct processes *processes)
 {
-	struct stat ours;
-	bool same;
+	bool same = has_our_clocks(tgid);
 
-	if (stat("/proc/self/ns/time", &ours))
-		return errno == ENOENT;
-	same = is_in_namespace(tgid, &ours);
 	for (size_t i = 0; same && i < processes->n && !processes_is_one(processes); i++)
-		same = is_in_namespace(processes->all[i].pid, &ours);
+		same = has_our_clocks(processes->all[i].pid);
 	return same;
 }
 
@@ -425,19 +418,14 @@ static exit_status locks_select(struct session *session)
 
 void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 {
-	char path[64], text[KD_COMM_LEN + 1];
-	FILE *file;
-	size_t length;
+	char file[32], text[KD_COMM_LEN + 1];
+	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
+	snprintf(file, sizeof(file), "./task/%d/comm", (int)tid);
+	length = proc_file_read(pid, file, text, sizeof(text));
 	/* The last line feed is not part of the name; earlier ones may be. */
-	length = fread(text, 1, sizeof(text), file);
-	fclose(file);
-	if (length > 0 && length <= KD_COMM_LEN)
-		memcpy(name, text, length - 1);
+	if (length > 0)
+		memcpy(name, text, (size_t)length - 1);
 }
 
 /* Copies the present name of a thread of the target, or leaves it unchanged if the thread has
@@ -445,15 +433,11 @@ void locks_name_read(pid_t pid, pid_t tid, char name[static KD_COMM_LEN])
 static void name_of(const struct session_view *view, pid_t pid, uint32_t tid,
 		    char name[static KD_COMM_LEN])
 {
-	for (uint32_t slot = 1; tid && slot < view->slots; slot++) {
-		const struct kd_thread *thread = &view->threads[slot];
+	const uint32_t slot = tid ? view_slot(view, (pid_t)tid) : KD_SLOT_FREE;
 
-		if (thread->tid != tid || !thread->task)
-			continue;
-		memcpy(name, thread->comm, KD_COMM_LEN);
-		return;
-	}
-	if (tid)
+	if (slot)
+		memcpy(name, view->threads[slot].comm, KD_COMM_LEN);
+	else if (tid)
 		locks_name_read(pid, (pid_t)tid, name);
 }
 

@@ -7,25 +7,11 @@
 
 #include "cli/base/arith.h"
 #include "cli/capture/session/hashes.h"
-#include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/chain.h"
 #include "files.h"
 #include "locks.h"
-#include "kernel_delay.skel.h"
-
-static exit_status long_sleeps_select(struct session *session)
-{
-	return session_map_resize(session->skel->maps.kd_long_sleeps,
-				  kd_ring_of(session->slots).first);
-}
-
-static exit_status long_sleeps_attach(struct session *session)
-{
-	session->long_sleeps = session_map(session, session->skel->maps.kd_long_sleeps);
-	return session->long_sleeps ? 0 : EX_OSERR;
-}
 
 struct reading {
 	struct session *session;
@@ -163,8 +149,4 @@ static int long_sleeps_read(struct session *session, struct session_hash hash)
 	return result;
 }
 
-SESSION_PART(long_sleeps) = {
-	.select = long_sleeps_select,
-	.attach = long_sleeps_attach,
-	.read = long_sleeps_read,
-};
+SESSION_PART(long_sleeps) = { .read = long_sleeps_read };

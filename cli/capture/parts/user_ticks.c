@@ -1,40 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "user_ticks.h"
 
-#include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
-#include "cli/capture/session/types.h"
-#include "kernel_delay.skel.h"
+#include "cli/capture/session/slots.h"
+#include "cli/capture/session/windows.h"
 
 _Static_assert(KD_RING <= USER_TICKS && KD_RING_FIRST <= USER_TICKS, "all of a thread");
-
-static exit_status user_ticks_select(struct session *session)
-{
-	return session_map_resize(session->skel->maps.kd_user_ticks,
-				  kd_ring_of(session->slots).first);
-}
-
-static exit_status user_ticks_attach(struct session *session)
-{
-	session->user_ticks = session_map(session, session->skel->maps.kd_user_ticks);
-	return session->user_ticks ? 0 : EX_OSERR;
-}
-
-SESSION_PART(user_ticks) = { .select = user_ticks_select, .attach = user_ticks_attach };
-
-/* 0: none. */
-static uint32_t slot_of(const struct session *session, pid_t tid)
-{
-	for (uint32_t slot = 1; slot < session->slots; slot++)
-		if (session->threads[slot].task && (pid_t)session->threads[slot].tid == tid)
-			return slot;
-	return 0;
-}
 
 size_t session_user_ticks(const struct session *session, pid_t tid, uint64_t from, uint64_t to,
 			  uint64_t ips[static USER_TICKS])
 {
-	const uint32_t slot = slot_of(session, tid);
+	const struct session_view view = session_window_now(session);
+	const uint32_t slot = view_slot(&view, tid);
 	const struct kd_ring_of ring = kd_ring_of(slot);
 	const struct kd_user_tick *ticks = &session->user_ticks[ring.first];
 	uint64_t n = slot ? session->threads[slot].user_ticks : 0;

@@ -16,6 +16,8 @@
 
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
+#include "cli/process/disk_users.h"
 
 /* Beyond these, all are forgotten: a process can wait at new files without end. */
 #define NAMES_MOST 16384
@@ -54,17 +56,10 @@ void file_names_free(struct file_names *names)
 	free(names);
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* True if a path ends with the file's name. A removed file has a suffix. */
 static bool is_name(const struct kd_file *file, const char *path)
 {
-	const char *last = last_component(path);
+	const char *last = path_last(path);
 	size_t length = strnlen(file->name, sizeof(file->name));
 
 	return !strncmp(last, file->name, length) &&
@@ -89,19 +84,18 @@ static void path_find(pid_t pid, const struct kd_file *file, struct descriptor *
 {
 	char link[64], path[PATH_MAX];
 	struct statx now;
-	ssize_t length;
+	size_t length;
 
 	snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)proc_thread(pid), file->fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length > 0) {
-		path[length] = '\0';
+	if (symlink_read(link, path, sizeof(path))) {
+		length = strlen(path);
 		/* Checks the link last, as it may lead to another file by now. Sends no request
 		 * to a server: one that does not answer would block this process, too. */
 		if (!statx(AT_FDCWD, link, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &now) &&
 		    is_same(file, &now, path)) {
 			/* The end is more useful than the beginning. */
-			if ((size_t)length < sizeof(is->path))
-				memcpy(is->path, path, (size_t)length + 1);
+			if (length < sizeof(is->path))
+				memcpy(is->path, path, length + 1);
 			else
 				snprintf(is->path, sizeof(is->path), "...%s",
 					 path + length - (sizeof(is->path) - 4));
@@ -117,35 +111,11 @@ static void disk_find(const struct kd_file *file, struct descriptor *is)
 {
 	uint32_t device_major = file->device >> MINOR_BITS;
 	uint32_t device_minor = file->device & ((1U << MINOR_BITS) - 1);
-	char link[64], path[PATH_MAX];
-	ssize_t length;
 
 	if (!device_major) /* not on a disk */
 		return;
 	snprintf(is->device_number, sizeof(is->device_number), "%u:%u", device_major, device_minor);
-	snprintf(link, sizeof(link), "/sys/dev/block/%s", is->device_number);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length <= 0)
-		snprintf(path, sizeof(path), "%s", is->device_number);
-	else
-		path[length] = '\0';
-	snprintf(is->device, sizeof(is->device), "%.*s", (int)sizeof(is->device) - 1,
-		 last_component(path));
-}
-
-static void address_print(char text[static DESCRIPTOR_ADDRESS_LEN], const struct kd_file *file,
-			  const __u8 *address, uint16_t port)
-{
-	char plain[INET6_ADDRSTRLEN] = "?";
-	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-	bool six = file->family == AF_INET6;
-
-	if (six && !memcmp(address, mapped, sizeof(mapped))) {
-		address += sizeof(mapped);
-		six = false;
-	}
-	inet_ntop(six ? AF_INET6 : AF_INET, address, plain, sizeof(plain));
-	snprintf(text, DESCRIPTOR_ADDRESS_LEN, six ? "[%s]:%u" : "%s:%u", plain, port);
+	disk_name(is->device, device_major, device_minor);
 }
 
 static void socket_find(const struct file_names *names, const struct kd_file *file,
@@ -169,9 +139,9 @@ static void socket_find(const struct file_names *names, const struct kd_file *fi
 		memcpy(is->path, file->name, sizeof(file->name));
 	if (file->family != AF_INET && file->family != AF_INET6)
 		return;
-	address_print(is->local, file, file->local, file->local_port);
+	address_text(is->local, file->family, file->local, file->local_port);
 	if (file->peer_port)
-		address_print(is->peer, file, file->peer, file->peer_port);
+		address_text(is->peer, file->family, file->peer, file->peer_port);
 }
 
 static void descriptor_find(const struct file_names *names, pid_t pid, const struct kd_file *file,

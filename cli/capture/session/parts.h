@@ -86,7 +86,6 @@ struct session_part {
 	PART(movers) \
 	PART(files) \
 	PART(long_sleeps) \
-	PART(user_ticks) \
 	PART(registers) \
 	PART(classes) \
 	PART(wakers) \
@@ -131,6 +130,8 @@ struct session {
 	uint32_t slots, banks, cpus;
 	struct kd_thread *threads;
 	struct kd_record *records;
+	const struct kd_long_sleep *long_sleeps; /* rings, see kd_ring_of() */
+	const struct kd_user_tick *user_ticks;
 	struct windows windows;
 	struct bpf_link *iter;
 	struct online_cpus online;
@@ -153,8 +154,6 @@ struct session {
 	struct culprits *culprits;
 	struct faults *faults;
 	struct histograms *histograms;
-	const struct kd_long_sleep *long_sleeps; /* the maps' memory */
-	const struct kd_user_tick *user_ticks;
 	struct recorder *recorder;
 	struct registers *registers;
 	struct resources *resources;

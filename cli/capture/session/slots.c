@@ -61,6 +61,14 @@ void tids_clear(const struct kernel_delay *skel)
 		tid_set(skel, (pid_t)tid, KD_SLOT_FREE);
 }
 
+uint32_t view_slot(const struct session_view *view, pid_t tid)
+{
+	for (uint32_t slot = 1; slot < view->slots; slot++)
+		if (view->threads[slot].task && (pid_t)view->threads[slot].tid == tid)
+			return slot;
+	return KD_SLOT_FREE;
+}
+
 void session_slot_free(struct session *session, uint32_t slot)
 {
 	parts_free_slot(session, slot);

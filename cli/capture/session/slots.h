@@ -10,6 +10,10 @@
 
 struct kernel_delay;
 struct session;
+struct session_view;
+
+/* Finds the slot of a thread of the target; KD_SLOT_FREE: it has none, or has ended. */
+uint32_t view_slot(const struct session_view *view, pid_t tid);
 
 /* Frees the slot of a thread that has ended and been accounted. */
 void session_slot_free(struct session *session, uint32_t slot);
