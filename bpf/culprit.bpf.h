@@ -242,16 +242,11 @@ static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_blames, &index);
 }
 
-/* By a call, see record_reset(). Global, to be verified once. */
-__noinline int blame_reset(u32 slot, u32 bank, u64 gen)
+/* Clears it for a window. By a call, see record_reset(). */
+static __always_inline void blame_reset(struct kd_blame *blame, u64 gen)
 {
-	struct kd_blame *blame = blame_raw(slot, bank);
-
-	if (!blame)
-		return 0;
 	bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame);
 	blame->gen = gen;
-	return 0;
 }
 
 /* Adds what a thread lost in a waiting state, and what it lost to the same culprit in this wait.
@@ -408,7 +403,7 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 	if (!blame || !thread)
 		return 0;
 	if (blame->gen != gen)
-		blame_reset(slot, bank, gen);
+		blame_reset(blame, gen);
 	waiting = &thread->waiting;
 	total = waiting->share_total;
 #define BOOK_SHARE(who, member)                                                                    \

@@ -9,104 +9,102 @@
 #include "culprit.bpf.h"
 #include "runqueue.bpf.h"
 
-/* How long a CPU was idle since the last look from here, and until now. now: by the run queues'
- * clocks, at t. Global, like all below, to be verified once. */
-__noinline int idle_read(u32 here, u32 cpu, u64 now, u64 t)
+/* How long a CPU was idle in the ns since the last look from here, and until now, by the run
+ * queues' clocks. Global, like all below, to be verified once. */
+__noinline int idle_read(u32 here, u32 cpu, u64 now, u64 ns)
 {
-	struct kd_runqueue *runqueue = runqueue_of(here), *other = runqueue_of(cpu);
-	u32 index = here * kd_idle_cpus + cpu;
-	struct kd_idle *idle = bpf_map_lookup_elem(&kd_idles, &index);
-	u64 busy = 0, since, known;
+	struct kd_idle_cpus *cpus = bpf_map_lookup_elem(&kd_idles, &here);
+	struct kd_runqueue *runqueue = runqueue_of(cpu);
 	struct task_struct *curr;
+	struct kd_idle *idle;
+	u64 busy, since;
+	bool is_idle;
 	struct rq *rq;
 
-	if (!runqueue || !other || !idle)
-		return 0;
-	rq = (struct rq *)other->kernels;
 	/* The thread's own CPU is never an idle one: it is woken for the thread. */
-	known = is_set(BPF_CORE_READ(rq, online)) & is_set(cpu ^ here);
+	if (!runqueue || !cpus || cpu == here || !idle_is_told())
+		return 0;
+	idle = &cpus->of[BOUNDED(cpu, KD_IDLE_CPUS)];
+	rq = (struct rq *)runqueue->kernels;
+	idle->ns = idle->so_far = 0;
+	if (!BPF_CORE_READ(rq, online))
+		return 0;
 	curr = BPF_CORE_READ(rq, curr);
-	if (idle_is_summed())
-		busy = BPF_CORE_READ(rq, rq_cpu_time);
-	idle->so_far = 0;
-	if (curr == BPF_CORE_READ(rq, idle)) {
-		since = BPF_CORE_READ(rq, idle_stamp);
-		idle->so_far = elapsed(since, now) * (is_set(since) & known);
-	} else if (idle_is_summed()) {
-		busy += elapsed(BPF_CORE_READ(curr, sched_info.last_arrival), now);
-	}
+	is_idle = curr == BPF_CORE_READ(rq, idle);
+	since = BPF_CORE_READ(rq, idle_stamp);
+	if (is_idle && since)
+		idle->so_far = elapsed(since, now);
 	if (!idle_is_summed())
 		return 0;
-	idle->ns = elapsed(busy - idle->busy, t - runqueue->looked) *
-		   (is_set(runqueue->looked) & known);
+	busy = BPF_CORE_READ(rq, rq_cpu_time);
+	if (!is_idle)
+		busy += elapsed(BPF_CORE_READ(curr, sched_info.last_arrival), now);
+	idle->ns = elapsed(busy - idle->busy, ns);
 	idle->busy = busy;
 	return 0;
 }
 
-/* Finds the CPU that was idle longest while a thread waited, among the 64 from first on: of those
- * that the thread may use, and of the others. What lies before its wait is subtracted as if the CPU
- * had been idle then. */
-__noinline int idle_most(u32 slot, u32 here, u32 first, u64 t)
+/* Finds the CPU that was idle longest while a thread waited for so long, among the 64 of a word of
+ * its affinity: of those that it may use, and of the others. before: how long before its wait the
+ * last look was; that is subtracted as if the CPU had been idle then. */
+__noinline int idle_most(u32 slot, u32 here, u64 word, u64 waited, u64 before)
 {
-	struct kd_runqueue *runqueue = runqueue_of(here);
+	struct kd_idle_cpus *cpus = bpf_map_lookup_elem(&kd_idles, &here);
 	struct kd_thread *thread = slot_thread(slot);
-	u64 allowed, waited, before, ns, *most;
+	u64 allowed, ns, *most;
 
-	if (!thread || !runqueue)
+	if (!thread || !cpus)
 		return 0;
-	waited = elapsed(thread->waiting.looked, t);
-	before = elapsed(runqueue->looked, thread->waiting.looked);
-	allowed = task_cpus((struct task_struct *)thread->task, first);
+	allowed = task_cpus((struct task_struct *)thread->task, word);
 	for (u32 i = 0; i < 64 && i < kd_idle_cpus; i++) {
-		u32 index = here * kd_idle_cpus + first + i;
-		struct kd_idle *idle = bpf_map_lookup_elem(&kd_idles, &index);
+		struct kd_idle *idle = &cpus->of[BOUNDED(word * 64 + i, KD_IDLE_CPUS)];
 
-		if (!idle || first + i >= kd_idle_cpus)
-			break;
 		ns = elapsed(before, idle->ns);
-		ns += elapsed(ns, idle->so_far); /* the longer one */
-		ns = lesser(ns, waited);
+		ns = lesser(ns + elapsed(ns, idle->so_far), waited);
 		most = &thread->waiting.idle[BOUNDED(allowed >> i, 2)];
-		*most += elapsed(*most, ns);
+		if (ns > *most)
+			*most = ns;
 	}
 	return 0;
 }
 
-/* Books what a thread has waited until t. What lies before the window is left out, as are waits
- * that a limit makes: no CPU would end those. */
-__noinline int idle_book(u32 slot, u64 t)
+/* A thread that may wait here; looked: at the time of the last look from here. Its wait may have
+ * begun on another CPU. What lies before the window is left out, as are waits that a limit makes:
+ * no CPU would end those. */
+__noinline int idle_wait(u32 slot, u32 here, u64 looked, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
-	u64 word = READ_ONCE(kd_word), edge = word >> KD_WORD_SHIFT, since, ns, allowed, barred;
-	struct kd_blame *blame = blame_raw(slot, kd_word_bank(word));
+	u64 gen = READ_ONCE(kd_word), since, waited, allowed, barred;
+	struct kd_blame *blame = blame_raw(slot, kd_word_bank(gen));
 
-	if (!thread || !blame || !(word & KD_WORD_OPEN) || thread->waiting.limited->limit)
+	if (!thread || !blame || !kd_is_ready(state_now(thread)) || thread->waiting.cpu != here)
 		return 0;
-	if (blame->gen != word)
-		blame_reset(slot, kd_word_bank(word), word);
-	since = thread->waiting.looked;
-	ns = elapsed(since + elapsed(since, edge), t);
-	allowed = lesser(thread->waiting.idle[KD_IDLE_ALLOWED], ns);
-	barred = elapsed(allowed, lesser(thread->waiting.idle[KD_IDLE_BARRED], ns));
+	since = thread->since + elapsed(thread->since, thread->waiting.looked);
+	thread->waiting.looked = t;
+	if (!(gen & KD_WORD_OPEN) || thread->waiting.limited->limit)
+		return 0;
+	since += elapsed(since, gen >> KD_WORD_SHIFT);
+	waited = elapsed(since, t);
+	thread->waiting.idle[KD_IDLE_BARRED] = thread->waiting.idle[KD_IDLE_ALLOWED] = 0;
+	for (u64 word = 0; word < KD_IDLE_CPUS / 64 && word * 64 < kd_idle_cpus; word++)
+		idle_most(slot, here, word, waited, elapsed(looked, since));
+	if (blame->gen != gen)
+		blame_reset(blame, gen);
+	allowed = thread->waiting.idle[KD_IDLE_ALLOWED];
+	barred = elapsed(allowed, thread->waiting.idle[KD_IDLE_BARRED]);
 	blame->idle[KD_IDLE_ALLOWED] += allowed;
 	blame->idle[KD_IDLE_BARRED] += barred;
-	blame->idle[KD_IDLE_NONE] += ns - allowed - barred;
+	blame->idle[KD_IDLE_NONE] += waited - allowed - barred;
 	return 0;
 }
 
-/* An entry in the list of those that wait here; 0: none. */
-__noinline int idle_wait(u32 slot, u32 here, u64 t)
+/* Four entries of a list of waiting threads, which are one word. */
+__noinline int idle_waits(u32 here, u64 slots, u64 looked, u64 t)
 {
-	struct kd_thread *thread = slot_thread(slot);
-
-	if (!slot || !thread || !kd_is_ready(state_now(thread)) || thread->waiting.cpu != here ||
-	    t <= thread->waiting.looked)
-		return 0;
-	thread->waiting.idle[KD_IDLE_BARRED] = thread->waiting.idle[KD_IDLE_ALLOWED] = 0;
-	for (u32 first = 0; first < KD_IDLE_CPUS && first < kd_idle_cpus; first += 64)
-		idle_most(slot, here, first, t);
-	idle_book(slot, t);
-	thread->waiting.looked = t;
+	for (u32 i = 0; i < 4; i++) {
+		idle_wait(slots & 0xffff, here, looked, t);
+		slots >>= 16;
+	}
 	return 0;
 }
 
@@ -115,16 +113,17 @@ __noinline int idle_look(u64 t)
 {
 	u32 here = bpf_get_smp_processor_id();
 	struct kd_runqueue *runqueue = runqueue_of(here);
-	u64 now;
+	u64 now, ns;
 
-	if (!runqueue || !idle_is_told() || !runqueue_waits(runqueue) ||
-	    t < runqueue->looked + kd_idle_look_ns || !kd_clock_skew.visit)
+	if (!runqueue || !runqueue->kernels || !runqueue_waits(runqueue) ||
+	    t < runqueue->looked + kd_idle_look_ns)
 		return 0;
 	now = bpf_ktime_get_ns() - kd_clock_skew.ns;
+	ns = t - runqueue->looked;
 	for (u32 cpu = 0; cpu < KD_IDLE_CPUS && cpu < kd_idle_cpus; cpu++)
-		idle_read(here, cpu, now, t);
-	for (u32 i = 0; i < KD_WAITERS; i++)
-		idle_wait(runqueue->waiters[i], here, t);
+		idle_read(here, cpu, now, ns);
+	for (u32 i = 0; i < KD_WAITERS / 4; i++)
+		idle_waits(here, ((const u64 *)runqueue->waiters)[i], runqueue->looked, t);
 	runqueue->looked = t;
 	return 0;
 }

@@ -217,8 +217,8 @@ SHARED_ARRAY(kd_runqueues, 1, struct kd_runqueue); /* kd_cpus */
 SHARED_ARRAY(kd_blames, 1, struct kd_blame);       /* kd_banks * kd_slots */
 SHARED_ARRAY(kd_culprits, KD_CULPRITS, struct kd_culprit);
 
-/* From each CPU to the first ones, kd_idle_cpus each. */
-ARRAY_MAP(kd_idles, 1, struct kd_idle); /* kd_cpus * kd_idle_cpus */
+/* From each CPU where threads wait. */
+ARRAY_MAP(kd_idles, 1, struct kd_idle_cpus); /* kd_cpus */
 
 /* --record: the rings, their state per CPU, and followed tasks. */
 SHARED_ARRAY(kd_recorded, 1, struct kd_recorded);  /* rings of all CPUs */

@@ -124,7 +124,10 @@ struct kd_idle {
 	__u64 ns;     /* it was idle between the two */
 	__u64 so_far; /* idle until now; 0: it is not */
 };
-#define KD_IDLE_CPUS 256 /* the first ones; others are not looked at */
+#define KD_IDLE_CPUS 256 /* a power of two; CPUs beyond are not looked at */
+struct kd_idle_cpus {
+	struct kd_idle of[KD_IDLE_CPUS];
+};
 
 #define KD_BLAMED 24
 #define KD_BLAMED_PADDED 32 /* a power of two */

@@ -130,7 +130,6 @@ static __always_inline void waiting_list(struct kd_thread *thread, u32 slot, u32
 
 	waiting->cpu = cpu;
 	waiting->index = KD_WAITERS;
-	waiting->looked = t;
 	if (!runqueue)
 		return;
 	/* Runs without waiting threads were not tracked, except those of target threads. */

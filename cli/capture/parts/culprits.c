@@ -63,7 +63,7 @@ static exit_status culprits_select(struct session *session)
 	skel->rodata->kd_idle_cpus = idle;
 	skel->rodata->kd_idle_look_ns = u64_max(IDLE_LOOK_NS, idle * IDLE_LOOK_CPU_NS);
 	return session_map_resize(skel->maps.kd_runqueues, session->cpus)
-		       ?: session_map_resize(skel->maps.kd_idles, session->cpus * idle)
+		       ?: session_map_resize(skel->maps.kd_idles, session->cpus)
 		       ?: session_map_resize(skel->maps.kd_blames, session->slots * session->banks);
 }
 
@@ -499,7 +499,7 @@ static int ledger_settle(struct reading *reading)
 }
 
 /* No more than all of the waits. */
-static void idle_read(struct thread_row *row, const uint64_t idle[static KD_IDLE_KINDS])
+static void idle_read(struct thread_row *row, const __u64 idle[static KD_IDLE_KINDS])
 {
 	uint64_t left = u64_add(row->ledger.ns[LEDGER_READY_WOKEN],
 				row->ledger.ns[LEDGER_READY_PREEMPTED]);
