@@ -43,13 +43,19 @@ static __always_inline bool task_is_frozen(struct task_struct *task, u32 task_st
 	       (task_state & TASK_UNINTERRUPTIBLE && task->flags & PF_FROZEN);
 }
 
-/* True if a task may run on a CPU. */
-static __always_inline bool task_may_run(struct task_struct *task, u32 cpu)
+/* Affinity of a task: a word of the bitmap. */
+static __always_inline u64 task_cpus(struct task_struct *task, u64 number)
 {
 	u64 words = (u64)BPF_CORE_READ(task, cpus_ptr), word = ~0ULL;
 
-	bpf_probe_read_kernel(&word, sizeof(word), (void *)(words + cpu / 64 * sizeof(word)));
-	return word >> cpu % 64 & 1;
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)(words + number * sizeof(word)));
+	return word;
+}
+
+/* True if a task may run on a CPU. */
+static __always_inline bool task_may_run(struct task_struct *task, u32 cpu)
+{
+	return task_cpus(task, cpu / 64) >> cpu % 64 & 1;
 }
 
 /* A sleeping thread may stay on its run queue since 6.12 (152e11f6df29). */
@@ -145,6 +151,19 @@ static __always_inline struct rq *task_rq(struct task_struct *task)
 	if (!task || !bpf_core_field_exists(task->se.cfs_rq))
 		return NULL;
 	return BPF_CORE_READ(task, se.cfs_rq, rq);
+}
+
+/* True if run queues tell since when their CPU is idle (CONFIG_SMP). */
+static __always_inline bool idle_is_told(void)
+{
+	return bpf_core_field_exists(((struct rq *)0)->idle_stamp);
+}
+
+/* True if they also tell how long it has run tasks (CONFIG_SCHEDSTATS). */
+static __always_inline bool idle_is_summed(void)
+{
+	return bpf_core_field_exists(((struct rq *)0)->rq_cpu_time) &&
+	       bpf_core_field_exists(((struct task_struct *)0)->sched_info);
 }
 
 /* True if the kernel reads steal time, where the hypervisor provides it. */

@@ -242,6 +242,13 @@ static __always_inline struct kd_blame *blame_raw(u32 slot, u32 bank)
 	return bpf_map_lookup_elem(&kd_blames, &index);
 }
 
+/* Clears it for a window. By a call, see record_reset(). */
+static __always_inline void blame_reset(struct kd_blame *blame, u64 gen)
+{
+	bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame);
+	blame->gen = gen;
+}
+
 /* Adds what a thread lost in a waiting state, and what it lost to the same culprit in this wait.
  * Uses an index, because the verifier would follow both alternatives. */
 static __always_inline void charge_add(struct kd_charge *charge, u32 state, u64 began, u64 ns,
@@ -395,10 +402,8 @@ __noinline int blame_book(u32 slot, u32 bank, u64 gen, u64 inside, u32 key)
 
 	if (!blame || !thread)
 		return 0;
-	if (blame->gen != gen) {
-		bpf_probe_read_kernel(blame, sizeof(*blame), &no_blame); /* see record_reset() */
-		blame->gen = gen;
-	}
+	if (blame->gen != gen)
+		blame_reset(blame, gen);
 	waiting = &thread->waiting;
 	total = waiting->share_total;
 #define BOOK_SHARE(who, member)                                                                    \

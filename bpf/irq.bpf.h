@@ -5,6 +5,7 @@
 #ifndef IRQ_BPF_H
 #define IRQ_BPF_H
 
+#include "idle.bpf.h"
 #include "interruption.bpf.h"
 #include "runqueue.bpf.h"
 #include "steal.bpf.h"
@@ -299,6 +300,7 @@ static __always_inline void vector_exit(void)
 	struct irq_end end = runqueue_irq_exit(true);
 	struct target target = target_running();
 
+	idle_after(end);
 	if (target.thread && target.thread->hardirq.index == VECTOR_LOCAL_TIMER)
 		tick_end(target.slot);
 	if (target.thread)
@@ -342,6 +344,9 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	const char *name;
 	u64 key;
 
+#if !defined(__TARGET_ARCH_x86) /* where the timer has a line */
+	idle_after(end);
+#endif
 	if (!target.thread) {
 		irq_record_other(true, KD_HARDIRQ_OTHER, end);
 		return;

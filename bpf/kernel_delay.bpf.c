@@ -342,6 +342,12 @@ SEC("?raw_tp") int BPF_PROG(kd_function_name, u64 address)
 	return 0;
 }
 
+SEC("?raw_tp") int kd_runqueue_find(void *ctx)
+{
+	runqueue_find();
+	return 0;
+}
+
 SEC("?raw_tp") int BPF_PROG(kd_stack_top_read, u64 task)
 {
 	stack_top_read((struct task_struct *)task);

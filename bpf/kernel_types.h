@@ -172,7 +172,10 @@ struct rq {
 	u64 clock, clock_task, clock_pelt;
 	unsigned long lost_idle_time;
 	u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
-	struct task_struct *curr;
+	u64 rq_cpu_time;        /* of all tasks that have left it; CONFIG_SCHEDSTATS */
+	u64 idle_stamp;         /* since when it is idle */
+	u32 online;
+	struct task_struct *curr, *idle;
 };
 
 /* Throttling, depending on the kernel; see quota_before(). */

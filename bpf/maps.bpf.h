@@ -53,6 +53,8 @@ const volatile __u32 kd_slots = 0;
 const volatile __u32 kd_tid_fronts_size = 1U << KD_TID_BITS; /* of kd_tid_fronts; a power of two */
 const volatile __u32 kd_banks = 1;
 const volatile __u32 kd_cpus = 1;
+const volatile __u32 kd_idle_cpus = 1;   /* that are looked at while threads wait, */
+const volatile __u64 kd_idle_look_ns = 0; /* so often at most, from each CPU */
 const volatile __u8 kd_class[KD_CLASSES] = {};
 const volatile __u8 kd_compat_class[KD_CLASSES] = {}; /* of 32-bit calls */
 /* What a thread sleeping in a call waits for: enum kd_awaited, or KD_AWAITED_BY_FILE; with
@@ -214,6 +216,9 @@ QUEUE_MAP(kd_free_histograms, u32); /* kd_histograms_max */
 SHARED_ARRAY(kd_runqueues, 1, struct kd_runqueue); /* kd_cpus */
 SHARED_ARRAY(kd_blames, 1, struct kd_blame);       /* kd_banks * kd_slots */
 SHARED_ARRAY(kd_culprits, KD_CULPRITS, struct kd_culprit);
+
+/* From each CPU where threads wait. */
+ARRAY_MAP(kd_idles, 1, struct kd_idle_cpus); /* kd_cpus */
 
 /* --record: the rings, their state per CPU, and followed tasks. */
 SHARED_ARRAY(kd_recorded, 1, struct kd_recorded);  /* rings of all CPUs */

@@ -114,10 +114,26 @@ struct kd_charge {
 	__u64 began;     /* that wait */
 };
 
+/* What CPUs did while a thread waited for one: at least one that it may use was idle; or only
+ * others were; or none. */
+enum kd_idle_kind { KD_IDLE_BARRED, KD_IDLE_ALLOWED, KD_IDLE_NONE, KD_IDLE_KINDS };
+
+/* A CPU as seen from another one, where threads wait, at the last two looks from there. */
+struct kd_idle {
+	__u64 busy;   /* run time of its tasks so far */
+	__u64 ns;     /* it was idle between the two */
+	__u64 so_far; /* idle until now; 0: it is not */
+};
+#define KD_IDLE_CPUS 256 /* a power of two; CPUs beyond are not looked at */
+struct kd_idle_cpus {
+	struct kd_idle of[KD_IDLE_CPUS];
+};
+
 #define KD_BLAMED 24
 #define KD_BLAMED_PADDED 32 /* a power of two */
 struct kd_blame {
 	__u64 gen;
+	__u64 idle[KD_IDLE_KINDS];             /* parts of its waits that were looked at */
 	struct kd_charge kinds[KD_WHO_PADDED]; /* by enum kd_who */
 	__u32 keys[KD_BLAMED];                 /* tasks; 0: free, as are all after it */
 	struct kd_charge tasks[KD_BLAMED];
@@ -142,10 +158,13 @@ struct kd_runqueue {
 	__u8 waited, others;   /* switch: a thread waited at its start; another task leaves, */
 	__u8 own;              /* and one of the target comes */
 	struct kd_context context;
+	__u64 kernels; /* address of the kernel's run queue; 0: unknown */
+	__u64 looked;  /* last look from here at idle CPUs; 0: none */
+	__u64 pad[6];
 };
 
 enum kd_runs { KD_RUNS_OTHER, KD_RUNS_OWN, KD_RUNS_IDLE };
-_Static_assert(sizeof(struct kd_runqueue) == 128, "whole cache lines");
+_Static_assert(sizeof(struct kd_runqueue) == 192, "whole cache lines");
 
 #define KD_CELL_HINTS 8 /* a power of two */
 /* By set: most tasks are in the first way. */
@@ -218,6 +237,9 @@ struct kd_waiting {
 	struct kd_takers takers;
 	__u64 own_ns, idle_ns; /* of the run queue, at mark, if not listed */
 	__u64 ended;           /* end of a wait whose end was not reported */
+	/* Idle CPUs were looked at up to here; the CPU that was idle longest since the look before,
+	 * by enum kd_idle_kind. */
+	__u64 looked, idle[2];
 	/* Being charged, see blame_book(). */
 	__u64 share_total, share_hard, share_soft, share_limited, share_own, share_idle,
 		share_steal;

@@ -521,6 +521,22 @@ static uint64_t taken_by_own_threads(const struct thread_row *thread)
 	return taken_by(thread, true);
 }
 
+/* No sums: see culprits_read(). */
+static uint64_t waited_idle_allowed(const struct thread_row *thread)
+{
+	return thread->waited_idle_allowed;
+}
+
+static uint64_t waited_idle_barred(const struct thread_row *thread)
+{
+	return thread->waited_idle_barred;
+}
+
+static uint64_t waited_idle_none(const struct thread_row *thread)
+{
+	return thread->waited_idle_none;
+}
+
 /* No sum: see thread_move_entries(). */
 static uint64_t outside_calls(const struct thread_row *thread)
 {

@@ -52,6 +52,13 @@
 	       "or the kernel) or own_threads (of the target).", \
 	       TIME(taken_by_others, "taken_by_others_ns", "taken_by_others", "by=\"others\"", taken_by_others) \
 	       TIME(taken_by_own_threads, "taken_by_own_threads_ns", "taken_by_own_threads", "by=\"own_threads\"", taken_by_own_threads)) \
+	FAMILY("cpu_waited_idle_seconds", "seconds", "thread,cpus", \
+	       "Time that threads waited for a CPU, by what other CPUs did: one that the thread may use " \
+	       "was idle (allowed), only ones that it may not use were (barred), or none was seen idle " \
+	       "(none). Much of waits shorter than a tick is in none of these.", \
+	       TIME(waited_idle_allowed, "waited_idle_allowed_ns", "waited_idle_allowed", "cpus=\"allowed\"", waited_idle_allowed) \
+	       TIME(waited_idle_barred, "waited_idle_barred_ns", "waited_idle_barred", "cpus=\"barred\"", waited_idle_barred) \
+	       TIME(waited_idle_none, "waited_idle_none_ns", "waited_idle_none", "cpus=\"none\"", waited_idle_none)) \
 	FAMILY("kernel_outside_calls_seconds", "seconds", "thread", \
 	       "Time in the kernel outside of system calls, page faults and interrupts, by the kernel's " \
 	       "ticks: seccomp filters, breakpoints, closing files.", \

@@ -117,6 +117,8 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	verdict_row_lock(row, claim->lock, ns);
 	count_join(&row->requests, &claim->requests);
 	row->queued = u64_add(row->queued, claim->queued);
+	for (int i = 0; i < KD_IDLE_KINDS; i++)
+		row->idle[i] = u64_add(row->idle[i], u64_min(claim->idle[i], ns));
 	finding->failed |= !victim_add(finding, row->number, ns);
 }
 
@@ -254,6 +256,18 @@ bool verdict_is_unexplained(const struct verdict *verdict)
 		return true;
 	return verdict->unexplained && u64_times(verdict->unexplained, 100) >=
 					       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
+
+enum kd_idle_kind verdict_idle(const struct verdict *verdict, const struct verdict_row *row)
+{
+	const uint64_t *idle = row->idle;
+	const bool allowed = idle[KD_IDLE_ALLOWED] >= idle[KD_IDLE_BARRED];
+	const uint64_t most = idle[allowed ? KD_IDLE_ALLOWED : KD_IDLE_BARRED];
+
+	if (most && most >= verdict->least &&
+	    u64_times(most, 100) >= u64_times(row->ns, VERDICT_IDLE_LEAST))
+		return allowed ? KD_IDLE_ALLOWED : KD_IDLE_BARRED;
+	return idle[KD_IDLE_NONE] > row->ns / 2 ? KD_IDLE_NONE : KD_IDLE_KINDS;
 }
 
 bool verdict_is_undisturbed(const struct verdict *verdict)

@@ -71,6 +71,9 @@ static inline bool verdict_is_about(const struct verdict *verdict, const struct 
 /* True if the unexplained time is worth reporting. */
 bool verdict_is_unexplained(const struct verdict *verdict);
 
+/* Whether CPUs were idle while threads waited for one, and mattered; KD_IDLE_KINDS: not known. */
+enum kd_idle_kind verdict_idle(const struct verdict *verdict, const struct verdict_row *row);
+
 /* True if nobody is blamed, and little of the threads' life was lost. */
 bool verdict_is_undisturbed(const struct verdict *verdict);
 

@@ -83,6 +83,25 @@ static struct verdict_who culprit_who(const struct culprit *culprit)
 	return who;
 }
 
+/* What CPUs did meanwhile is known of all of a thread's waits for one, and spread over those who
+ * had it. */
+static void idle_spread(struct claim *claim, enum cause cause, const struct thread_row *thread)
+{
+	const uint64_t ready = u64_add(thread->ledger.ns[LEDGER_READY_WOKEN],
+				       thread->ledger.ns[LEDGER_READY_PREEMPTED]);
+	const uint64_t idle[KD_IDLE_KINDS] = {
+		[KD_IDLE_ALLOWED] = thread->waited_idle_allowed,
+		[KD_IDLE_BARRED] = thread->waited_idle_barred,
+		[KD_IDLE_NONE] = thread->waited_idle_none,
+	};
+	const bool waits = cause == CAUSE_TASK || cause == CAUSE_OWN_THREADS;
+
+	for (int i = 0; i < KD_IDLE_KINDS; i++)
+		claim->idle[i] = waits && ready ? (uint64_t)((unsigned __int128)claim->ns *
+							     u64_min(idle[i], ready) / ready)
+						: 0;
+}
+
 /* A culprit's number of cases is unknown, but at most that of the waits. If the longest wait for
  * an idle CPU is too long for a wakeup, it had another reason. */
 static void ready_claims(struct claimant *claimant, const struct thread_row *thread)
@@ -91,8 +110,10 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 	uint64_t ready = u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]);
 	struct claim claim = period_claim(thread, OPEN_READY, ready);
 
-	if (!thread->n_culprits)
+	if (!thread->n_culprits) {
+		idle_spread(&claim, CAUSE_TASK, thread);
 		claim_give(claimant, CAUSE_TASK, &claim);
+	}
 	for (size_t i = 0; i < thread->n_culprits; i++) {
 		const struct culprit *culprit = &thread->culprits[i];
 		enum cause cause = culprit_cause(culprit);
@@ -105,6 +126,7 @@ static void ready_claims(struct claimant *claimant, const struct thread_row *thr
 			claim.ns = u64_sub(claim.ns, claim.longest);
 			claim.longest = claim.began = 0;
 		}
+		idle_spread(&claim, cause, thread);
 		if (cause != CAUSES)
 			claim_give(claimant, cause, &claim);
 	}
@@ -130,6 +152,7 @@ uint64_t ready_claims_like(struct claimant *claimant, const struct thread_row *t
 		if (cause == CAUSES)
 			continue;
 		left -= claim.ns;
+		idle_spread(&claim, cause, thread);
 		claim_give(claimant, cause, &claim);
 	}
 	return left;

@@ -23,11 +23,12 @@ struct claim {
 	struct verdict_who who;
 	const struct descriptor *at; /* descriptor waited at; NULL: none */
 	struct wait_words wait;
-	const struct chain_row *via; /* the thread that it kept, for which this one waited; NULL:
-				      * none */
-	const struct lock_row *lock; /* lock of the kernel that has a name; NULL: none */
-	struct kd_count requests;    /* disk requests that ended the waits, */
-	uint64_t queued;             /* and how long the driver did not have them */
+	const struct chain_row *via;  /* the thread that it kept, for which this one waited; NULL:
+				       * none */
+	const struct lock_row *lock;  /* lock of the kernel that has a name; NULL: none */
+	struct kd_count requests;     /* disk requests that ended the waits, */
+	uint64_t queued;              /* and how long the driver did not have them */
+	uint64_t idle[KD_IDLE_KINDS]; /* parts of waits for a CPU, see struct verdict_row */
 };
 
 /* Receives claims one by one. */

@@ -103,6 +103,8 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	verdict_row_lock(into, from->lock, from->lock_ns);
 	count_join(&into->requests, &from->requests);
 	into->queued = u64_add(into->queued, from->queued);
+	for (int i = 0; i < KD_IDLE_KINDS; i++)
+		into->idle[i] = u64_add(into->idle[i], from->idle[i]);
 }
 
 static bool is_named(const struct verdict_row *row)

@@ -123,8 +123,11 @@ struct verdict_row {
 	uint64_t via_ns;             /* waited; owned by the sample; NULL: none */
 	struct kd_count requests;    /* disk requests that ended the waits, */
 	uint64_t queued;             /* and how long the driver did not have them */
-	unsigned int threads;        /* target threads affected */
-	int cpu;                     /* the only one on which these ran; -1: none, or several */
+	/* CAUSE_TASK, CAUSE_OWN_THREADS: for so long of it a CPU that the threads may use was idle,
+	 * or only others, or none. What is in none of these is not known. */
+	uint64_t idle[KD_IDLE_KINDS];
+	unsigned int threads;           /* target threads affected */
+	int cpu;                        /* the only one on which these ran; -1: none, or several */
 	const struct thread_row *worst; /* thread that lost most; owned by the sample */
 	uint64_t worst_ns;
 	const struct thread_row *last; /* latest thread with claims, which may have several */
@@ -149,6 +152,9 @@ struct verdict_row {
 /* Three or more culprits of a cause below this share are merged into one row. */
 #define VERDICT_ALONE_LEAST 10 /* percent of busy time */
 #define VERDICT_GROUP 3
+
+/* Idle CPUs matter for this part of a wait for a CPU or more. */
+#define VERDICT_IDLE_LEAST 20 /* percent */
 
 /* As many that have something in common are one row, unless one has half of it or this share. */
 #define VERDICT_COMMON_MOST 20 /* percent of busy time */

@@ -335,6 +335,39 @@ static bool wait_advice(char advice[static SCREEN_WIDTH], const struct sample *s
 	return true;
 }
 
+/* Waits for a CPU while another was idle need no higher priority. A cpuset that keeps the thread
+ * from it is named by rules_advice(). */
+static const char *cpus_advice(const struct sample *sample, const struct verdict_row *row)
+{
+	const struct cpu_rules *rules = &sample->cpu_rules;
+
+	switch (verdict_idle(sample->verdict, row)) {
+	case KD_IDLE_ALLOWED:
+		return "taskset keeps them apart: the scheduler left a CPU idle";
+	case KD_IDLE_BARRED:
+		return rules->tid && *rules->cpus && rules->confined
+			       ? NULL
+			       : "taskset: move it, or who had its CPU, to those that were idle";
+	default:
+		return NULL;
+	}
+}
+
+bool text_has_second(const struct verdict *verdict)
+{
+	return verdict->largest != VERDICT_BLAMED && verdict->n_told_blamed &&
+	       u64_times(verdict->told[0].ns, 100) >=
+		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
+}
+
+bool text_has_cpus(const struct sample *sample)
+{
+	const struct verdict *verdict = sample->verdict;
+
+	return (verdict->largest == VERDICT_BLAMED || text_has_second(verdict)) &&
+	       cpus_advice(sample, &verdict->told[0]);
+}
+
 /* A named culprit needs no search. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -371,13 +404,6 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 }
 
 #define MOVER_SIZE 17 /* bytes of the name, which leave a line's space for PID and count */
-
-bool text_has_second(const struct verdict *verdict)
-{
-	return verdict->largest != VERDICT_BLAMED && verdict->n_told_blamed &&
-	       u64_times(verdict->told[0].ns, 100) >=
-		       u64_times(verdict->busy, VERDICT_SELDOM_LEAST);
-}
 
 /* Gets a line of its own: it is no cause, but matters to readers of wait figures. */
 static void mover_advice(struct text *text, const struct verdict *verdict)
@@ -442,7 +468,12 @@ void text_advice(struct text *text)
 
 	if (!first)
 		advice_line(text, "NEXT    ", share_advice(text->sample, of_share));
-	if (first || text_has_second(verdict)) {
+	if (text_has_cpus(text->sample)) {
+		advice_line(text, first ? "NEXT    " : "        ",
+			    cpus_advice(text->sample, &verdict->told[0]));
+		first = false;
+	}
+	if (verdict->largest == VERDICT_BLAMED || text_has_second(verdict)) {
 		culprit_advice(of_culprit, text->sample, &verdict->told[0]);
 		advice_line(text, first ? "NEXT    " : "        ", of_culprit);
 	}

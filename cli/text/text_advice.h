@@ -10,11 +10,12 @@
 struct text;
 
 /* Sentences of a screen: VERDICT, and as its last lines the advice on what comes first, on the
- * largest other culprit (text_has_second()), and on moved threads. text_verdict() returns its
- * lines, VERDICT_LINES at most. */
+ * largest other culprit (text_has_second()), on idle CPUs (text_has_cpus()), and on moved threads.
+ * text_verdict() returns its lines, VERDICT_LINES at most. */
 #define VERDICT_LINES 4
 unsigned int text_verdict(struct text *text);
 void text_advice(struct text *text);
 bool text_has_second(const struct verdict *verdict);
+bool text_has_cpus(const struct sample *sample);
 
 #endif

@@ -324,8 +324,9 @@ static void causes(struct text *text, const struct verdict *verdict, size_t most
 	/* Less is not worth a line. */
 	bool is_much = u64_times(verdict->unexplained, 100) >= verdict->busy;
 	uint64_t unexplained = is_much ? verdict->unexplained : 0, left = verdict->unexplained;
-	/* A second culprit and moved threads take extra lines of advice. */
-	size_t taken = text_has_second(verdict) + (verdict->moves > 0) + any_began_before(verdict),
+	/* A second culprit, idle CPUs and moved threads take extra lines of advice. */
+	size_t taken = text_has_second(verdict) + text_has_cpus(text->sample) +
+		       (verdict->moves > 0) + any_began_before(verdict),
 	       n = verdict->n_told + is_much;
 	bool before = false;
 	const struct verdict_row *row = NULL, *next = row_below(verdict, NULL);

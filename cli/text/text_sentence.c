@@ -450,6 +450,20 @@ static void user_add(char *sentence, const struct quota_use *use, const struct v
 		     AS_SHARE(use->used_ns, use->all_ns));
 }
 
+/* Adds ", while a CPU that it may use was idle for 80.0 ms". */
+static void idle_add(char *sentence, const struct verdict *verdict, const struct verdict_row *row)
+{
+	const enum kd_idle_kind kind = verdict_idle(verdict, row);
+	const char *they = is_of_one(row) && !row->via ? "it" : "they";
+
+	if (kind == KD_IDLE_ALLOWED)
+		sentence_add(sentence, ", while a CPU that %s may use was idle for %s", they,
+			     AS_TIME(row->idle[kind]));
+	else if (kind == KD_IDLE_BARRED)
+		sentence_add(sentence, ", while only CPUs that %s may not use were idle, for %s",
+			     they, AS_TIME(row->idle[kind]));
+}
+
 /* Adds "; 42 requests took 1.20 ms on average, 12.0 ms at most, after 3.00 ms in the queue": the
  * speed of a disk, and what it had to do before. */
 static void requests_add(char *sentence, const struct verdict_row *row)
@@ -517,6 +531,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 		state_add(sentence, row);
 	}
 	did_add(sentence, row);
+	idle_add(sentence, verdict, row);
 	user_add(sentence, &sample->quota_use, row);
 	if (is_unanswered(row))
 		asked_add(sentence, row);

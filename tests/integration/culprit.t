@@ -27,7 +27,7 @@ from kdtest import MS
 
 CELLS = 24  # of a thread, in the program
 LISTED = 16  # who wait for a CPU
-RUNQUEUE, UNLISTED = 128, 32  # bytes of struct kd_runqueue (bpf/others.h), and before the count
+RUNQUEUE, UNLISTED = 192, 32  # bytes of struct kd_runqueue (bpf/others.h), and before the count
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
 

@@ -42,7 +42,7 @@ def advice(test, target, other):
         if f"[{other.tid('spin')[0]}]" in first or f"[{other.pid}]" in first:
             break
     other.signal(signal.SIGSTOP)
-    return text.partition("NEXT")[2].partition("\n")[0]
+    return text.partition("NEXT")[2]
 
 
 def case_group(test):

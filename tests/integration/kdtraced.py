@@ -13,8 +13,8 @@ EVENT = re.compile(r" (\d+)\.(\d{6}): (\w+): ?(.*)")
 
 
 class Traced:
-    """Traces events of a thread while this context is active, by CLOCK_MONOTONIC; events that a
-    kernel lacks are left out."""
+    """Traces events of a thread (None: of all) while this context is active, by CLOCK_MONOTONIC;
+    events that a kernel lacks are left out."""
 
     def __init__(self, tid, *patterns):
         self.tid, self.patterns = tid, patterns
@@ -26,7 +26,8 @@ class Traced:
             self.write("tracing_on", 0)
             self.write("buffer_size_kb", BUFFER_KB)
             self.write("trace_clock", "mono")
-            self.write("set_event_pid", self.tid)
+            if self.tid:
+                self.write("set_event_pid", self.tid)
             for pattern in self.patterns:
                 for enable in self.folder.glob(f"events/{pattern}/enable"):
                     enable.write_text("1")
