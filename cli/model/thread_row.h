@@ -309,6 +309,7 @@ struct thread_row {
 	uint64_t process_start; /* and its start */
 	char name[KD_COMM_LEN]; /* raw, not escaped; "": unknown */
 	bool ended;             /* inside the window */
+	bool apart;             /* until all is known, not folded with others of its name */
 	bool unseen;            /* slept until it had a CPU: wakeups were not reported */
 	unsigned int members;   /* threads in this row; figures are sums */
 

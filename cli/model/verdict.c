@@ -7,6 +7,7 @@
 
 #include "cli/base/array.h"
 #include "cli/base/arith.h"
+#include "command.h"
 #include "verdict_fold.h"
 #include "verdict_sleeps.h"
 #include "verdict_together.h"
@@ -376,19 +377,28 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
-/* NULL: the window is about all threads. A command of several threads is about each of them. */
+/* While a command goes on, a main thread that mostly waited for others of its threads says nothing:
+ * what these do is not known before they end. */
+static const struct thread_row *command_subject(const struct sample *sample)
+{
+	const struct thread_row *main = command_main(sample);
+	const bool decides = sample->n_threads == 1 || (main && main->ended);
+
+	return main && (decides ||
+			main->ledger.awaited[KD_AWAITED_LOCK].total <= main->ledger.life / 2)
+		       ? main
+		       : NULL;
+}
+
+/* NULL: the window is about all threads. */
 static const struct thread_row *subject_find(const struct sample *sample)
 {
 	const bool made = sample->start_triggered && sample->stop_triggered;
-	const bool command = sample->capture && sample->capture->command;
 
-	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
-	    sample->threads->tid == sample->pid && sample->threads->members == 1)
-		return sample->threads;
 	for (size_t i = 0; i < sample->n_threads && made; i++)
 		if (sample->threads[i].tid == sample->started_on && sample->threads[i].members == 1)
 			return &sample->threads[i];
-	return NULL;
+	return command_subject(sample);
 }
 
 /* Returns false without memory. */

@@ -74,6 +74,7 @@ static void end_claim(struct claimant *claimant, const struct chain_of *of,
 	else if (chain->state == CHAIN_ASLEEP && *chain->in_wchan)
 		claim.wait.did = WAIT_SLEPT;
 	claim.wait.did_in = chain->in_wchan;
+	claim.wait.did_ns = claim.wait.did ? claim.ns : 0;
 	claim_give(claimant, of->cause, &claim);
 }
 

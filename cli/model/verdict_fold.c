@@ -27,7 +27,8 @@ void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, ui
 	if (row->wait.words == wait->words && row->wait.did == wait->did &&
 	    (wait->words || row->wait.wchan == wait->wchan)) {
 		row->wait_ns = u64_add(row->wait_ns, ns);
-		if (!row->wait.function)
+		if (wait->did_ns > row->wait.did_ns ||
+		    (wait->did_ns == row->wait.did_ns && !row->wait.function))
 			row->wait = *wait;
 	} else if (ns > row->wait_ns) {
 		row->wait = *wait;

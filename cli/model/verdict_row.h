@@ -88,6 +88,7 @@ struct wait_words {
 	const char *words, *wchan, *state, *function;
 	enum wait_did { WAIT_UNKNOWN, WAIT_RAN, WAIT_SLEPT } did;
 	const char *did_in;
+	uint64_t did_ns;                    /* for the longest; 0: did is WAIT_UNKNOWN */
 	const struct descriptor_row *asked; /* with a request that was not answered */
 	const struct user_wait *user;
 	bool held;
