@@ -92,6 +92,7 @@ struct wait_words {
 	const struct descriptor_row *asked; /* with a request that was not answered */
 	const struct user_wait *user;
 	bool held;
+	bool kept_back; /* see enum kept_back */
 	pid_t woken_by;
 	const char *woken_name;
 };

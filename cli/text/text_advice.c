@@ -293,6 +293,11 @@ static bool silent_advice(char advice[static SCREEN_WIDTH], const struct verdict
 			 (int)row->who.pid);
 		return true;
 	}
+	if (row->wait.kept_back) {
+		snprintf(advice, SCREEN_WIDTH,
+			 "set TCP_NODELAY where it sends, or send each request in one write");
+		return true;
+	}
 	if (row->who.pid || !asked)
 		return false;
 	if (!*asked->asked) {
