@@ -166,6 +166,10 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "ns", row->lock_ns);
 		writer_object_end(writer);
 	}
+	if (row->chained) {
+		writer_u64(writer, "chained_ns", row->chained);
+		writer_u64(writer, "seen_ns", row->seen);
+	}
 	if (row->requests.count) {
 		writer_u64(writer, "requests", row->requests.count);
 		writer_u64(writer, "request_total_ns", row->requests.total);

@@ -108,6 +108,13 @@ static int life_add(struct thread_row *main, const struct descriptor_row *sleep,
 	return error ?: leg_add(main, sleep, &leg, left, ledger->life);
 }
 
+static int sleep_follow(struct thread_row *main, const struct descriptor_row *sleep,
+			const struct thread_row *thread)
+{
+	main->followed = u64_add(main->followed, sleep->waits.max);
+	return life_add(main, sleep, thread);
+}
+
 int command_chains(struct sample *sample)
 {
 	struct thread_row *main = main_of(sample);
@@ -121,7 +128,7 @@ int command_chains(struct sample *sample)
 
 		if (thread && thread != main && *sleep->wchan && is_life(sleep, thread) &&
 		    !has_chain(main, sleep))
-			error = life_add(main, sleep, thread);
+			error = sleep_follow(main, sleep, thread);
 	}
 	return error;
 }

@@ -331,6 +331,9 @@ struct thread_row {
 	struct computed computed;
 	struct chain_row *chains; /* by descending total */
 	size_t n_chains;
+	/* With chains: the part inside the window of all sleeps that were followed, of whatever
+	 * end, ns. */
+	uint64_t followed;
 	struct kd_span run, long_poll; /* count 0: nothing to print */
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* per tick or run, and the largest */

@@ -115,6 +115,8 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	verdict_row_wait(row, &claim->wait, ns);
 	verdict_row_via(row, claim->via, ns);
 	verdict_row_lock(row, claim->lock, ns);
+	row->chained = u64_add(row->chained, claim->seen ? ns : 0);
+	row->seen = u64_add(row->seen, u64_times(ns, claim->seen) / 100);
 	count_join(&row->requests, &claim->requests);
 	row->queued = u64_add(row->queued, claim->queued);
 	finding->failed |= !victim_add(finding, row->number, ns);

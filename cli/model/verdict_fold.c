@@ -108,6 +108,8 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	verdict_row_wait(into, &from->wait, from->wait_ns);
 	verdict_row_via(into, from->via, from->via_ns);
 	verdict_row_lock(into, from->lock, from->lock_ns);
+	into->chained = u64_add(into->chained, from->chained);
+	into->seen = u64_add(into->seen, from->seen);
 	count_join(&into->requests, &from->requests);
 	into->queued = u64_add(into->queued, from->queued);
 }

@@ -123,6 +123,7 @@ struct verdict_row {
 	uint64_t wait_ns;            /* and these */
 	const struct chain_row *via; /* chain to the thread that the cause kept, for which others */
 	uint64_t via_ns;             /* waited; owned by the sample; NULL: none */
+	uint64_t chained, seen;      /* time that chains explain, and that of waits they are of */
 	struct kd_count requests;    /* disk requests that ended the waits, */
 	uint64_t queued;             /* and how long the driver did not have them */
 	unsigned int threads;        /* target threads affected */

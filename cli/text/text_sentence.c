@@ -495,6 +495,16 @@ static void worst_add(char *sentence, const struct verdict_row *row)
 			     AS_TIME(row->worst_ns), AS_TIME(worst->ledger.life));
 }
 
+#define SEEN_LEAST 90 /* percent of the waits */
+
+/* Adds "; seen in 41 % of that": chains know the last long sleeps only. */
+static void seen_add(char *sentence, const struct verdict_row *row)
+{
+	if (row->chained > row->ns / 2 &&
+	    u64_times(row->seen, 100) < u64_times(row->chained, SEEN_LEAST))
+		sentence_add(sentence, "; seen in %s of that", AS_SHARE(row->seen, row->chained));
+}
+
 /* "84 % (840 ms of 1.00 s" */
 void sentence_share(char *sentence, const struct verdict *verdict, uint64_t part)
 {
@@ -537,5 +547,6 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	via_add(sentence, row, false);
 	requests_add(sentence, row);
 	worst_add(sentence, row);
+	seen_add(sentence, row);
 	sentence_add(sentence, ".");
 }
