@@ -475,7 +475,7 @@ static void followed(struct text *text, const struct thread_row *thread)
 {
 	const uint64_t asleep = ledger_blocked(&thread->ledger);
 
-	if (thread->n_chains &&
+	if (thread->followed &&
 	    u64_times(thread->followed, 100) < u64_times(asleep, FOLLOWED_LEAST))
 		columns_print(&text->columns,
 			      TEXT_INDENT "sleeps of %s ns were followed, of %s ns asleep\n",
