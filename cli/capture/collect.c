@@ -27,6 +27,7 @@
 #include "collect_faulted.h"
 #include "collect_frozen.h"
 #include "collect_groups.h"
+#include "collect_journal.h"
 #include "collect_memory.h"
 #include "collect_row.h"
 #include "collect_workers.h"
@@ -61,6 +62,7 @@ struct collector {
 	struct quota_watch quota_watch;
 	struct memory_watch memory_watch;
 	struct disk_watch disk_watch;
+	struct journal_watch journal_watch;
 	struct awaited_watch awaited;
 };
 
@@ -451,6 +453,7 @@ int collector_drain(struct collector *collector)
 		user_waits_look(collector->user_waits);
 	disk_limits_look(&collector->disk_limits, &view);
 	disk_watch_look(&collector->disk_watch, &view);
+	journal_watch_look(&collector->journal_watch, &view);
 	quota_watch_look(&collector->quota_watch, collector->pid, open);
 	memory_watch_look(&collector->memory_watch, collector->pid, open);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
@@ -575,8 +578,10 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 		result = user_waits_take(collector->user_waits, view, sample);
 	if (!result)
 		result = workers_take(sample);
-	if (!result)
+	if (!result) {
 		disk_use_take(&collector->disk_watch, sample);
+		journal_use_take(&collector->journal_watch, sample);
+	}
 	if (!result)
 		memory_limit_take(&collector->memory_watch, sample);
 	if (!result)

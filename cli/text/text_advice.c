@@ -15,6 +15,7 @@
 #include "text_limits.h"
 #include "text_next.h"
 #include "text_parts.h"
+#include "text_sentence.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 
@@ -361,6 +362,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
+	else if (text_is_journal(row) && sample->journal_use.limit.per_second)
+		limit_advice(advice, &sample->journal_use.limit);
 	else if (row->cause == CAUSE_DISK && sample->disk_use.pid &&
 		 !strncmp(sample->disk_use.device, row->who.comm, DISK_LIMIT_DEVICE))
 		snprintf(advice, SCREEN_WIDTH,

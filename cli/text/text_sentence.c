@@ -11,6 +11,7 @@
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
 #include "cli/base/texts.h"
+#include "cli/model/wchan.h"
 #include "text_limits.h"
 #include "text_parts.h"
 #include "text_who.h"
@@ -430,6 +431,40 @@ static void disk_use_add(char *sentence, const struct disk_use *use, const struc
 			     AS_SHARE(use->bytes, use->all_bytes));
 }
 
+bool text_is_journal(const struct verdict_row *row)
+{
+	const char *name = row->wait.wchan;
+	const struct wchan *wchan = name ? wchan_find(&name, 1, NULL) : NULL;
+
+	return row->cause == CAUSE_DISK && wchan && wchan->cause == WCHAN_FS &&
+	       row->wait_ns > row->ns / 2;
+}
+
+/* Adds ": the journal (jbd2/vda1-8), which waited for data of backup[712], held back by the disk
+ * limit of the group /batch": what a file system waits for before a change to it is certain. */
+static void journal_add(char *sentence, const struct journal_use *use,
+			const struct verdict_row *row)
+{
+	char name[ESCAPE_SIZE(KD_COMM_LEN)], who[WHO_LEN];
+	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+
+	if (!*use->journal || !text_is_journal(row))
+		return;
+	escape_text(name, sizeof(name), use->journal, sizeof(use->journal));
+	sentence_add(sentence, ": the journal (%s)", name);
+	if (!use->waits)
+		return;
+	sentence_add(sentence, ", which waited for data of ");
+	if (use->pid)
+		sentence_add(sentence, "%s", text_who(who, use->name, sizeof(use->name), use->pid));
+	else
+		sentence_add(sentence, "others");
+	if (!use->limit.per_second)
+		return;
+	text_path_cut(group, sizeof(group), use->limit.group, sizeof(use->limit.group), PATH_WIDTH);
+	sentence_add(sentence, ", held back by the disk limit of the group %.200s", group);
+}
+
 /* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
 static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
 {
@@ -535,6 +570,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	if (!wait_add(sentence, row)) {
 		what_add(sentence, sample, row, multiple);
 		faulted_add(sentence, sample, row);
+		journal_add(sentence, &sample->journal_use, row);
 		disk_use_add(sentence, &sample->disk_use, row);
 		state_add(sentence, row);
 	}
