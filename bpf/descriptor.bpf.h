@@ -114,11 +114,35 @@ static __always_inline bool is_loopback(const struct kd_file *file)
 	       local[1] == peer[1];
 }
 
+/* True if the current thread is in a system call at the other end of a connection. Data may also
+ * come when a timer's interrupt acknowledges what came before, or the driver has it, on top of a
+ * thread that has nothing to do with it. */
+static __always_inline bool is_at_peer(const struct kd_file *file, struct task_struct *task)
+{
+	struct pt_regs *regs = current_user_regs();
+	s32 call = regs_call(regs);
+	struct socket *socket;
+	struct file *at;
+	struct sock *sk;
+
+	if (call < 0)
+		return false;
+	call |= current_call_is_compat(regs, false) ? KD_CALL_COMPAT : 0;
+	at = (struct file *)descriptor_file((u64)task, call_argument(regs, call, 0));
+	if ((BPF_CORE_READ(at, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return false;
+	socket = BPF_CORE_READ(at, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	return BPF_CORE_READ(sk, __sk_common.skc_num) == file->peer_port &&
+	       BPF_CORE_READ(sk, __sk_common.skc_dport) == __builtin_bswap16(file->local_port);
+}
+
 static __always_inline u32 sent_by(const struct kd_file *file)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
-	if (!is_loopback(file) || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+	if (!is_loopback(file) || BPF_CORE_READ(task, flags) & PF_KTHREAD ||
+	    !is_at_peer(file, task))
 		return 0;
 	return (u32)bpf_get_current_pid_tgid();
 }

@@ -57,7 +57,8 @@ enum kd_trace_flags {
 	KD_TRACE_WAITED = 4,   /* kernel[] is the longest wait's stack, of waited ns */
 	KD_TRACE_CUT = 8,      /* the stack exceeds the copy limit */
 	KD_TRACE_EARLIER = 16, /* began before start, when it was not traced */
-	KD_TRACE_CACHED = 32   /* the user stack is one that user space cached */
+	KD_TRACE_CACHED = 32,  /* the user stack is one that user space cached */
+	KD_TRACE_TIMES = 64    /* ran_ns and ready_ns of the call are known */
 };
 
 /* Cached user stacks, and what they are unwound from: registers and words of the stack. Shapes
@@ -130,11 +131,12 @@ struct kd_trace {
 	__u64 start, end; /* of the call or wait; sample: both the same */
 	__u64 since;      /* start of the system call in progress, or of the wait outside one */
 	__u64 waited;
-	__s64 result;   /* of the call */
-	__s32 call;     /* number, or KD_CALL_* */
-	__u32 state;    /* wait: enum kd_state */
-	__u32 n_kernel; /* frames in kernel[], innermost first */
-	__u32 awaited;  /* wait: enum kd_awaited, if blocked */
+	__u64 ran_ns, ready_ns; /* of the call; the rest of it slept */
+	__s64 result;           /* of the call */
+	__s32 call;             /* number, or KD_CALL_* */
+	__u32 state;            /* wait: enum kd_state */
+	__u32 n_kernel;         /* frames in kernel[], innermost first */
+	__u32 awaited;          /* wait: enum kd_awaited, if blocked */
 	__u32 n_sched;
 	__u32 tgid;
 	char comm[KD_COMM_LEN];
@@ -203,6 +205,9 @@ _Static_assert(sizeof(struct kd_mapped) == 48 + KD_PATH_NAMES * KD_PATH_NAME, "n
 /* A thread's longest wait in its current system call. */
 struct kd_wait {
 	__u64 ns;
+	struct kd_waker ended, last; /* who ended that; and the last sleep, if it was long */
+	/* The call that began then, and the thread's times at that moment. */
+	__u64 call_since, run_ns, ready_ns;
 	__u64 n;
 	__u64 n_sched; /* as in struct kd_trace */
 	__u64 sched[KD_SCHED_WORDS];

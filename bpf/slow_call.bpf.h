@@ -53,7 +53,30 @@ static __always_inline void trace_take_wait(struct kd_trace *trace, u32 slot)
 	bpf_probe_read_kernel(trace->sched, sizeof(trace->sched), wait->sched);
 	bpf_probe_read_kernel(trace->kernel, sizeof(trace->kernel), wait->kernel);
 	trace->blocker = wait->blocker;
+	trace->wakers[0] = wait->ended;
+	trace->wakers[1].from = KD_FROM_UNKNOWN;
 	wait->ns = 0;
+}
+
+/* What a call's time was until t, if it began while this was seen. */
+static __always_inline void trace_take_times(struct kd_trace *trace, u32 slot, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread || !thread->call_since)
+		return;
+	trace->flags |= KD_TRACE_TIMES;
+	trace->ran_ns = elapsed(thread->call_since, t);
+	trace->ready_ns = 0;
+	if (wait->call_since != thread->call_since)
+		return;
+	trace->ran_ns = thread->run_ns - wait->run_ns;
+	trace->ready_ns = thread->ready_ns - wait->ready_ns;
+	if (thread->on_cpu)
+		trace->ran_ns += elapsed(thread->run_since, t);
+	else if (kd_is_ready(state_now(thread)))
+		trace->ready_ns += elapsed(thread->since, t);
 }
 
 /* When a system call began, or else when tracing began. */
@@ -92,6 +115,7 @@ TRACES_GLOBAL int call_trace_make(u32 slot, u64 t, s64 result, u32 slow)
 	}
 	trace_path(trace, key);
 	trace_take_wait(trace, slot);
+	trace_take_times(trace, slot, t);
 	if (call_is_at_futex(trace->call) && !trace->blocker.lock)
 		trace->blocker.lock = call_argument(current_user_regs(), trace->call, 0);
 	trace_user(trace, key, current_user_regs(), FOR_RECORD);
@@ -212,6 +236,7 @@ static __always_inline void open_call_trace(struct task_struct *task)
 		trace->flags |= KD_TRACE_WAITED;
 	}
 	__builtin_memcpy(trace->comm, task->comm, KD_COMM_LEN);
+	trace_take_times(trace, target.slot, t);
 	if (!target.thread->call_since)
 		trace->flags |= KD_TRACE_EARLIER;
 	kernel_stack_take(trace, task);

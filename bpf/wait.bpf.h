@@ -26,8 +26,41 @@ TRACES_GLOBAL int wait_begin_in_user(u32 slot, u64 t)
 	return 0;
 }
 
+/* A thread loses the CPU for the first time in a call, after a run that is already counted. Global,
+ * to be verified once. */
+TRACES_GLOBAL int call_times_note(u32 slot, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread)
+		return 0;
+	wait->call_since = thread->call_since;
+	wait->run_ns = thread->run_ns - elapsed(thread->call_since, t);
+	wait->ready_ns = thread->ready_ns;
+	return 0;
+}
+
+/* A sleep ends that may be the longest of a slow call. by: the current thread, or 0. */
+TRACES_GLOBAL int call_waker_note(u32 slot, u32 by, u64 t)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+
+	if (!wait)
+		return 0;
+	wait->last.at = t;
+	wait->last.tid = by;
+	wait->last.from = by ? KD_FROM_TASK : KD_FROM_UNKNOWN;
+	if (by)
+		bpf_get_current_comm(wait->last.comm, sizeof(wait->last.comm));
+	return 0;
+}
+
 static __always_inline void wait_begin(struct kd_thread *thread, u32 slot, u64 t, u32 state)
 {
+	if (kd_call_ns != KD_UNWANTED && thread->call != KD_CALL_NONE && thread->call_since &&
+	    thread->run_since <= thread->call_since)
+		call_times_note(slot, t);
 	thread->out_since = t;
 	thread->out_state = state;
 	thread->woken_at = 0;
@@ -109,6 +142,9 @@ static __always_inline void wait_end(u32 slot, struct task_struct *task, u64 t)
 		__builtin_memcpy(wait->sched, trace->sched, sizeof(wait->sched));
 		__builtin_memcpy(wait->kernel, trace->kernel, sizeof(wait->kernel));
 		wait->blocker = trace->blocker;
+		wait->ended.from = KD_FROM_UNKNOWN;
+		if (wait->last.at >= thread->out_since)
+			wait->ended = wait->last;
 		thread->noted = 1;
 	}
 	if (ns < kd_wait_ns || !window_is_open())

@@ -307,7 +307,7 @@ static exit_status run_open_readers(struct run_state *run)
 			return log_no_memory();
 	}
 	run->collector = collector_new(run->session, run->symbols, run->target->pid,
-				       run->user_waits);
+				       run->user_waits, &run->capture);
 	run->tracer = tracer_new(run->session, &config);
 	if (run->options->interruptions)
 		run->interruptions = interruptions_new(run->session, run->options->interruptions);

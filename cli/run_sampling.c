@@ -135,7 +135,6 @@ exit_status run_print(struct run_state *run, struct sample *sample)
 		return log_no_memory();
 	if (!run->capture.multiple)
 		capture_name(run->capture.process, sample);
-	sample->capture = &run->capture;
 	sample->number = ++run->reported;
 	sample->restarts = run->restarts;
 	sample->predecessor = run->predecessor;
@@ -269,7 +268,6 @@ int run_collect(struct run_state *run, const struct session_view *view, struct s
 	error = error ?: user_functions_trace(sample) ?: locks_describe(run, sample);
 	if (!error)
 		computed_describe(run, sample);
-	sample->capture = &run->capture;
 	sample->distributions = run->options->histogram;
 	sample->quota = run->quota;
 	run->matched |= sample->n_threads > 0;

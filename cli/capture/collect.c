@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/array.h"
 #include "cli/base/clock.h"
 #include "cli/capture/parts/culprits.h"
@@ -26,13 +27,14 @@
 #include "collect_faulted.h"
 #include "collect_frozen.h"
 #include "collect_groups.h"
+#include "collect_journal.h"
 #include "collect_memory.h"
 #include "collect_row.h"
 #include "collect_workers.h"
 #include "session.h"
 #include "user_waits.h"
 
-/* Threads that ended in a window, folded by process and name. */
+/* Threads that ended in a window, folded by process and name, if they are not apart. */
 struct ended {
 	uint64_t gen;  /* generation of the window */
 	void *by_name; /* tsearch(3) tree of struct thread_row */
@@ -42,6 +44,7 @@ struct ended {
 
 struct collector {
 	struct session *session;
+	const struct capture *capture;
 	pid_t pid;
 	struct thread_row *rows; /* being built; row_of[slot] - 1: index of a thread's row */
 	size_t n_rows, capacity;
@@ -59,6 +62,7 @@ struct collector {
 	struct quota_watch quota_watch;
 	struct memory_watch memory_watch;
 	struct disk_watch disk_watch;
+	struct journal_watch journal_watch;
 	struct awaited_watch awaited;
 };
 
@@ -66,7 +70,9 @@ static int row_compare(const void *a, const void *b)
 {
 	const struct thread_row *left = a, *right = b;
 
-	return process_compare(left, right) ?: strncmp(left->name, right->name, sizeof(left->name));
+	return process_compare(left, right)
+		       ?: strncmp(left->name, right->name, sizeof(left->name))
+		       ?: ORDER(left->apart ? left->tid : 0, right->apart ? right->tid : 0);
 }
 
 static void row_free(void *row)
@@ -76,13 +82,14 @@ static void row_free(void *row)
 }
 
 struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid,
-				struct user_waits *user_waits)
+				struct user_waits *user_waits, const struct capture *capture)
 {
 	struct collector *collector = calloc(1, sizeof(*collector));
 
 	if (!collector)
 		return NULL;
 	collector->session = session;
+	collector->capture = capture;
 	collector->symbols = symbols;
 	collector->pid = pid;
 	collector->user_waits = user_waits;
@@ -288,6 +295,16 @@ static int rows_complete_ended(struct collector *collector, const struct session
 	return rows_complete(collector, view);
 }
 
+#define APART_MOST 64
+
+/* The main thread of a command is what its report is about, and others may be what that waited for:
+ * they are folded when all is known, see command.h. */
+static bool is_apart(const struct collector *collector, const struct ended *ended,
+		     const struct thread_row *row)
+{
+	return collector->capture->command && (ended->n < APART_MOST || row->tid == collector->pid);
+}
+
 /* Moves rows of ended threads to the rows of their names. Other rows stay. */
 static int rows_settle(struct collector *collector, const struct session_view *view)
 {
@@ -303,8 +320,10 @@ static int rows_settle(struct collector *collector, const struct session_view *v
 		row = &collector->rows[collector->row_of[slot] - 1];
 		if (is_dead(view, slot) && view->threads[slot].died <= view->end)
 			collector->ended_in[slot] |= bank_bit(view);
-		if (row->members && row->ended)
-			result = ended_add(ended, row);
+		if (!row->members || !row->ended)
+			continue;
+		row->apart = is_apart(collector, ended, row);
+		result = ended_add(ended, row);
 	}
 	return result;
 }
@@ -434,6 +453,7 @@ int collector_drain(struct collector *collector)
 		user_waits_look(collector->user_waits);
 	disk_limits_look(&collector->disk_limits, &view);
 	disk_watch_look(&collector->disk_watch, &view);
+	journal_watch_look(&collector->journal_watch, &view);
 	quota_watch_look(&collector->quota_watch, collector->pid, open);
 	memory_watch_look(&collector->memory_watch, collector->pid, open);
 	for (uint32_t bank = 0; bank < KD_MAX_BANKS && !result; bank++) {
@@ -516,6 +536,7 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 	int result;
 
 	memset(sample, 0, sizeof(*sample));
+	sample->capture = collector->capture;
 	frozen_look(&collector->frozen_watch, collector->session, collector->pid);
 	frozen_take(&collector->frozen_watch, view, sample);
 	disk_limits_take(&collector->disk_limits, view, sample);
@@ -557,8 +578,10 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 		result = user_waits_take(collector->user_waits, view, sample);
 	if (!result)
 		result = workers_take(sample);
-	if (!result)
+	if (!result) {
 		disk_use_take(&collector->disk_watch, sample);
+		journal_use_take(&collector->journal_watch, sample);
+	}
 	if (!result)
 		memory_limit_take(&collector->memory_watch, sample);
 	if (!result)

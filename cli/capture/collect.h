@@ -21,9 +21,9 @@ struct lock_callers;
 struct user_waits;
 
 /* Returns NULL without memory. The session and the others must outlive the collector. user_waits
- * says in which functions threads sleep; NULL: not wanted. */
+ * says in which functions threads sleep; NULL: not wanted. capture: of all samples. */
 struct collector *collector_new(struct session *session, struct kernel_symbols *symbols, pid_t pid,
-				struct user_waits *user_waits);
+				struct user_waits *user_waits, const struct capture *capture);
 void collector_free(struct collector *collector);
 
 /* Accounts ended threads, folded by name, and frees their slots. Call it every few tens of

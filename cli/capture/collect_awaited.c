@@ -262,13 +262,28 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 	return of->is;
 }
 
+/* --- Acknowledgements that are delayed --- */
+
+#define DELAYED_LEAST_NS (5 * NSEC_PER_MSEC) /* beside shorter waits */
+#define DELAYED_MOST_NS (500 * NSEC_PER_MSEC)
+
+/* True if a good part of the window was waits of about that length, for a connection maybe. */
+static bool may_be_delayed(const struct descriptor_row *sleep, uint64_t window)
+{
+	const uint64_t mean = sleep->waits.total / (sleep->waits.count ?: 1);
+
+	return sleep->waits.count > 1 && sleep->waits.total >= window / 10 && !sleep->shorter &&
+	       mean >= DELAYED_LEAST_NS && mean <= DELAYED_MOST_NS && sleep->call >= 0 &&
+	       polled_is((uint32_t)sleep->call);
+}
+
 /* --- All --- */
 
 void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 		  struct sample *sample)
 {
 	const uint64_t window = sample->end - sample->start;
-	unsigned int looks = 0, connections = 0;
+	unsigned int looks = 0, connections = 0, delayed = 0;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
@@ -284,6 +299,10 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 				who_take(sleep, &found);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
+			if (watch->sockets && may_be_delayed(sleep, window) &&
+			    delayed++ < LOOKS_MOST)
+				sleep->kept_back = asked_kept_back(watch->sockets, pid, thread->tid,
+								   (uint32_t)sleep->call);
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, sleep, pid, window / 2);
 		}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/kernel_delay.h"
+#include "cli/base/arith.h"
 #include "cli/base/proc_file.h"
 #include "cli/capture/parts/locks.h"
 #include "cli/capture/session/windows.h"
@@ -170,12 +171,17 @@ void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64
 		.limited = trace->flags & KD_TRACE_LIMITED,
 		.cut = trace->flags & KD_TRACE_CUT,
 		.earlier = trace->flags & KD_TRACE_EARLIER,
+		.timed = trace->flags & KD_TRACE_TIMES,
 	};
+	if (row->timed) {
+		row->ran = u64_min(trace->ran_ns, row->end - row->start);
+		row->ready = u64_min(trace->ready_ns, row->end - row->start - row->ran);
+	}
 	if (row->earlier && row->waited > row->end - row->start)
 		row->waited = row->end - row->start;
 	memcpy(row->name, trace->comm, sizeof(row->name));
 	blocker_fill(&row->blocker, &trace->blocker, row->pid);
-	if (trace->type == KD_TRACE_WAIT)
+	if (trace->type == KD_TRACE_WAIT || row->waited)
 		wakers_fill(row, trace, epoch);
 }
 

@@ -166,6 +166,10 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		writer_u64(writer, "ns", row->lock_ns);
 		writer_object_end(writer);
 	}
+	if (row->chained) {
+		writer_u64(writer, "chained_ns", row->chained);
+		writer_u64(writer, "seen_ns", row->seen);
+	}
 	if (row->requests.count) {
 		writer_u64(writer, "requests", row->requests.count);
 		writer_u64(writer, "request_total_ns", row->requests.total);
@@ -528,6 +532,18 @@ static const struct field disk_use_fields[] = {
 	DISK_USE("all_bytes", FIELD_U64, all_bytes), FIELDS_END,
 };
 
+#define JOURNAL_USE(key, kind, member, ...)                                                        \
+	FIELD(key, kind, struct journal_use, member, __VA_ARGS__)
+static const struct field journal_use_fields[] = {
+	JOURNAL_USE("journal", FIELD_NAME, journal),
+	JOURNAL_USE("waits", FIELD_BOOL, waits, .flags = FIELD_IF_ANY),
+	JOURNAL_USE("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
+	JOURNAL_USE("name", FIELD_NAME, name, .flags = FIELD_IF_ANY),
+	JOURNAL_USE("limit", FIELD_OBJECT, limit, .fields = disk_limit_fields,
+		    .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 #define MEMORY_LIMIT(key, kind, member, ...)                                                       \
 	FIELD(key, kind, struct memory_limit, member, __VA_ARGS__)
 static const struct field memory_limit_fields[] = {
@@ -646,6 +662,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("disk_limit", FIELD_OBJECT, disk_limit, .fields = disk_limit_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("disk_use", FIELD_OBJECT, disk_use, .fields = disk_use_fields,
+	       .flags = FIELD_IF_ANY),
+	SAMPLE("journal_use", FIELD_OBJECT, journal_use, .fields = journal_use_fields,
 	       .flags = FIELD_IF_ANY),
 	SAMPLE("memory_limit", FIELD_OBJECT, memory_limit, .fields = memory_limit_fields,
 	       .flags = FIELD_IF_ANY),

@@ -207,6 +207,10 @@ static void state_write(struct json_writer *writer, const struct field *field,
 
 	if (row->kind == TRACE_CALL) {
 		writer_u64(writer, "waited_ns", row->waited);
+		if (row->timed) {
+			writer_u64(writer, "running_ns", row->ran);
+			writer_u64(writer, "ready_ns", row->ready);
+		}
 		if (row->end)
 			writer_i64(writer, "result", row->result);
 	} else if (state) {
@@ -225,6 +229,9 @@ static void state_read(struct reader *reader, const json_t *object, const struct
 	struct trace_row *row = structure;
 
 	row->waited = reader_u64(reader, object, "waited_ns");
+	row->timed = reader_has(object, "running_ns");
+	row->ran = reader_u64(reader, object, "running_ns");
+	row->ready = reader_u64(reader, object, "ready_ns");
 	row->result = reader_i64(reader, object, "result");
 	row->state = KD_UNSEEN;
 	for (size_t i = 0; name && i < LEDGER_STATES; i++)

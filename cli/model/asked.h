@@ -21,14 +21,24 @@ enum socket_role {
 	SOCKET_PAIR,       /* socketpair(2) */
 };
 
+/* Nagle's algorithm: the kernel keeps back data that is less than a packet until all that was sent
+ * before is acknowledged; and the other end delays that, as it waits for the rest. */
+enum kept_back {
+	KEPT_NOT,
+	KEPT_OWN,   /* data of the process */
+	KEPT_OTHER, /* data of the other end, which this end has to acknowledge */
+	KEPT_KINDS,
+};
+
 struct socket_facts {
 	uint64_t inode; /* which socket */
 	enum socket_role role;
-	bool stream;                       /* TCP, of which these are known: */
-	bool has_sent, has_received;       /* data */
-	uint64_t sent_ago, received_ago;   /* ns, in the kernel's ticks; */
-	uint64_t acked_ago;                /* so long ago the other end acknowledged data */
-	bool unread;                       /* the other end has not read all that was sent */
+	bool stream;                     /* TCP, of which these are known: */
+	bool has_sent, has_received;     /* data */
+	uint64_t sent_ago, received_ago; /* ns, in the kernel's ticks; */
+	uint64_t acked_ago;              /* so long ago the other end acknowledged data */
+	bool unread;                     /* the other end has not read all that was sent */
+	enum kept_back kept_back;
 	uint64_t peer_inode;               /* of the other end, on this machine; 0: unknown */
 	char protocol[12];                 /* "tcp", "udp", "unix" */
 	char peer[DESCRIPTOR_ADDRESS_LEN]; /* address; "": none, or unknown */

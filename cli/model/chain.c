@@ -92,16 +92,19 @@ int chains_add(const struct chains *chains, uint32_t number, struct thread_row *
 {
 	const struct chain_thread *thread = &chains->threads[number];
 	struct follow follow = { .chains = chains, .row = row };
+	uint64_t known = 0;
 
 	for (size_t i = 0; i < thread->n && !follow.error; i++) {
 		const uint64_t start = u64_max(thread->sleeps[i].since, chains->start);
 		const uint64_t end = u64_min(thread->sleeps[i].until, chains->end);
 
+		known = u64_add(known, u64_sub(end, start));
 		follow.sleep = &thread->sleeps[i];
 		/* Of a sleep that went on after the window, the waker's times are of then. */
 		if (follow.sleep->waker && end > start)
 			thread_follow(&follow, follow.sleep->waker, start, end, follow.sleep->woken,
 				      0);
 	}
+	row->followed = row->n_chains ? known : 0;
 	return follow.error;
 }

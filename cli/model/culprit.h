@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "bpf/kernel_delay.h"
@@ -193,6 +194,25 @@ struct disk_use {
 	pid_t pid;                      /* 0: none known */
 	char name[KD_COMM_LEN];         /* raw, not escaped */
 	uint64_t bytes, all_bytes;      /* its own, and of the disk */
+};
+
+/* --- For whom a journal wrote --- */
+
+/* The threads of the kernel that write the journals of ext4. */
+#define JOURNAL_NAME "jbd2/"
+
+static inline bool journal_is_name(const char *name)
+{
+	return !strncmp(name, JOURNAL_NAME, strlen(JOURNAL_NAME));
+}
+
+/* The journal for which threads waited longest. */
+struct journal_use {
+	char journal[KD_COMM_LEN]; /* the thread that writes it, raw; "": none */
+	bool waits;                /* it waited itself, until data of files was written: */
+	pid_t pid;                 /* whose; 0: unknown */
+	char name[KD_COMM_LEN];    /* raw */
+	struct disk_limit limit;   /* of that one's group; per_second 0: none */
 };
 
 /* --- Memory limit of a cgroup --- */

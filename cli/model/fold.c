@@ -8,6 +8,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/array.h"
+#include "command.h"
 #include "user_wait.h"
 
 /* --- Processes --- */
@@ -258,6 +259,7 @@ static int run_fold(const struct candidate *run, size_t length)
 static int threads_fold(struct sample *sample)
 {
 	struct candidate *candidates = calloc(sample->n_threads, sizeof(*candidates));
+	const struct thread_row *main = command_main(sample);
 	size_t left = 0, length;
 	int err = 0;
 
@@ -271,6 +273,8 @@ static int threads_fold(struct sample *sample)
 		candidates[i] = (struct candidate){ .row = row,
 						    .class = fold_class(row),
 						    .wait = row->ended ? NULL : loss_of(row) };
+		if (main && command_follows(main, row))
+			candidates[i].class = FOLD_ALONE;
 	}
 	ARRAY_SORT(candidates, sample->n_threads, candidate_by_name);
 	for (size_t i = 0; i < sample->n_threads && !err; i += length) {
@@ -293,7 +297,7 @@ int sample_finish(struct sample *sample)
 		return -ENOMEM;
 	if (!sample->n_threads)
 		return 0;
-	if (threads_fold(sample))
+	if (command_chains(sample) || threads_fold(sample))
 		return -ENOMEM;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {

@@ -11,6 +11,7 @@
 #include "cli/base/columns.h"
 #include "cli/base/parse.h"
 #include "probes/elf/data.h"
+#include "asked.h"
 #include "list_cells.h"
 #include "rows.h"
 #include "words.h"
@@ -344,6 +345,10 @@ static void descriptor_cell(struct columns *columns, const void *row)
 		descriptor_write(columns, &descriptor->is);
 	if (descriptor->unanswered)
 		unanswered_cell(columns, descriptor);
+	if (descriptor->kept_back)
+		columns_add(columns, descriptor->kept_back == KEPT_OWN
+					     ? "; data is kept back (Nagle)"
+					     : "; the other end keeps data back (Nagle)");
 	if (!requests->count)
 		return;
 	columns_add(columns, "; requests: ");
@@ -354,6 +359,12 @@ static void descriptor_cell(struct columns *columns, const void *row)
 	columns_ns(columns, requests->max, 0);
 	columns_add(columns, " ns");
 }
+
+static const char *const kept_keys[KEPT_KINDS] = {
+	[KEPT_NOT] = "none",
+	[KEPT_OWN] = "own",
+	[KEPT_OTHER] = "other",
+};
 
 #define DESCRIPTOR(key, kind, member, ...)                                                         \
 	FIELD(key, kind, struct descriptor_row, member, __VA_ARGS__)
@@ -388,6 +399,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("asked_fd", FIELD_I32, asked_fd, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("asked", FIELD_NAME, asked, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("accepted", FIELD_BOOL, accepted, .flags = FIELD_IF_ANY),
+		DESCRIPTOR("kept_back", FIELD_WORD, kept_back, .flags = FIELD_IF_ANY, .of = KEPT_KINDS, .words = kept_keys),
 		FIELD_SUM("requests", struct descriptor_row, requests.count),
 		FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),
 		FIELD_FIGURE("request_max_ns", MERGE_MAX, struct descriptor_row, requests.max),

@@ -158,6 +158,7 @@ struct sample {
 	struct disk_limit disk_limit;
 
 	struct disk_use disk_use; /* of the disk that threads waited for longest */
+	struct journal_use journal_use;
 
 	/* The memory limit that threads ran into; bytes is 0 if none is known. */
 	struct memory_limit memory_limit;

@@ -241,6 +241,7 @@ const struct field thread_fields[] = {
 	LIST("descriptors", descriptors, descriptor_list),
 	THREAD("computed", FIELD_OBJECT, computed, .flags = FIELD_IF_ANY, .fields = computed_fields),
 	LIST("chains", chains, chain_list, .flags = FIELD_IF_ANY),
+	FIELD_FIGURE("followed_ns", MERGE_SUM, struct thread_row, followed, .flags = FIELD_IF_ANY),
 	OBJECT("stopped", stopped_fields),
 	LIST("stopped_by", stops, stop_list),
 	LIST("affinity_by", movers, mover_list),

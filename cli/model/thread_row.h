@@ -177,6 +177,7 @@ struct descriptor_row {
 	int32_t asked_fd;
 	char asked[DESCRIPTOR_ADDRESS_LEN]; /* raw, not escaped; "": unknown */
 	bool accepted;                      /* a connection that a client made */
+	uint32_t kept_back;                 /* enum kept_back (asked.h), seen in one of the waits */
 	/* Function of the program in which it slept: one of user_waits.in, or the first outside
 	 * of the C library; raw. "": not looked at, or unknown. */
 	char user_function[USER_FUNCTION_LEN];
@@ -316,6 +317,7 @@ struct thread_row {
 	uint64_t process_start; /* and its start */
 	char name[KD_COMM_LEN]; /* raw, not escaped; "": unknown */
 	bool ended;             /* inside the window */
+	bool apart;             /* until all is known, not folded with others of its name */
 	bool unseen;            /* slept until it had a CPU: wakeups were not reported */
 	unsigned int members;   /* threads in this row; figures are sums */
 
@@ -336,6 +338,9 @@ struct thread_row {
 	struct computed computed;
 	struct chain_row *chains; /* by descending total */
 	size_t n_chains;
+	/* With chains: the part inside the window of all sleeps that were followed, of whatever
+	 * end, ns. */
+	uint64_t followed;
 	struct kd_span run, long_poll; /* count 0: nothing to print */
 	struct kd_count ready, stopped;
 	struct kd_count stolen; /* per tick or run, and the largest */

@@ -46,6 +46,8 @@ struct trace_row {
 	uint64_t start, end;    /* call: end 0 if unfinished; sample: both the same */
 	uint64_t waited;        /* call: longest wait, which the kernel stack is of; 0: never
 				 * slept */
+	bool timed;             /* call: what its time was is known: */
+	uint64_t ran, ready;    /* and it slept for the rest */
 	uint64_t since;         /* start of its system call; 0: none, or unknown */
 	uint32_t cpu;
 	int32_t call;   /* number, or KD_CALL_* */
@@ -54,7 +56,8 @@ struct trace_row {
 	 * KD_READY_PREEMPTED; sample: KD_USER or KD_KERNEL. */
 	uint32_t state;
 	uint32_t awaited; /* blocked wait: enum kd_awaited */
-	/* Wait: its waker, that one's waker since the wait began, and so on. */
+	/* Wait: its waker, that one's waker since the wait began, and so on. Call: who ended its
+	 * longest wait, if that is a thread. */
 	struct waker wakers[KD_WAKERS];
 	/* Descriptor of the call, or of the wait's call: "fd 5, " and descriptor_text(); not
 	 * escaped. NULL: none, or unknown. Owned by the list. */

@@ -7,6 +7,7 @@
 
 #include "cli/base/array.h"
 #include "cli/base/arith.h"
+#include "command.h"
 #include "verdict_fold.h"
 #include "verdict_sleeps.h"
 #include "verdict_together.h"
@@ -115,6 +116,8 @@ static void claim_take(struct claimant *claimant, enum cause cause, const struct
 	verdict_row_wait(row, &claim->wait, ns);
 	verdict_row_via(row, claim->via, ns);
 	verdict_row_lock(row, claim->lock, ns);
+	row->chained = u64_add(row->chained, claim->seen ? ns : 0);
+	row->seen = u64_add(row->seen, u64_times(ns, claim->seen) / 100);
 	count_join(&row->requests, &claim->requests);
 	row->queued = u64_add(row->queued, claim->queued);
 	for (int i = 0; i < KD_IDLE_KINDS; i++)
@@ -387,16 +390,25 @@ static uint64_t mover_find(const struct sample *sample, struct verdict_who *who)
 
 /* --- Verdict --- */
 
-/* NULL: the window is about all threads. A command of several threads is about each of them. */
+/* While a command goes on, a main thread that mostly waited for others of its threads says nothing:
+ * what these do is not known before they end. */
+static const struct thread_row *command_subject(const struct sample *sample)
+{
+	const struct thread_row *main = command_main(sample);
+	const bool decides = sample->n_threads == 1 || (main && main->ended);
+
+	return main && (decides ||
+			main->ledger.awaited[KD_AWAITED_LOCK].total <= main->ledger.life / 2)
+		       ? main
+		       : NULL;
+}
+
+/* NULL: the window is about all threads. */
 static const struct thread_row *subject_find(const struct sample *sample)
 {
 	const bool made = sample->start_triggered && sample->stop_triggered;
-	const bool command = sample->capture && sample->capture->command;
 
-	if (command && !sample_is_triggered(sample) && sample->n_threads == 1 &&
-	    sample->threads->tid == sample->pid && sample->threads->members == 1)
-		return sample->threads;
-	return made ? sample_thread(sample, sample->started_on) : NULL;
+	return made ? sample_thread(sample, sample->started_on) : command_subject(sample);
 }
 
 /* Returns false without memory. */

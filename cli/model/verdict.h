@@ -25,7 +25,7 @@ enum verdict_share { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 /* Sums over all threads. busy is life minus waiting for work; it splits into user, kernel and
  * delay. The rows and unexplained add up to delay. */
 struct verdict {
-	/* The thread that opened a window which triggers made, or the only one of a command: the
+	/* The thread that opened a window which triggers made, or the main one of a command: the
 	 * verdict is of it alone, and nothing of it is idle, as the user chose the window. NULL: of
 	 * all threads. */
 	const struct thread_row *subject;

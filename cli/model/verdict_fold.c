@@ -32,8 +32,10 @@ void verdict_row_wait(struct verdict_row *row, const struct wait_words *wait, ui
 {
 	const bool is_same = row->wait.words == wait->words && row->wait.did == wait->did &&
 			     (wait->words || row->wait.wchan == wait->wchan);
+	const bool is_larger = wait->did_ns > row->wait.did_ns ||
+			       (wait->did_ns == row->wait.did_ns && !row->wait.function);
 
-	if (most_add(&row->wait_ns, is_same, ns) || (is_same && !row->wait.function))
+	if (most_add(&row->wait_ns, is_same, ns) || (is_same && is_larger))
 		row->wait = *wait;
 }
 
@@ -101,6 +103,8 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 	verdict_row_wait(into, &from->wait, from->wait_ns);
 	verdict_row_via(into, from->via, from->via_ns);
 	verdict_row_lock(into, from->lock, from->lock_ns);
+	into->chained = u64_add(into->chained, from->chained);
+	into->seen = u64_add(into->seen, from->seen);
 	count_join(&into->requests, &from->requests);
 	into->queued = u64_add(into->queued, from->queued);
 	for (int i = 0; i < KD_IDLE_KINDS; i++)

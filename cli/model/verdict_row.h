@@ -88,9 +88,11 @@ struct wait_words {
 	const char *words, *wchan, *state, *function;
 	enum wait_did { WAIT_UNKNOWN, WAIT_RAN, WAIT_SLEPT } did;
 	const char *did_in;
+	uint64_t did_ns;                    /* for the longest; 0: did is WAIT_UNKNOWN */
 	const struct descriptor_row *asked; /* with a request that was not answered */
 	const struct user_wait *user;
 	bool held;
+	bool kept_back; /* see enum kept_back */
 	pid_t woken_by;
 	const char *woken_name;
 };
@@ -121,6 +123,7 @@ struct verdict_row {
 	uint64_t wait_ns;            /* and these */
 	const struct chain_row *via; /* chain to the thread that the cause kept, for which others */
 	uint64_t via_ns;             /* waited; owned by the sample; NULL: none */
+	uint64_t chained, seen;      /* time that chains explain, and that of waits they are of */
 	struct kd_count requests;    /* disk requests that ended the waits, */
 	uint64_t queued;             /* and how long the driver did not have them */
 	/* CAUSE_TASK, CAUSE_OWN_THREADS: for so long of it a CPU that the threads may use was idle,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/arith.h"
+#include "asked.h"
 #include "verdict_limits.h"
 #include "wchan.h"
 
@@ -52,12 +53,23 @@ static const enum cause wchan_causes[WCHAN_CAUSES] = {
 	[WCHAN_THROUGH] = CAUSES,
 };
 
+static const char *const kept_words[KEPT_KINDS] = {
+	[KEPT_OWN] = "an acknowledgement, until which Nagle's algorithm keeps the rest of its data "
+		     "back",
+	[KEPT_OTHER] = "data that Nagle's algorithm keeps back at the other end until this end "
+		       "acknowledges what came before",
+};
+
 static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
 	const struct wchan *wchan = wchan_of(row->wchan);
 	const struct user_wait *user = user_wait_of_sleep(row);
 	struct sleep sleep = sleep_of_kind(row);
 
+	if (row->kept_back)
+		return (struct sleep){ .class = SLEEP_LOSS,
+				       .cause = CAUSE_KERNEL_WORK,
+				       .words = kept_words[row->kept_back] };
 	/* Its own request is open, or its child is at the other end. */
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
@@ -135,6 +147,9 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 {
 	struct verdict_who who = { .tid = 0 };
 
+	/* Neither end is to blame, whoever sent in the end. */
+	if (row->kept_back)
+		return who;
 	if (cause == CAUSE_DISK_LIMIT)
 		return limit_who(sample->disk_limit.group);
 	if (cause == CAUSE_RECLAIM && *sample->memory_limit.group)
@@ -189,8 +204,9 @@ void sleep_describe(struct claim *claim, const struct sample *sample, enum cause
 		.words = sleep->words,
 		.wchan = *row->wchan ? row->wchan : NULL,
 		.state = *row->awaited_state ? row->awaited_state : NULL,
-		.asked = row->unanswered ? row : NULL,
-		.function = *row->user_function ? row->user_function : NULL,
+		.asked = row->unanswered && !row->kept_back ? row : NULL,
+		.kept_back = row->kept_back,
+		.function = *row->user_function && !row->kept_back ? row->user_function : NULL,
 		.user = sleep->user,
 		.held = held,
 	};

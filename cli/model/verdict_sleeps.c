@@ -495,7 +495,8 @@ static void part_claim(void *context, const struct sleep_part *part)
 		claiming->futexes = u64_add(claiming->futexes, claim.count);
 		if (claim.ns > claiming->futex.ns)
 			claiming->futex = claim;
-	} else if (cause == CAUSE_WAIT || (cause == CAUSE_PEER && claiming->claimant->of_subject)) {
+	} else if (cause == CAUSE_WAIT || (claiming->claimant->of_subject &&
+					   (cause == CAUSE_PEER || cause == CAUSE_CHILD))) {
 		subject_claim(claiming, cause, part, &claim);
 	} else if (cause != CAUSES) {
 		claim_give(claiming->claimant, cause, &claim);

@@ -170,3 +170,23 @@ bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd)
 	facts_find(&facts, sockets, pid, fd);
 	return facts.role == SOCKET_ACCEPTED;
 }
+
+enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)
+{
+	struct socket_facts facts[POLLED_MOST];
+	const pid_t of = proc_thread(pid);
+	enum kept_back kept = KEPT_NOT;
+	char target[LINK_LEN];
+	struct polled polled;
+
+	if (!polled_find(&polled, pid, tid, call))
+		return KEPT_NOT;
+	for (size_t i = 0; i < polled.n; i++) {
+		proc_fd_link(of, polled.fds[i], target, sizeof(target));
+		facts[i] = (struct socket_facts){ .inode = socket_inode(target) };
+	}
+	sockets_look(sockets, pid, facts, polled.n);
+	for (size_t i = 0; i < polled.n && !kept; i++)
+		kept = facts[i].kept_back;
+	return kept;
+}

@@ -26,6 +26,9 @@ bool asked_who(struct awaited_process *found, const struct asked *asked, pid_t p
 /* Finds who has the other end of a connection, on this machine. */
 bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd);
 
+/* Whether data of a connection is kept back while a thread sleeps in such a call. */
+enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call);
+
 /* True if it is a connection that a client made. */
 bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd);
 

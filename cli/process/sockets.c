@@ -231,6 +231,14 @@ static uint64_t listener_find(const struct sockets *sockets, uint16_t port)
 	return 0;
 }
 
+/* True if the kernel has data for less than a packet, and does not send it before what it sent is
+ * acknowledged, although there is space for it. */
+static bool is_kept_back(const struct tcp_info *info)
+{
+	return info->tcpi_unacked && info->tcpi_unacked < info->tcpi_snd_cwnd &&
+	       info->tcpi_notsent_bytes && info->tcpi_notsent_bytes < info->tcpi_snd_mss;
+}
+
 /* Who sent last. The other end is with the listener until it is accepted. */
 static void tcp_fill(struct sockets *sockets, const struct entry *entry, struct socket_facts *facts)
 {
@@ -245,9 +253,12 @@ static void tcp_fill(struct sockets *sockets, const struct entry *entry, struct 
 	facts->sent_ago = info.tcpi_last_data_sent * NSEC_PER_MSEC;
 	facts->received_ago = info.tcpi_last_data_recv * NSEC_PER_MSEC;
 	facts->acked_ago = info.tcpi_last_ack_recv * NSEC_PER_MSEC;
+	facts->kept_back = is_kept_back(&info) ? KEPT_OWN : KEPT_NOT;
 	if (!tcp_ask(sockets, entry->family, &entry->peer, &entry->local, &of_peer,
 		     &facts->peer_inode))
 		return;
+	if (!facts->kept_back && is_kept_back(&of_peer))
+		facts->kept_back = KEPT_OTHER;
 	if (!facts->peer_inode)
 		facts->peer_inode = listener_find(sockets, entry->peer.port);
 }
@@ -315,7 +326,7 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 /* --- All --- */
 
 static void tcp_found(struct sockets *sockets, const struct entry *entry,
-		      struct socket_facts *facts, bool asks)
+		      struct socket_facts *facts, bool asks, bool alone)
 {
 	const unsigned int port = ntohs(entry->local.port);
 
@@ -331,7 +342,7 @@ static void tcp_found(struct sockets *sockets, const struct entry *entry,
 	if (entry->peer.port)
 		address_text(facts->peer, entry->family, entry->peer.address,
 			     ntohs(entry->peer.port));
-	if (facts->role == SOCKET_CONNECTED && asks)
+	if (asks && (facts->role == SOCKET_CONNECTED || (facts->role == SOCKET_ACCEPTED && alone)))
 		tcp_fill(sockets, entry, facts);
 }
 
@@ -375,8 +386,9 @@ void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts
 		const struct entry *entry = facts[i].inode ? entry_find(sockets, facts[i].inode)
 							   : NULL;
 
+		/* Of clients' connections a server may have many. */
 		if (entry && entry->is_tcp)
-			tcp_found(sockets, entry, &facts[i], asks);
+			tcp_found(sockets, entry, &facts[i], asks, n == 1);
 		else if (entry)
 			udp_found(entry, &facts[i]);
 		else if (facts[i].inode && asks)

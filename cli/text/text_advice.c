@@ -15,6 +15,7 @@
 #include "text_limits.h"
 #include "text_next.h"
 #include "text_parts.h"
+#include "text_sentence.h"
 
 #define LOCK_STATISTICS "[THREAD LOCK STATISTICS] says what the holder did meanwhile"
 
@@ -293,6 +294,11 @@ static bool silent_advice(char advice[static SCREEN_WIDTH], const struct verdict
 			 (int)row->who.pid);
 		return true;
 	}
+	if (row->wait.kept_back) {
+		snprintf(advice, SCREEN_WIDTH,
+			 "set TCP_NODELAY where it sends, or send each request in one write");
+		return true;
+	}
 	if (row->who.pid || !asked)
 		return false;
 	if (!*asked->asked) {
@@ -389,6 +395,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);
+	else if (text_is_journal(row) && sample->journal_use.limit.per_second)
+		limit_advice(advice, &sample->journal_use.limit);
 	else if (row->cause == CAUSE_DISK && sample->disk_use.pid &&
 		 !strncmp(sample->disk_use.device, row->who.comm, DISK_LIMIT_DEVICE))
 		snprintf(advice, SCREEN_WIDTH,

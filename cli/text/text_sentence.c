@@ -418,6 +418,40 @@ static void disk_use_add(char *sentence, const struct disk_use *use, const struc
 			     AS_SHARE(use->bytes, use->all_bytes));
 }
 
+bool text_is_journal(const struct verdict_row *row)
+{
+	const char *name = row->wait.wchan;
+	const struct wchan *wchan = name ? wchan_find(&name, 1, NULL) : NULL;
+
+	return row->cause == CAUSE_DISK && wchan && wchan->cause == WCHAN_FS &&
+	       row->wait_ns > row->ns / 2;
+}
+
+/* Adds ": the journal (jbd2/vda1-8), which waited for data of backup[712], held back by the disk
+ * limit of the group /batch": what a file system waits for before a change to it is certain. */
+static void journal_add(char *sentence, const struct journal_use *use,
+			const struct verdict_row *row)
+{
+	char name[ESCAPE_SIZE(KD_COMM_LEN)], who[WHO_LEN];
+	char group[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+
+	if (!*use->journal || !text_is_journal(row))
+		return;
+	escape_text(name, sizeof(name), use->journal, sizeof(use->journal));
+	sentence_add(sentence, ": the journal (%s)", name);
+	if (!use->waits)
+		return;
+	sentence_add(sentence, ", which waited for data of ");
+	if (use->pid)
+		sentence_add(sentence, "%s", text_who(who, use->name, sizeof(use->name), use->pid));
+	else
+		sentence_add(sentence, "others");
+	if (!use->limit.per_second)
+		return;
+	text_path_cut(group, sizeof(group), use->limit.group, sizeof(use->limit.group), PATH_WIDTH);
+	sentence_add(sentence, ", held back by the disk limit of the group %.200s", group);
+}
+
 /* Adds ", mostly for pages of a mapped file (/var/lib/data)". */
 static void faulted_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
 {
@@ -497,6 +531,16 @@ static void worst_add(char *sentence, const struct verdict_row *row)
 			     AS_TIME(row->worst_ns), AS_TIME(worst->ledger.life));
 }
 
+#define SEEN_LEAST 90 /* percent of the waits */
+
+/* Adds "; seen in 41 % of that": chains know the last long sleeps only. */
+static void seen_add(char *sentence, const struct verdict_row *row)
+{
+	if (row->chained > row->ns / 2 &&
+	    u64_times(row->seen, 100) < u64_times(row->chained, SEEN_LEAST))
+		sentence_add(sentence, "; seen in %s of that", AS_SHARE(row->seen, row->chained));
+}
+
 /* "84 % (840 ms of 1.00 s" */
 void sentence_share(char *sentence, const struct verdict *verdict, uint64_t part)
 {
@@ -527,6 +571,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	if (!wait_add(sentence, row)) {
 		what_add(sentence, sample, row, multiple);
 		faulted_add(sentence, sample, row);
+		journal_add(sentence, &sample->journal_use, row);
 		disk_use_add(sentence, &sample->disk_use, row);
 		state_add(sentence, row);
 	}
@@ -540,5 +585,6 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	via_add(sentence, row, false);
 	requests_add(sentence, row);
 	worst_add(sentence, row);
+	seen_add(sentence, row);
 	sentence_add(sentence, ".");
 }

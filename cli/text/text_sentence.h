@@ -34,4 +34,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 /* "main[4711]". Returns who. */
 const char *text_thread_who(char who[static WHO_LEN], const struct thread_row *thread);
 
+/* True if a row of the verdict is of waits for the journal of a file system. */
+bool text_is_journal(const struct verdict_row *row);
+
 #endif

@@ -468,6 +468,20 @@ static void lock_below(struct text *text, const void *row)
 	lock_meanwhile(text, lock);
 }
 
+#define FOLLOWED_LEAST 90 /* percent of the time asleep */
+
+/* Over which part of the time asleep chains speak, unless that is nearly all of it. */
+static void followed(struct text *text, const struct thread_row *thread)
+{
+	const uint64_t asleep = ledger_blocked(&thread->ledger);
+
+	if (thread->followed &&
+	    u64_times(thread->followed, 100) < u64_times(asleep, FOLLOWED_LEAST))
+		columns_print(&text->columns,
+			      TEXT_INDENT "sleeps of %s ns were followed, of %s ns asleep\n",
+			      GROUPED(thread->followed), GROUPED(asleep));
+}
+
 /* Section on sleeps with a timeout; nothing if none lasted that long. */
 static void text_timers(struct text *text, const struct thread_row *thread)
 {
@@ -582,6 +596,7 @@ static const struct section {
 	{ .list = &lock_list, .below = lock_below },
 	{ .list = &descriptor_list },
 	{ .list = &chain_list },
+	{ .write = followed },
 	{ .write = text_io },
 	{ .list = &block_list },
 	{ .write = text_counters },

@@ -252,4 +252,64 @@ for _ in range(3):
     test.ok(f"without an answer from 127.0.0.1:{port}" in said, "what the time was", said)
 
 
-kdtest.main(case_tcp, case_section, case_again, case_unread, case_ignored, case_idle, case_accepted, case_child, case_datagrams, case_ended)
+# A client that sends each request in two parts, to a server that answers the second; each second they
+# say how long a request took on average.
+NAGLE = """
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+server = os.fork()
+if not server:
+    client, _ = listener.accept()
+    got = 0
+    while data := client.recv(100):
+        got += len(data)
+        if got == 20:
+            client.send(b"answer")
+            got = 0
+    os._exit(0)
+peer = socket.create_connection(listener.getsockname())
+if sys.argv[1] == "nodelay":
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+print("pids", os.getpid(), server, flush=True)
+n = took = 0
+last = time.monotonic()
+while True:
+    begun = time.monotonic()
+    peer.send(b"head----")
+    peer.send(b"body--------")
+    peer.recv(100)
+    took += time.monotonic() - begun
+    n += 1
+    time.sleep(0.002)
+    if time.monotonic() > last + 0.5:
+        print("mean", took / n * 1e3, flush=True)
+        n = took = 0
+        last = time.monotonic()
+"""
+
+
+def case_nagle(test):
+    """Neither end is to blame for what Nagle's algorithm and a delayed acknowledgement do together."""
+    for how in ("delay", "nodelay"):
+        child = test.child([sys.executable, "-c", NAGLE, how])
+        pids = [int(word) for word in child.line("pids").split()[1:]]
+        for _ in range(2):
+            mean = float(child.line("mean").split()[1])
+        if how == "delay" and mean < 20:
+            test.skip("nobody is blamed", f"a request takes {mean:.1f} ms: nothing is delayed here")
+            return
+        for name, pid in zip(("the client", "the server"), pids):
+            sample, said, sleeps = report(test, pid)
+            kept = {sleep["kept_back"] for sleep in sleeps if "kept_back" in sleep}
+            named = [row["who"] for row in sample["verdict"] if row["cause"] == "peer"]
+            if how == "nodelay":
+                test.eq(kept, set(), f"{name}, with TCP_NODELAY: nothing is kept back")
+                continue
+            test.eq(kept, {"own" if pid == pids[0] else "other"}, f"{name}: whose data is kept back")
+            test.eq(named, [], f"{name}: the other end is not blamed")
+            test.ok("Nagle's algorithm" in said, f"{name}: in words", said)
+        child.end()
+
+
+kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_ignored, case_idle,
+            case_accepted, case_child, case_datagrams, case_ended)

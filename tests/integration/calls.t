@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import signal
+import sys
 
 import kdreport
 import kdtest
@@ -199,6 +200,47 @@ def case_busy_call(test):
     test.ok(not wrong, "the user's stacks are complete", *wrong[:2])
 
 
+# Reads what a child writes after a while, then fills memory; prints how long both took.
+TIMES = """
+import os, time
+reads, writes = os.pipe()
+child = os.fork()
+if not child:
+    time.sleep(0.2)
+    os.write(writes, b"x")
+    os._exit(0)
+begun = time.monotonic_ns()
+os.read(reads, 1)
+slept = time.monotonic_ns() - begun
+zeros = os.open("/dev/zero", os.O_RDONLY)
+buffer = bytearray(64 << 20)
+begun = time.thread_time_ns()
+os.readv(zeros, [buffer])
+print(os.getpid(), child, slept, time.thread_time_ns() - begun)
+"""
+
+
+def case_times(test):
+    """What the time of a call was: asleep, and who ended that; or running."""
+    text, path = test.directory() / "text", test.directory() / "json"
+    done = test.program("-s", "1ms", "-e", "read,readv", *ALL, "-o", text, "-o", f"json:{path}", "--",
+                        sys.executable, "-c", TIMES)
+    pid, child, slept, ran = map(int, done.stdout.split())
+    calls = [call for call in kdtest.samples_of(path)[0]["traces"]["syscalls"] if call["tid"] == pid]
+    reads = [call for call in calls if call["result"] == 1 and call["syscall"]["name"] == "read"]
+    fills = [call for call in calls if call["syscall"]["name"] == "readv"]
+    if not test.eq((len(reads), len(fills)), (1, 1), "both are listed"):
+        return
+    read, fill = reads[0], fills[0]
+    asleep = read["duration_ns"] - read["running_ns"] - read["ready_ns"]
+    test.between(asleep + read["ready_ns"], 0.9 * slept, slept, "it slept")
+    test.eq(read["ended_by"]["tid"], child, "until the child wrote")
+    test.between(fill["running_ns"], ran - 1 * MS, ran * 1.05 + 1 * MS, "it ran")
+    said = text.read_text()
+    test.ok(re.search(rf"us asleep in \w*pipe_read until {child} .* woke it, ", said), "in words",
+            *re.findall(r"^ *\(.* us running\)$", said, re.MULTILINE))
+
+
 def case_losses(test):
     """Records that find no room in the ring, because nobody reads it, are counted."""
     for strict in (False, True):
@@ -291,4 +333,4 @@ def case_triggered(test):
 
 
 kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls, case_choice,
-            case_busy_call, case_losses, case_stack_options, case_truncated, case_triggered)
+            case_busy_call, case_times, case_losses, case_stack_options, case_truncated, case_triggered)

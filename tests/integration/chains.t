@@ -4,6 +4,7 @@
 that the user chose, and with locks. Who waits for whom, and why, is what the workload does."""
 
 import re
+import sys
 
 import kdtest
 from kdtest import MS
@@ -39,6 +40,8 @@ def led_to(test, wait, work, cause, who, via, words):
                 for state in ("blocked_ns", "blocked_uninterruptible_ns"))
     followed = sum(chain["total_ns"] for chain in chains)
     test.between(followed, slept - 5 * MS, slept, f"{what}: all of its sleep is followed")
+    test.ok(kdtest.thread_of(sample, truths["main"])["followed_ns"] >= followed,
+            f"{what}: which is what it says")
     if kdtest.one_cpu():  # which worker and others have, too: a cause of its own, or another word
         return
     led = sum(row["ns"] for row in sample["verdict"]
@@ -84,4 +87,53 @@ def case_crowded(test):
                ("which waited for a CPU, on which outside",))
 
 
-kdtest.main(case_computes, case_sleeps, case_reads, case_two, case_crowded)
+# A thread waits for another one, again and again; prints how often it did.
+AGAIN = """
+import threading, time
+asked, done = threading.Semaphore(0), threading.Semaphore(0)
+def work():
+    while True:
+        asked.acquire()
+        time.sleep(0.0015)
+        done.release()
+threading.Thread(target=work, daemon=True).start()
+n = 0
+print("ready", flush=True)
+while True:
+    asked.release()
+    done.acquire()
+    n += 1
+    if n % 100 == 0:
+        print("n", n, time.monotonic_ns(), flush=True)
+"""
+KNOWN = 128  # long sleeps of a thread
+
+
+def case_part(test):
+    """Of many sleeps only the last ones are followed, and the report says over what it speaks."""
+    load = test.child([sys.executable, "-c", AGAIN])
+    load.line("ready")
+    path = test.directory() / "json"
+    done = test.program("-p", load.pid, "--sample-time", "2s", "--sample-count", "1", "--full",
+                        "-o", f"json:{path}", "-o", "-")
+    sample, = kdtest.samples_of(path)
+    window = sample["window"]
+    waits = 0
+    while waits == 0 or at < window["end_ns"]:
+        n, at = map(int, load.line("n").split()[1:])
+        waits += 100 * (window["start_ns"] <= at < window["end_ns"])
+    if waits < 3 * KNOWN:
+        test.skip("a part is followed", f"it waited {waits} times only: the machine is busy")
+        return
+    thread = kdtest.thread_of(sample, load.pid)
+    asleep = sum(thread["ledger"][state] for state in ("blocked_ns", "blocked_uninterruptible_ns"))
+    # Some sleeps are short, and have no part in the number of long ones.
+    test.between(thread["followed_ns"] / asleep, 0.5 * KNOWN / (waits + 100), 1.5 * KNOWN / (waits - 100),
+                 "as much as those that are known")
+    line = re.search(r"sleeps of ([0-9,]+) ns were followed, of ([0-9,]+) ns asleep$", done.stdout,
+                     re.MULTILINE)
+    test.eq(line and [int(part.replace(",", "")) for part in line.groups()],
+            [thread["followed_ns"], asleep], "and the section says so")
+
+
+kdtest.main(case_computes, case_sleeps, case_reads, case_two, case_crowded, case_part)

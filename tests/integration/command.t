@@ -205,6 +205,86 @@ def case_nothing_is_run_in_vain(test):
         test.ok(not mark.exists(), f"{args[0]}: the command is not run")
 
 
+# Its main thread waits for the end of another one, which sleeps; prints both, and for how long.
+JOINS = """
+import os, threading, time
+def work():
+    time.sleep(0.6)
+worker = threading.Thread(target=work)
+begun = time.monotonic_ns()
+worker.start()
+worker.join()
+print(os.getpid(), worker.native_id, time.monotonic_ns() - begun)
+"""
+
+# It has two threads, and asks a server for an answer.
+ASKS = """
+import os, select, socket, sys, threading, time
+done = threading.Event()
+other = threading.Thread(target=done.wait)
+other.start()
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+peer.send(b"?")
+poll = select.poll()
+poll.register(peer, select.POLLIN)
+begun = time.monotonic_ns()
+poll.poll(1200)
+print(os.getpid(), time.monotonic_ns() - begun)
+done.set()
+other.join()
+"""
+
+STOPS = """
+import os, signal, socket
+server = socket.create_server(("127.0.0.1", 0))
+print("ready", server.getsockname()[1], flush=True)
+client, _ = server.accept()
+client.recv(1)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def sentences(test, *command, options=()):
+    """What it printed, the sample, and the verdict's sentences."""
+    path = test.directory() / "json"
+    text = test.directory() / "text"
+    done = test.program(*options, "--summary", "-o", text, "-o", f"json:{path}", "--", *command)
+    said = re.sub(r"\n {8}", " ", text.read_text())
+    return done.stdout, kdtest.samples_of(path)[0], re.findall(r"^VERDICT (.*)$", said, re.MULTILINE)
+
+
+def case_what_it_waited_for(test):
+    """What its time was is that of its main thread, and of those for which that waited."""
+    out, sample, said = sentences(test, sys.executable, "-c", JOINS)
+    pid, worker, ns = map(int, out.split())
+    test.eq(sample.get("verdict_tid"), pid, "the verdict is of the main thread")
+    test.ok(re.match(rf"\S+\[{pid}\] took ", said[0]), "whose time it was", *said)
+    rows = [row for thread in sample["threads"] if thread["tid"] == pid
+            for row in thread.get("chains", []) if row.get("tid") == worker]
+    test.between(sum(row["total_ns"] for row in rows), 0.9 * ns, 1.1 * ns, "it waited for the other")
+    test.between(sum(row["total_ns"] for row in rows if row.get("in_wchan", "").startswith("hrtimer")),
+                 0.6e9 * 0.9, ns, "which slept")
+    test.ok(any(f"[{worker}] woke it, which slept meanwhile in" in line for line in said), "in words", *said)
+
+    server = test.child([sys.executable, "-c", STOPS])
+    port = server.line("ready").split()[1]
+    out, sample, said = sentences(test, sys.executable, "-c", ASKS, port)
+    pid, ns = map(int, out.split())
+    row = sample["verdict"][0]
+    test.eq((row["cause"], row["who"].get("pid")), ("peer", server.pid), "who did not answer")
+    test.between(row["ns"], 0.95 * ns, 1.05 * ns + 50 * MS * kdtest.SLACK, "for how long")
+    test.ok(any(f"[{server.pid}], which is stopped" in line for line in said), "and why", *said)
+
+    script = "sleep 0.1; sleep 0.6; exit 7"
+    out, sample, said = sentences(test, "sh", "-c", script, options=["--follow-fork"])
+    test.eq(sample.get("verdict_tid"), sample["pid"], "with children, too")
+    row = sample["verdict"][0]
+    test.eq((row["cause"], row["who"].get("comm")), ("child", "sleep"), "whom it waited for")
+    test.ok(row["ns"] >= 0.6e9, "for how long", row)
+    child = [process["pid"] for process in sample["processes"] if process["name"] == "sleep"]
+    test.ok(row["who"]["tid"] in child, "the one that took most", child)
+
+
 def case_trigger_is_wrong(test):
     """Errors in the text of a trigger are reported before any process is started."""
     strace, path = kdneeds.tool("strace"), test.directory() / "calls"
@@ -365,6 +445,7 @@ def case_killed_early(test):
 
 
 kdtest.main(case_books, case_streams, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
-            case_nothing_is_run_in_vain, case_trigger_is_wrong, case_sample_time, case_triggers,
-            case_libraries, case_begins_twice, case_library_is_missing, case_stacks, case_keys,
-            case_terminal, case_signal_is_passed_on, case_killed_early)
+            case_nothing_is_run_in_vain, case_what_it_waited_for, case_trigger_is_wrong,
+            case_sample_time, case_triggers, case_libraries, case_begins_twice,
+            case_library_is_missing, case_stacks, case_keys, case_terminal,
+            case_signal_is_passed_on, case_killed_early)

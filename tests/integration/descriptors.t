@@ -459,6 +459,75 @@ def disk_made(test):
     return folder / "mounted", os.path.basename(disk)
 
 
+# It joins a control group, and writes file after file there.
+BULK = """
+import os, sys
+with open(sys.argv[1] + "/cgroup.procs", "w") as group:
+    group.write("0")
+data = os.urandom(1 << 20)
+print("ready", flush=True)
+while True:
+    file = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    for _ in range(4):
+        os.write(file, data)
+    os.fsync(file)
+    os.close(file)
+"""
+
+# It needs a few bytes to be certain; prints when it began and how long that took.
+SMALL = """
+import os, sys, time
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+print("ready", flush=True)
+while True:
+    begun = time.monotonic_ns()
+    os.write(file, b"x")
+    os.fsync(file)
+    print("took", begun, time.monotonic_ns() - begun, flush=True)
+    time.sleep(0.01)
+"""
+
+
+def case_journal(test):
+    """Who needs the journal waits for the data of another process, which a limit of that one's group
+    holds back."""
+    folder, disk = disk_made(test)
+    # Else a transaction that allocates space does not wait for the data.
+    if subprocess.run(["mount", "-o", "remount,dioread_lock", folder], check=False,
+                      stderr=subprocess.DEVNULL).returncode:
+        raise kdtest.Skip("a file system without such a mount option")
+    with disk_group(disk) as (group, limit):
+        limit(written=2 << 20)
+        bulk = test.child([sys.executable, "-c", BULK, group, folder / "bulk"])
+        bulk.line("ready")
+        small = test.child([sys.executable, "-c", SMALL, folder / "small"])
+        for _ in range(2):
+            small.line("took")
+        path = test.directory() / "json"
+        done = test.program("-p", small.pid, "--sample-time", "3s", "--sample-count", "1", "--summary",
+                            "-o", "-", "-o", f"json:{path}")
+        sample, = kdtest.samples_of(path)
+        slow, begun = 0, 0
+        while begun < sample["window"]["end_ns"]:
+            begun, took = map(int, small.line("took").split()[1:])
+            overlap = min(begun + took, sample["window"]["end_ns"]) - max(begun, sample["window"]["start_ns"])
+            slow += overlap if took > 100 * MS and overlap > 0 else 0
+        bulk.end()
+        small.end()
+    if slow < 1.5e9:
+        raise kdtest.Skip(f"the journal does not wait here: {slow / 1e9:.1f} s of 3 s")
+    use, row = sample.get("journal_use", {}), sample["verdict"][0]
+    test.eq((row["cause"], row["who"]["comm"]), ("disk", disk), "the disk")
+    test.ok(use.get("journal", "").startswith(f"jbd2/{disk}-"), "its journal", use)
+    test.eq((use.get("waits"), use.get("pid")), (True, bulk.pid), "which waited for data of the other")
+    test.eq((use.get("limit", {}).get("group"), use.get("limit", {}).get("per_second")),
+            (f"/{group.name}", 2 << 20), "and which limit holds that back")
+    said = re.sub(r"\n {8}", " ", done.stdout)
+    test.ok(f", which waited for data of {use.get('name')}[{bulk.pid}], held back by the disk limit of the "
+            f"group /{group.name}" in said, "in words", said)
+    test.ok(re.search(rf"^NEXT +raise \S+ of /{group.name} ", said, re.MULTILINE), "what to do", said)
+
+
 SPIN = "import os; os.sched_setaffinity(0, [{}]); print('ready', flush=True)\nwhile True: pass"
 
 
@@ -554,4 +623,5 @@ def case_ends_before_reading(test):
 
 
 kdtest.main(case_fifo, case_unix, case_tcp, case_verdict, case_traces, case_gone, case_many,
-            case_file, case_disk, case_limit, case_others_use, case_requests, case_traced_requests, case_worker, case_ends_before_reading)
+            case_file, case_disk, case_limit, case_others_use, case_journal, case_requests,
+            case_traced_requests, case_worker, case_ends_before_reading)

@@ -154,7 +154,8 @@ def memory_group(limit):
 
 @contextlib.contextmanager
 def disk_group(disk):
-    """A control group, and a function that limits it to so many reads of the disk per second."""
+    """A control group, and a function that limits it to so many reads of the disk per second, or to
+    so many bytes of writes."""
     number = pathlib.Path(f"/sys/block/{disk}/dev").read_text().strip()
     version = 1 if BLKIO.is_dir() else 2
     if version == 2 and "io" not in controllers():
@@ -164,11 +165,12 @@ def disk_group(disk):
         (UNIFIED / "cgroup.subtree_control").write_text("+io")
     group.mkdir()
 
-    def limit(reads):
+    def limit(reads=None, written=None):
+        name, kind = ("read_iops", "riops") if reads else ("write_bps", "wbps")
         if version == 1:
-            (group / "blkio.throttle.read_iops_device").write_text(f"{number} {reads}")
+            (group / f"blkio.throttle.{name}_device").write_text(f"{number} {reads or written}")
         else:
-            (group / "io.max").write_text(f"{number} riops={reads}")
+            (group / "io.max").write_text(f"{number} {kind}={reads or written}")
     try:
         yield group, limit
     finally:

@@ -48,6 +48,8 @@ FRAME = re.compile(r"(?:(?:\[(?:unknown|no symbol)\] )?0x(?P<address>[0-9a-f]+)|
                    r"(?: \[(?P<object>[^\[]*?)(?: build-id (?P<build_id>\S*))?\])?")
 # What a row was for, above its stack: each once.
 ABOVE = {
+    "its times": re.compile(r"\((?:[\d,]+ us asleep(?: in .+?)?(?: until \d+ .+? woke it)?, )?"
+                            r"(?:[\d,]+ us ready, )?[\d,]+ us running\)"),
     "a descriptor": re.compile(r"\(at fd \d+(?:, .+?)?(?:, and others)?\)"),
     "a path": re.compile(r"\((?:path .+?(?:, and others)?|the path could not be read)\)"),
     "a lock": re.compile(r"\(lock 0x[0-9a-f]+(?:, [a-z_]+)?(?:, held by \d+ .+?(?: of process \d+)?)?"

@@ -276,6 +276,7 @@ static void everything_used(struct thread_row *row)
 	chains[0].in_call = syscall_number("read");
 	row->descriptors = descriptors, row->n_descriptors = COUNT(descriptors);
 	row->chains = chains, row->n_chains = COUNT(chains);
+	row->followed = 61234567;
 	row->computed = (struct computed){ 90, 128, "\033[2J", "library.so" };
 	row->counters = counters, row->n_counters = COUNT(counters);
 	row->io = io;

@@ -51,6 +51,7 @@ static void leads(struct cast *cast, const char *want, const char *what)
 	static const char *const states[CHAIN_STATES] = { "unknown", "running", "ready", "asleep" };
 	struct thread_row row = { .tid = 1 };
 	char text[SAY_LEN] = "";
+	uint64_t ns = 0;
 
 	need(!chains_add(&cast->chains, 1, &row));
 	for (size_t i = 0; i < row.n_chains; i++) {
@@ -60,6 +61,10 @@ static void leads(struct cast *cast, const char *want, const char *what)
 		    states[chain->state], *chain->in_wchan ? " " : "", chain->in_wchan,
 		    ms(chain->legs.total));
 	}
+	for (size_t i = 0; i < row.n_chains; i++)
+		ns += row.chains[i].legs.total;
+	if (row.followed != ns)
+		say(text, " of %g", ms(row.followed));
 	is_str(text, want, "%s", what);
 	row_lists_free(thread_fields, &row);
 }
@@ -104,6 +109,10 @@ TEST(window)
 	leads(&cast, "worker->worker running 100", "it ended later");
 	own->since = 2000 * MILLI;
 	leads(&cast, "", "outside");
+	own->since = 1900 * MILLI;
+	slept(&cast, 1, 2100, 2150, "ep_poll", 0);
+	own = slept(&cast, 1, 1200, 1250, "ep_poll", 0);
+	leads(&cast, "worker->worker running 100 of 150", "beside one that leads nowhere");
 }
 
 /* From sleep to sleep, each up to the wakeup that ended it. */
@@ -208,7 +217,8 @@ TEST(verdict)
 	       "lock 401/100 x5 worker[2], peer 99/99 x5 outside[9], kept 500 of 2000",
 	       "what is known of a part");
 	chain.legs.total = 100 * MILLI;
-	is_led(&waits, &worker, &chain, false, "peer 500/100 x5 outside[9], kept 500 of 2000",
+	is_led(&waits, &worker, &chain, false,
+	       "peer 500/100 x5 outside[9] seen in 100, kept 500 of 2000",
 	       "it stands for the others");
 	chain.legs.max = 24 * MILLI;
 	is_led(&waits, &worker, &chain, false,

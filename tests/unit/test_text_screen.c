@@ -159,6 +159,48 @@ TEST(triggered)
 }
 
 /* What a group may do with a disk is named where it is the cause, whatever it is called. */
+/* Of waits for the journal, whose data that waits for. */
+static void journal(struct sample *sample, struct descriptor_row *disk)
+{
+	static const struct {
+		bool waits;
+		pid_t pid;
+		uint64_t limit;
+		const char *said, *next;
+	} cases[] = {
+		{ false, 0, 0, "the journal (jbd2/dm-0-8) (fd", "-s 1ms" },
+		{ true, 0, 0, "the journal (jbd2/dm-0-8), which waited for data of others (fd",
+		  "-s 1ms" },
+		{ true, 712, 0, "which waited for data of backup[712] (fd", "-s 1ms" },
+		{ true, 712, 2000000,
+		  "of backup[712], held back by the disk limit of the group /batch (fd",
+		  "raise blkio.throttle of /batch (vda: writes 2.0 MB/s)" },
+	};
+	snprintf(disk->wchan, sizeof(disk->wchan), "jbd2_log_wait_commit");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct made made;
+		char *text;
+
+		sample->journal_use = (struct journal_use){
+			.journal = "jbd2/dm-0-8",
+			.waits = cases[i].waits,
+			.pid = cases[i].pid,
+			.name = "backup",
+			.limit = { "/batch", "vda", DISK_LIMIT_WRITE_BYTES, true, cases[i].limit,
+				   0 },
+		};
+		report_text(judged(sample), &summary, made_begin(&made));
+		text = made_end(&made);
+		for (char *at = text; (at = strstr(at, "\n        ")); at++)
+			memmove(at + 1, at + 9, strlen(at + 9) + 1), *at = ' ';
+		ok(strstr(text, cases[i].said), "%s: %s", cases[i].said, text);
+		ok(strstr(text, cases[i].next), "%s", cases[i].next);
+		free(text);
+	}
+	*disk->wchan = '\0';
+	sample->journal_use.journal[0] = '\0';
+}
+
 TEST(disk_limit)
 {
 	static const struct {
@@ -221,8 +263,10 @@ TEST(disk_limit)
 		ok(strstr(text, "after 33.3 ms in"), "how long they were queued: %s", text);
 		free(text);
 	}
-	sample.disk_limit.per_second = UINT64_MAX;
+	sample.disk_use = (struct disk_use){ .pid = 0 };
 	disk.requests = times(0, 0, 0), disk.queued = 0;
+	journal(&sample, &disk);
+	sample.disk_limit.per_second = UINT64_MAX;
 	out = tmpfile();
 	report_text(judged(&sample), &summary, out);
 	fits(out, "hostile names of limits");

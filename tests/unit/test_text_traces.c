@@ -42,12 +42,15 @@ static struct sample calls_begin(void)
 	row = trace(TRACE_CALL, 9731, "revalidator6", "futex");
 	row.start = 3650619909589, row.end = 3650620143698;
 	row.result = -11, row.waited = 233456, row.cpu = 1023;
+	row.timed = true, row.ran = 1500, row.ready = 1999;
+	row.wakers[0] = (struct waker){ .tid = 9719, .from = KD_FROM_TASK, .name = "\033[2J" };
 	row.kernel = &kernel_futex, row.user = &user_cut;
 	trace_add(&sample, row);
 
 	row = trace(TRACE_CALL, 9725, "urcu2", "poll"); /* still inside */
 	row.start = 3649619927997, row.end = 0;
 	row.kernel = &kernel_futex, row.waited = 1000;
+	row.timed = true, row.ran = 900; /* another wait was longer */
 	row.no_user = "the process cannot be read";
 	trace_add(&sample, row);
 	return sample;
@@ -61,6 +64,7 @@ TEST(calls)
 	row.end = row.start + 1999, row.result = 0x7f1234567000, row.limited = true;
 	trace_add(&sample, row);
 	row.user_ip = 0x7f0011223344, row.result = -4095, row.call = 400;
+	row.timed = true, row.ran = 2000;
 	row.end = row.start + 2000;
 	trace_add(&sample, row);
 	row.limited = false, row.result = -514, row.call = KD_CALL_UNKNOWN;

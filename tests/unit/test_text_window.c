@@ -96,7 +96,8 @@ TEST(command)
 	window_is(&staged.sample, "client[4711] took 1.00 s" SLEPT, "it has ended");
 	rows[0] = staged.row, rows[1] = runner(4712, "worker");
 	staged.sample.threads = rows, staged.sample.n_threads = 2;
-	window_is(&staged.sample, "none", "of several threads");
+	window_is(&staged.sample, "client[4711] took 1.00 s" SLEPT,
+		  "the main one of several threads");
 }
 
 /* Rows begin before the window; and what nothing says anything of. */

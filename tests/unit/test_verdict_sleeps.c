@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/model/asked.h"
 #include "verdict_said.h"
 
 /* Of a file, which is no futex; also where the thread waits for it throughout. */
@@ -269,4 +270,9 @@ TEST(asked)
 	judge(&row, "kept 0 of 100, work 900", "it made the connection");
 	snprintf(sleep.wchan, sizeof(sleep.wchan), "sk_stream_wait_memory");
 	judge(&row, "peer 900/100 x9 client[8], kept 900 of 1000", "it does not read");
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "sk_wait_data");
+	sleep.kept_back = KEPT_OTHER;
+	judge(&row, "kernel_work 900/100 x9, kept 900 of 1000", "data is kept back");
+	sleep.kept_back = KEPT_OWN, sleep.accepted = false, sleep.unanswered = 100 * MILLI;
+	judge(&row, "kernel_work 900/100 x9, kept 900 of 1000", "its own");
 }

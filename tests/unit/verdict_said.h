@@ -44,6 +44,8 @@ __attribute__((unused)) static void say_row(char text[static SAY_LEN],
 	if (row->requests.count)
 		say(text, " requests %g/%g x%" PRIu64, ms(row->requests.total),
 		    ms(row->requests.max), (uint64_t)row->requests.count);
+	if (row->seen < row->chained)
+		say(text, " seen in %g", ms(row->seen));
 	if (row->queued)
 		say(text, " queued %g", ms(row->queued));
 	say(text, "%s, ", blamed ? "" : ")");
