@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,6 +112,20 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid)
 	stat->stack = stack;
 	stat->started = ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
+}
+
+/* "7 0x7ffd1 0x1 0xffffffff 0x0 0x8 0x0 0x7ffd0 0x7f1" */
+bool proc_call_read(struct proc_call *call, pid_t tid)
+{
+	uint64_t *to = call->arguments;
+	char text[256];
+
+	return proc_file_read(tid, "syscall", text, sizeof(text)) > 0 &&
+	       sscanf(text,
+		      "%" SCNi64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		      " %" SCNx64 " %" SCNx64 " %" SCNx64,
+		      &call->number, &to[0], &to[1], &to[2], &to[3], &to[4], &to[5], &call->sp,
+		      &call->ip) == 9;
 }
 
 size_t proc_children(pid_t pid, pid_t *children, size_t most)

@@ -45,6 +45,16 @@ struct proc_stat {
 /* Reads it; false if missing. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid);
 
+/* Arguments of the system call in which a thread sleeps, and where it was in user mode. */
+#define PROC_ARGUMENTS 6
+struct proc_call {
+	int64_t number;
+	uint64_t arguments[PROC_ARGUMENTS], sp, ip;
+};
+
+/* Reads them from /proc/TID/syscall; false if it runs, or sleeps in none. */
+bool proc_call_read(struct proc_call *call, pid_t tid);
+
 /* Reads the PIDs of a process's children, most of them at most. Returns how many there are; 0 also
  * without CONFIG_PROC_CHILDREN. */
 size_t proc_children(pid_t pid, pid_t *children, size_t most);

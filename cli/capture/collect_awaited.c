@@ -18,6 +18,7 @@
 
 #define ASLEEP_LEAST_NS (100 * NSEC_PER_MSEC)
 #define LOOK_MOST_NS (20 * NSEC_PER_MSEC) /* CPU time, for a window */
+#define HELD_LOOKS 4
 #define IDLE_NS (10 * NSEC_PER_SEC) /* a thread that was idle in a call is taken to be still */
 
 static int32_t call_of(const struct kd_thread *thread)
@@ -64,7 +65,8 @@ static void watch_turn(struct awaited_watch *watch, const struct session_view *v
 			watch->all[n++] = sleep;
 	}
 	watch->n = n;
-	watch->spent = 0;
+	watch->spent = watch->held_looks = 0;
+	watch->held_from = 0;
 	watch->gen = view->gen;
 }
 
@@ -85,14 +87,31 @@ static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thre
 	watch->spent += clock_read(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
+/* Who has a lock of a file is gone when a window of a trigger ends. Reading it takes a while, so it
+ * is only done of a thread that hit it and sleeps for a time, as SQLite does. */
+static void held_look(struct awaited_watch *watch, const struct session_view *view)
+{
+	const uint32_t slot = view->opened_by < 0 ? KD_SLOT_FREE : view_slot(view, view->opened_by);
+	const struct kd_thread *thread = &view->threads[slot];
+
+	if (!slot || view->end != KD_NEVER || watch->held_from || !thread_is_blocked(thread) ||
+	    thread->awaited != KD_AWAITED_TIMER || watch->held_looks++ >= HELD_LOOKS)
+		return;
+	if (lock_holder_of_file(&watch->held_by, (pid_t)thread->tgid))
+		watch->held_from = (pid_t)thread->tgid;
+}
+
 void awaited_look(struct awaited_watch *watch, const struct session_view *view)
 {
 	const uint64_t now = clock_monotonic();
 
-	if (!watch->sockets || !view->gen)
+	if (!view->gen)
 		return;
 	if (watch->gen != view->gen)
 		watch_turn(watch, view, now);
+	held_look(watch, view);
+	if (!watch->sockets)
+		return;
 	for (uint32_t slot = 1; slot < view->slots && watch->n < ASKED_LOOKS; slot++) {
 		const struct kd_thread *thread = &view->threads[slot];
 		const int32_t call = call_of(thread);
@@ -297,6 +316,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 			seen = seen_take(watch, view, thread->tid, sleep);
 			if (seen && looks++ < LOOKS_MOST && asked_who(&found, &seen->asked, pid))
 				who_take(sleep, &found);
+			if (watch->held_from == pid && holder_finder(sleep) == lock_holder_of_file)
+				who_take(sleep, &watch->held_by);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
 			if (watch->sockets && may_be_delayed(sleep, window) &&

@@ -36,6 +36,10 @@ struct awaited_watch {
 	struct asked_sleep all[ASKED_LOOKS];
 	size_t n;
 	struct accepted accepted[ACCEPTED_KNOWN];
+	/* Who had a lock of a file that this process tried to get; PID 0: nobody. */
+	unsigned int held_looks;
+	pid_t held_from;
+	struct awaited_process held_by;
 };
 
 /* Looks at threads of an open window, or of one that has just been closed, that sleep for some time

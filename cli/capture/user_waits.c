@@ -14,8 +14,6 @@
 #include "cli/capture/session/windows.h"
 #include "cli/model/rows.h"
 #include "cli/model/user_wait.h"
-#include "cli/process/awaited_process.h"
-#include "cli/process/lock_holder.h"
 #include "cli/stack/stack_copy.h"
 #include "cli/stack/stacks.h"
 #include "user_functions.h"
@@ -26,7 +24,6 @@
 #define LAST_MOST 64 /* of those that sleep as the window ends */
 #define SLEEPS_MOST 256
 #define STACK_MOST 16384
-#define HELD_LOOKS 4
 /* Unwinding begins with another process, which takes 10 ms: too much for samples that short, unless
  * a trigger made them. */
 #define WINDOW_LEAST_NS (50 * NSEC_PER_MSEC)
@@ -57,14 +54,6 @@ struct user_waits {
 	unsigned int looks;
 	struct remote memory; /* of the process memory_of, */
 	pid_t memory_of;      /* 0: none is open */
-	/* In the window of that generation: how often it was looked, and who had a lock of a file
-	 * that this process tried to get. PID 0: nobody. */
-	struct held {
-		uint64_t gen;
-		unsigned int looks;
-		pid_t pid;
-		struct awaited_process by;
-	} held;
 };
 
 struct user_waits *user_waits_new(struct session *session, user_waits_open *open, void *context)
@@ -204,22 +193,6 @@ static bool is_of_window(const struct session_view *view, const struct kd_thread
 	       (view->opened_by < 0 || view->opened_by == (int32_t)thread->tid);
 }
 
-/* Who has a lock of a file is gone when a window of a trigger ends. Reading it takes a while, so it
- * is only done of those that sleep for a time, as SQLite does. */
-static void held_look(struct user_waits *user_waits, const struct session_view *view,
-		      const struct kd_thread *thread)
-{
-	struct held *held = &user_waits->held;
-
-	if (held->gen != view->gen)
-		*held = (struct held){ .gen = view->gen };
-	if (view->opened_by < 0 || held->pid || thread->awaited != KD_AWAITED_TIMER ||
-	    held->looks++ >= HELD_LOOKS)
-		return;
-	if (lock_holder_of_file(&held->by, (pid_t)thread->tgid))
-		held->pid = (pid_t)thread->tgid;
-}
-
 static void window_look(struct user_waits *user_waits, const struct session_view *view)
 {
 	uint64_t now = clock_monotonic() - view->epoch;
@@ -231,7 +204,6 @@ static void window_look(struct user_waits *user_waits, const struct session_view
 		if (!slot || !is_of_window(view, &view->threads[slot]))
 			continue;
 		looks += sleep_look(user_waits, view, slot, now);
-		held_look(user_waits, view, &view->threads[slot]);
 		if (looks == LOOK_MOST)
 			user_waits->next = slot + 1;
 	}
@@ -330,18 +302,6 @@ static bool parts_find(struct sleep_parts *parts, const struct user_waits *user_
 	return parts->n && (parts->times >= TIMES_LEAST || lasts);
 }
 
-/* Sets who had what these sleeps were for. */
-static void held_set(const struct held *held, pid_t pid, struct descriptor_row *row)
-{
-	const struct user_wait *user = user_wait_of_sleep(row);
-
-	if (!user || user->family != USER_SQLITE || user->cause != WCHAN_LOCK || held->pid != pid)
-		return;
-	row->awaited_pid = held->by.pid;
-	memcpy(row->awaited_name, held->by.name, sizeof(row->awaited_name));
-	memcpy(row->awaited_state, held->by.state, sizeof(row->awaited_state));
-}
-
 static bool thread_needs_functions(const struct thread_row *thread, const struct session_view *view)
 {
 	for (size_t i = 0; i < thread->n_descriptors; i++)
@@ -402,13 +362,6 @@ int user_waits_take(struct user_waits *user_waits, const struct session_view *vi
 					       &thread->descriptors[j]))
 					result = sleep_split(thread, j, &parts);
 		}
-	for (size_t i = 0; i < sample->n_threads && user_waits->held.gen == view->gen; i++) {
-		struct thread_row *thread = &sample->threads[i];
-
-		for (size_t j = 0; j < thread->n_descriptors; j++)
-			held_set(&user_waits->held, thread_pid(sample, thread),
-				 &thread->descriptors[j]);
-	}
 	/* A sleep that goes on is known in the next window, too. */
 	sleeps_keep(user_waits, u64_sub(view->end, 1), 1);
 	for (size_t i = 0; i < user_waits->n; i++)

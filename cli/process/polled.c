@@ -46,21 +46,6 @@ bool polled_is(uint32_t call)
 	return call_find(call, &by);
 }
 
-#define ARGUMENTS 6
-
-/* "7 0x7ffd1 0x1 0xffffffff 0x0 0x8 0x0 0x7ffd0 0x7f1" */
-static bool arguments_read(uint64_t arguments[static ARGUMENTS], pid_t tid, uint32_t call)
-{
-	char text[256], *at;
-
-	if (proc_file_read(tid, "syscall", text, sizeof(text)) <= 0 ||
-	    strtoul(text, &at, 10) != call || at == text)
-		return false;
-	for (size_t i = 0; i < ARGUMENTS; i++)
-		arguments[i] = strtoull(at, &at, 16);
-	return true;
-}
-
 /* Copies memory of a process, which may lie in two pages. */
 static bool memory_copy(pid_t pid, uint64_t at, void *to, size_t size)
 {
@@ -143,12 +128,13 @@ static bool epoll_read(struct polled *polled, pid_t pid, int epoll)
 
 bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call)
 {
-	uint64_t arguments[ARGUMENTS];
+	struct proc_call now;
+	const uint64_t *arguments = now.arguments;
 	enum polled_by by;
 	bool found = false;
 
 	polled->n = 0;
-	if (!call_find(call, &by) || !arguments_read(arguments, tid, call))
+	if (!call_find(call, &by) || !proc_call_read(&now, tid) || now.number != call)
 		return false;
 	switch (by) {
 	case BY_ARRAY:

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "target.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,18 +81,13 @@ bool target_name_fits(const struct target_name *name, pid_t pid, const char *com
 /* Goes to the next process that is alive, as target_next() does. */
 static bool process_next(struct process_walk *walk)
 {
-	const struct dirent *entry;
-
-	if (!walk->proc)
-		walk->proc = opendir("/proc");
-	while (walk->proc && (entry = readdir(walk->proc))) {
-		walk->pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (isdigit((unsigned char)*entry->d_name) &&
-		    proc_stat_read(&walk->stat, walk->pid) && walk->stat.threads)
+	if (!walk->pid)
+		proc_list_begin(&walk->list, "/proc");
+	while (proc_list_next(&walk->list)) {
+		walk->pid = walk->list.number;
+		if (proc_stat_read(&walk->stat, walk->pid) && walk->stat.threads)
 			return true;
 	}
-	if (walk->proc)
-		closedir(walk->proc);
 	return false;
 }
 

@@ -32,7 +32,7 @@ bool target_can_be(pid_t pid);
 
 /* Zeroed: at the beginning. */
 struct process_walk {
-	void *proc; /* DIR */
+	struct proc_list list;
 	pid_t pid;
 	struct proc_stat stat;
 };

@@ -280,23 +280,17 @@ static bool call_is_of_file(long call)
 	return false;
 }
 
-/* Reads the current system call and its arguments, see proc_pid_syscall(5). */
 bool helper_file(const struct helper *helper, char *path, size_t size)
 {
-	char name[64], link[PATH_MAX];
-	unsigned long fd = 0, second = 0;
-	long call = -1;
-	FILE *file;
-	int n;
+	char link[PATH_MAX];
+	struct proc_call call;
+	unsigned long fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/syscall", (int)helper->pid);
-	file = fopen(name, "re");
-	if (!file)
+	if (!proc_call_read(&call, helper->pid))
 		return false;
-	n = fscanf(file, "%ld %lx %lx", &call, &fd, &second);
-	fclose(file);
-	if (n != 3 ||
-	    (call == SYS_openat ? !link_read(helper->pid, second, &fd) : !call_is_of_file(call)))
+	fd = call.arguments[0];
+	if (call.number == SYS_openat ? !link_read(helper->pid, call.arguments[1], &fd)
+				      : !call_is_of_file(call.number))
 		return false;
 	if (!proc_fd_link(helper->pid, (int)fd, link, sizeof(link)) || *link != '/')
 		return false;

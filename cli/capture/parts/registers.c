@@ -3,7 +3,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/base/proc_file.h"
@@ -42,23 +41,17 @@ static const unsigned char words[KD_REGS] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,
 #define ARGUMENT_WORD 34
 #endif
 
-/* Reads what the kernel tells of a thread that sleeps: "202 0x1 ... 0x7ffc... 0x7f5b...", the
- * number of the call, its six arguments, stack pointer and instruction. */
 static bool proc_read(pid_t tid, struct user_registers *registers)
 {
-	unsigned long long args[6], sp, ip;
-	long long call;
-	char text[256];
+	struct proc_call call;
 
-	if (proc_file_read(tid, "syscall", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%lld %llx %llx %llx %llx %llx %llx %llx %llx", &call, &args[0], &args[1],
-		   &args[2], &args[3], &args[4], &args[5], &sp, &ip) != 9)
+	if (!proc_call_read(&call, tid))
 		return false;
-	*registers = (struct user_registers){ .call = call,
-					      .argument = args[0],
+	*registers = (struct user_registers){ .call = call.number,
+					      .argument = call.arguments[0],
 					      .missing = ~(1ULL << KD_REG_SP | 1ULL << KD_REG_IP) };
-	registers->all[KD_REG_SP] = sp;
-	registers->all[KD_REG_IP] = ip;
+	registers->all[KD_REG_SP] = call.sp;
+	registers->all[KD_REG_IP] = call.ip;
 	return true;
 }
 
