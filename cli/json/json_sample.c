@@ -179,11 +179,9 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 			writer_u64(writer, "request_queued_ns", row->queued);
 	}
 	if (row->idle[KD_IDLE_ALLOWED] | row->idle[KD_IDLE_BARRED] | row->idle[KD_IDLE_NONE]) {
-		writer_object(writer, "waited_idle");
-		writer_u64(writer, "allowed_ns", row->idle[KD_IDLE_ALLOWED]);
-		writer_u64(writer, "barred_ns", row->idle[KD_IDLE_BARRED]);
-		writer_u64(writer, "none_ns", row->idle[KD_IDLE_NONE]);
-		writer_object_end(writer);
+		writer_u64(writer, "waited_idle_allowed_ns", row->idle[KD_IDLE_ALLOWED]);
+		writer_u64(writer, "waited_idle_barred_ns", row->idle[KD_IDLE_BARRED]);
+		writer_u64(writer, "waited_idle_none_ns", row->idle[KD_IDLE_NONE]);
 	}
 	writer_u64(writer, "threads", row->threads);
 	writer_i64(writer, "worst_tid", row->worst->tid);

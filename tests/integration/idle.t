@@ -80,7 +80,7 @@ def check(test, *others):
     test.between(none, 0.7 * waited - most - 2 * TICK, waited - least + TICK, "and the rest of it, none")
     for row in report.sample["verdict"]:
         if row["cause"] == "task" and row["ns"] > waited / 2:
-            test.between(row["waited_idle"]["barred_ns"], 0.5 * barred * row["ns"] / waited,
+            test.between(row["waited_idle_barred_ns"], 0.5 * barred * row["ns"] / waited,
                          1.1 * barred, "its cause has that of its share")
     return target, waited, barred, most
 

@@ -37,7 +37,8 @@ TABLES_OF_FORMS = {"losses": "losses", "rows": "lists", "traces": "traces",
 # Members that such functions write, which are in no table: they stay as they are.
 BY_HAND = {
     "sample": "schema type foreign_syscalls lost verdict_tid busy_ns kept_ns unexplained_ns taken_by_others_ns "
-              "taken_by_own_threads_ns outside_calls_ns largest_culprit",
+              "taken_by_own_threads_ns outside_calls_ns waited_idle_allowed_ns "
+              "waited_idle_barred_ns waited_idle_none_ns largest_culprit",
     "traces": "stacks syscalls waits samples joined_stacks",
     "trace_row": "end_ns time_ns duration_ns waited_ns result waited_for",
     "frames": "function_hex offset address",

@@ -273,6 +273,57 @@ TEST(disk_limit)
 	fclose(out);
 }
 
+/* What other CPUs did while it waited for one decides what helps. */
+TEST(idle_cpus)
+{
+	static const struct {
+		uint64_t allowed, barred, none; /* ms of 400 */
+		bool confined;
+		const char *said, *next;
+	} cases[] = {
+		{ 80, 60, 200, false, "ran, while a CPU that it may use was idle for 80.0 ms.",
+		  "taskset keeps them apart: the scheduler left a CPU idle" },
+		{ 60, 80, 200, false,
+		  "ran, while only CPUs that it may not use were idle, for 80.0 ms.",
+		  "taskset: move it, or who had its CPU, to those that were idle" },
+		{ 0, 300, 0, true,
+		  "ran, while only CPUs that it may not use were idle, for 300 ms.",
+		  "widen cpuset.cpus of /pods (1), or" },
+		{ 79, 79, 242, false, "ran.", "give it a CPU of its own" },
+		{ 0, 0, 0, false, "ran.", "give it a CPU of its own" },
+		{ UINT64_MAX / MILLI, 0, 0, false, "was idle for 400 ms.", "taskset keeps" },
+	};
+	struct culprit culprit = by(CULPRIT_TASK, "hog", 812, 400 * MILLI);
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+
+	spend(&row, LEDGER_READY_WOKEN, 400 * MILLI);
+	row.ready = times(100, 400 * MILLI, 9 * MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct made made;
+		char *text, said[4096] = "", *word, *rest;
+
+		row.waited_idle_allowed = cases[i].allowed * MILLI;
+		row.waited_idle_barred = cases[i].barred * MILLI;
+		row.waited_idle_none = cases[i].none * MILLI;
+		sample.cpu_rules = (struct cpu_rules){ 0 };
+		if (cases[i].confined)
+			sample.cpu_rules = (struct cpu_rules){
+				.tid = 4711, .cpuset = "/pods", .cpus = "1", .confined = true
+			};
+		report_text(judged(&sample), &summary, made_begin(&made));
+		text = made_end(&made);
+		ok(strstr(text, cases[i].next), "%s: %s", cases[i].next, strstr(text, "NEXT"));
+		rest = text;
+		while ((word = strsep(&rest, " \n")))
+			if (*word && strlen(said) + strlen(word) + 2 < sizeof(said))
+				strcat(strcat(said, *said ? " " : ""), word);
+		ok(strstr(said, cases[i].said), "%s: %s", cases[i].said, said);
+		free(text);
+	}
+}
+
 TEST(one_cpu)
 {
 	struct thread_row row = runner(4711, "main");

@@ -43,7 +43,7 @@ struct culprits {
 };
 
 /* Waits are looked at in each tick, of which most kernels have 100 to 1,000 a second; on large
- * machines less often, as a look costs about 0.06 us for each CPU. */
+ * machines less often, as a look reads the kernel's memory five times for each CPU. */
 #define IDLE_LOOK_NS (NSEC_PER_MSEC * 9 / 10)
 #define IDLE_LOOK_CPU_NS (10 * NSEC_PER_USEC)
 
