@@ -39,7 +39,7 @@ BY_HAND = {
     "sample": "schema type foreign_syscalls lost verdict_tid busy_ns kept_ns unexplained_ns taken_by_others_ns "
               "taken_by_own_threads_ns outside_calls_ns largest_culprit",
     "traces": "stacks syscalls waits samples joined_stacks",
-    "trace_row": "end_ns time_ns duration_ns waited_ns result waited_for",
+    "trace_row": "end_ns time_ns duration_ns waited_ns running_ns ready_ns result waited_for",
     "frames": "function_hex offset address",
     "rows": "text_hex",
     "recording": "schema type number",
