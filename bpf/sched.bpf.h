@@ -46,6 +46,8 @@ __noinline int sleep_end(u32 slot, u64 gen, u32 by, u64 t)
 	if (thread->state == KD_STOPPED)
 		return 0;
 	long_sleep_add(slot, by, t);
+	if (KD_TRACES && kd_call_ns != KD_UNWANTED)
+		call_waker_note(slot, by, t);
 	if (is_inside)
 		file_add(slot, gen, by, t, FILE_ENDED);
 	else
@@ -124,9 +126,6 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 		sleep_count(ctx, event, task, state);
 	if (KD_TRACES && kd_note_ns != KD_UNWANTED && awaits_disk(event.thread->awaited))
 		blocker_wake(event.slot, event.t);
-	if (KD_TRACES && kd_call_ns != KD_UNWANTED &&
-	    elapsed(event.thread->since, event.t) >= kd_call_wait_ns)
-		call_waker_note(event.slot, released_by(ctx), event.t);
 	/* As atomically as possible: activity_until() adds the sleep in progress. */
 	if (state < KD_STOPPED)
 		event.thread->asleep_ns += event.t - event.thread->since;

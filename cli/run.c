@@ -230,6 +230,7 @@ static void tracing_fill(struct tracing_config *tracing, const struct options *o
 		.calls = &options->calls,
 		.wait_ns = options->off_cpu ? options->off_cpu : KD_UNWANTED,
 		.waits = &options->waits,
+		.calls_named = options->calls_named,
 		.wait_calls = options->calls_chosen ? &options->calls : NULL,
 		.all_wakers = options->all_wakers,
 		.profile_hz = options->profile_hz,

@@ -467,6 +467,7 @@ static void wanted_note(const struct tracer *tracer, struct trace_list *list)
 
 	list->calls_wanted = wanted->call_ns != KD_UNWANTED;
 	list->call_threshold = wanted->call_ns;
+	list->calls_chosen = list->calls_wanted && wanted->calls_named;
 	list->waits_wanted = wanted->wait_ns != KD_UNWANTED;
 	list->wait_threshold = wanted->wait_ns;
 	list->wait_filter = list->waits_wanted ? wanted->waits->text : NULL;

@@ -340,6 +340,7 @@ static void rows_read(struct reader *reader, const json_t *object, const struct 
 const struct field json_trace_fields[] = {
 	LIST("syscalls_asked", FIELD_BOOL, calls_wanted),
 	LIST("syscall_threshold_ns", FIELD_U64, call_threshold),
+	LIST("syscalls_chosen", FIELD_BOOL, calls_chosen, .flags = FIELD_IF_ANY),
 	LIST("waits_asked", FIELD_BOOL, waits_wanted),
 	LIST("wait_threshold_ns", FIELD_U64, wait_threshold),
 	LIST("wait_filter", FIELD_TEXT, wait_filter),

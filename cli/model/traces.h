@@ -91,6 +91,7 @@ struct trace_list {
 	bool kernel_stacks_wanted, user_stacks_wanted;
 	uint64_t stack_share;           /* share of each CPU, in millionths; 0: no limit */
 	const char *wait_filter;        /* as given; NULL: none */
+	bool calls_chosen;              /* slow calls are of those that the user named */
 	bool wait_calls_chosen;         /* waits in other system calls are left out */
 	uint64_t left_out, left_out_ns; /* waits left out for these reasons */
 

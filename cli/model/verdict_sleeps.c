@@ -5,6 +5,7 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/syscall_set.h"
+#include "slow_calls.h"
 #include "thread_row.h"
 #include "verdict_chains.h"
 #include "verdict_limits.h"
@@ -151,6 +152,7 @@ static bool is_silent(const struct thread_row *thread)
 
 struct idle {
 	bool silent;
+	struct slow_calls slow;
 	uint64_t ns;
 	struct kd_count futex; /* those that a thread may have ended */
 };
@@ -164,16 +166,31 @@ static bool ends_by_itself(const struct sleep_part *part)
 	       row->others <= row->waits.count / 10;
 }
 
+/* True for sleeps that are waiting for work, without a doubt. */
+static bool is_idle(const struct sleep_part *part, bool silent)
+{
+	const enum sleep_class class = part->is.class;
+
+	return class == SLEEP_IDLE || (class == SLEEP_FUTEX && ends_by_itself(part)) ||
+	       (silent && (class == SLEEP_ANSWER || class == SLEEP_UNKNOWN));
+}
+
+/* The part of an idle sleep in slow calls that the user chose. */
+static uint64_t slow_take(struct slow_calls *slow, const struct sleep_part *part)
+{
+	return part->row && part->is.class != SLEEP_FUTEX
+		       ? slow_calls_take(slow, part->row->call, part->in.total)
+		       : 0;
+}
+
 static void idle_add(void *context, const struct sleep_part *part)
 {
 	struct idle *idle = context;
-	const enum sleep_class class = part->is.class;
 
-	if (class == SLEEP_FUTEX && !ends_by_itself(part))
+	if (is_idle(part, idle->silent))
+		idle->ns = u64_add(idle->ns, part->in.total - slow_take(&idle->slow, part));
+	else if (part->is.class == SLEEP_FUTEX)
 		count_join(&idle->futex, &part->in);
-	else if (class == SLEEP_IDLE || class == SLEEP_FUTEX ||
-		 (idle->silent && (class == SLEEP_ANSWER || class == SLEEP_UNKNOWN)))
-		idle->ns = u64_add(idle->ns, part->in.total);
 }
 
 /* Samples of old versions, without kinds of sleeps: estimates by system calls. */
@@ -226,6 +243,7 @@ uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread
 	if (!has_kinds(thread))
 		return idle.silent ? thread->ledger.ns[LEDGER_BLOCKED]
 				   : idle_by_calls(sample, thread);
+	slow_calls_of(&idle.slow, sample, thread);
 	sleeps_each(thread, idle_add, &idle);
 	in_futex = u64_sub(idle.futex.total, held.total);
 	if (u64_sub(idle.futex.count, held.count) >= VERDICT_TIMES * (uint64_t)thread->members)
@@ -430,6 +448,7 @@ static void memory_claims(struct claimant *claimant, const struct thread_row *th
 struct claiming {
 	struct claimant *claimant;
 	const struct thread_row *thread;
+	struct slow_calls slow;
 	bool silent;
 	uint64_t in_futex;
 	struct claim futex; /* the largest of those that are not idle */
@@ -479,6 +498,10 @@ static void part_claim(void *context, const struct sleep_part *part)
 	const struct sample *sample = claiming->claimant->sample;
 	enum cause cause = loss_cause(claiming, part);
 
+	if (cause == CAUSES && is_idle(part, claiming->silent)) {
+		claim.ns = slow_take(&claiming->slow, part);
+		cause = claim.ns ? CAUSE_WAIT : CAUSES;
+	}
 	if (row && cause == CAUSE_DISK && limit_holds_disk(sample, row, claim.ns))
 		cause = CAUSE_DISK_LIMIT;
 	if (row) {
@@ -509,7 +532,9 @@ static void part_claim(void *context, const struct sleep_part *part)
  * it a lock. In a window that the user chose it is a loss anyway. */
 void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 {
-	struct claiming claiming = { claimant, thread, is_silent(thread), 0, { 0 }, 0 };
+	struct claiming claiming = { .claimant = claimant,
+				     .thread = thread,
+				     .silent = is_silent(thread) };
 	uint64_t left;
 	const struct kd_count memory = waits_for_memory(claimant->sample, thread);
 	const struct claim of_memory = { .ns = memory.total,
@@ -519,6 +544,7 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 					 .so_far = thread->ledger.asleep[KD_AWAITED_OTHER].max };
 
 	memory_claims(claimant, thread);
+	slow_calls_of(&claiming.slow, claimant->sample, thread);
 	sleeps_each(thread, part_claim, &claiming);
 	left = lock_claims(claimant, thread, claiming.in_futex);
 	claiming.futex.ns = u64_min(claiming.futex.ns, left);

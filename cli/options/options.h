@@ -77,7 +77,8 @@ struct options {
 	bool call_events;         /* list slow system calls */
 	uint64_t call_threshold;  /* ns; 0: all calls */
 	struct syscall_set calls; /* calls to list */
-	bool calls_chosen;        /* not all calls */
+	bool calls_chosen;        /* not all calls, */
+	bool calls_named;         /* but some by name */
 	bool skip_polls;          /* calls excludes polls */
 	uint64_t off_cpu;         /* waits of at least this long, ns; 0: off */
 	struct wait_filter waits; /* waits to list */

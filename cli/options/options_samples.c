@@ -182,6 +182,7 @@ static exit_status read_calls(const struct option_row *row, const char *text,
 	if (options->calls_chosen)
 		return refuse_twice(row, "give one list: futex,recvmsg");
 	options->calls_chosen = true;
+	options->calls_named = !strpbrk(text, "!*"); /* and not some others */
 	return syscall_set_read(row->name, text, &options->calls);
 }
 

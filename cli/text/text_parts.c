@@ -320,7 +320,7 @@ static bool is_counted(const struct row_list *list, const char *rows, size_t n)
 	return false;
 }
 
-void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
+bool text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
 	       uint64_t life, void (*below)(struct text *text, const void *row))
 {
 	const struct text_list counts = {
@@ -334,7 +334,7 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 	char header[256], label[16 + NUMBER_LEN];
 
 	if (!text_has_lines(&cut, &counts))
-		return;
+		return false;
 	rows_header(text, header, sizeof(header), list->columns);
 	text_section(text, list->title, header);
 	for (size_t i = 0; i < cut.shown; i++) {
@@ -357,6 +357,7 @@ void text_rows(struct text *text, const struct row_list *list, const void *rows,
 			 label);
 	if (list->sums && !text->brief && is_counted(list, rows, n))
 		rows_sum(text, list, rows, n, "TOTAL:");
+	return true;
 }
 
 /* --- Order of threads, and their states in a line --- */

@@ -138,9 +138,9 @@ bool text_has_lines(const struct text_cut *cut, const struct text_list *list);
 void text_others(struct text *text, const struct text_cut *cut, size_t width);
 void text_others_label(struct columns *columns, size_t others, size_t width);
 
-/* Writes the section of a row list, see rows.h; nothing without rows. life: as in struct
- * text_list. below: adds lines after each row; may be NULL. */
-void text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
+/* Writes the section of a row list, see rows.h; nothing without rows, and then returns false. life:
+ * as in struct text_list. below: adds lines after each row; may be NULL. */
+bool text_rows(struct text *text, const struct row_list *list, const void *rows, size_t n,
 	       uint64_t life, void (*below)(struct text *text, const void *row));
 
 /* --- Order of threads, and their states in a line --- */

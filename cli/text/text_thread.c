@@ -583,7 +583,8 @@ static const struct section {
 	void (*write)(struct text *text, const struct thread_row *thread);
 	const struct row_list *list;
 	void (*below)(struct text *text, const void *row); /* adds lines after each row */
-	bool full;                                         /* not in a brief block */
+	void (*after)(struct text *text, const struct thread_row *thread); /* after all of them */
+	bool full; /* not in a brief block */
 } sections[] = {
 	/* clang-format off */
 	{ .write = calls },
@@ -595,8 +596,7 @@ static const struct section {
 	{ .write = text_timers },
 	{ .list = &lock_list, .below = lock_below },
 	{ .list = &descriptor_list },
-	{ .list = &chain_list },
-	{ .write = followed },
+	{ .list = &chain_list, .after = followed },
 	{ .write = text_io },
 	{ .list = &block_list },
 	{ .write = text_counters },
@@ -626,9 +626,12 @@ static void list_write(struct text *text, const struct thread_row *thread,
 	while (field->list != list)
 		field++;
 	rows = row_list_of(field, thread, &n);
-	if (!list->state || !is_small(text, thread, thread->ledger.ns[list->state]))
-		text_rows(text, list, rows, n, list->of_life ? thread->ledger.life : 0,
-			  section->below);
+	if (list->state && is_small(text, thread, thread->ledger.ns[list->state]))
+		return;
+	if (text_rows(text, list, rows, n, list->of_life ? thread->ledger.life : 0,
+		      section->below) &&
+	    section->after)
+		section->after(text, thread);
 }
 
 static void silent_threads(struct text *text, const struct thread_row *thread,

@@ -241,6 +241,32 @@ def case_times(test):
             *re.findall(r"^ *\(.* us running\)$", said, re.MULTILINE))
 
 
+SLEEPS = """
+import time
+print("ready", flush=True)
+while True:
+    time.sleep(0.02)
+"""
+
+
+def case_named(test):
+    """Sleeping in a slow call that was named is no waiting for work; in one that is only listed, it is."""
+    child = test.child([sys.executable, "-c", SLEEPS])
+    child.line("ready")
+    for args, cause in (((), []), (("--skip-syscall-poll-events",), []), (("-e", "!futex"), []),
+                        (("-e", "clock_nanosleep"), ["wait"])):
+        path = test.directory() / "json"
+        test.program("-p", child.pid, "-s", "10ms", *args, "--sample-time", "400ms", "--sample-count", "1",
+                     "-o", f"json:{path}")
+        sample, = kdtest.samples_of(path)
+        calls = sum(call["duration_ns"] for call in sample["traces"]["syscalls"])
+        test.ok(calls > 0.2e9, f"{' '.join(args)}: the calls are listed")
+        rows = [row for row in sample["verdict"] if row["cause"] == "wait"]
+        test.eq([row["cause"] for row in rows], cause, f"{' '.join(args)}: what the verdict is of")
+        for row in rows:
+            test.between(row["ns"], 0.7 * calls, 1.01 * calls, "all of them")
+
+
 def case_losses(test):
     """Records that find no room in the ring, because nobody reads it, are counted."""
     for strict in (False, True):
@@ -333,4 +359,5 @@ def case_triggered(test):
 
 
 kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls, case_choice,
-            case_busy_call, case_times, case_losses, case_stack_options, case_truncated, case_triggered)
+            case_busy_call, case_times, case_named, case_losses, case_stack_options, case_truncated,
+            case_triggered)

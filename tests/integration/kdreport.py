@@ -368,7 +368,8 @@ class Parser:
         elif self.section == "THREAD SLEEP STATISTICS":
             self.thread.descriptors.append(Row(kddescriptors.row(text, ReportError)))
         elif self.section == "THREAD CHAINS":
-            self.thread.chains.append(Row(kddescriptors.chain(text, ReportError)))
+            if not re.fullmatch(r"sleeps of [\d,]+ ns were followed, of [\d,]+ ns asleep", text):
+                self.thread.chains.append(Row(kddescriptors.chain(text, ReportError)))
         else:
             {"THREAD TIME": self.time, "THREAD SWITCHES": self.switches, "IN FLIGHT": self.flight,
              "THREAD LOCK STATISTICS": self.lock, "THREAD COUNTERS": self.counter}.get(self.section, self.row)(text)

@@ -40,7 +40,7 @@ BY_HAND = {
               "taken_by_own_threads_ns outside_calls_ns waited_idle_allowed_ns "
               "waited_idle_barred_ns waited_idle_none_ns largest_culprit",
     "traces": "stacks syscalls waits samples joined_stacks",
-    "trace_row": "end_ns time_ns duration_ns waited_ns result waited_for",
+    "trace_row": "end_ns time_ns duration_ns waited_ns running_ns ready_ns result waited_for",
     "frames": "function_hex offset address",
     "rows": "text_hex",
     "recording": "schema type number",

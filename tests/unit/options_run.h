@@ -90,11 +90,11 @@ static void say_members(const struct options *options)
 		FLAG(same_thread), FLAG(unsafe_returns), N(max_overhead, 10), FLAG(overhead_stops),
 		N(window_banks, 4), FLAG(verbose), FLAG(machine), FLAG(machine_json),
 		FLAG(list_probes), FLAG(check), FLAG(call_events), FLAG(calls_chosen),
-		FLAG(skip_polls), FLAG(all_wakers), FLAG(profile_hz), N(buffer_pages, 1024),
-		N(stacks, 4096), N(stack_bytes, 131072), N(stack_share, 10000), FLAG(outputs.quiet),
-		FLAG(outputs.live), FLAG(outputs.listen), FLAG(full), FLAG(summary),
-		FLAG(list_metrics), FLAG(skip_upcall_stats), FLAG(debug), FLAG(strict),
-		FLAG(keep_privileges);
+		FLAG(calls_named), FLAG(skip_polls), FLAG(all_wakers), FLAG(profile_hz),
+		N(buffer_pages, 1024), N(stacks, 4096), N(stack_bytes, 131072),
+		N(stack_share, 10000), FLAG(outputs.quiet), FLAG(outputs.live),
+		FLAG(outputs.listen), FLAG(full), FLAG(summary), FLAG(list_metrics),
+		FLAG(skip_upcall_stats), FLAG(debug), FLAG(strict), FLAG(keep_privileges);
 }
 
 static void say_settings(const struct output_settings *options)

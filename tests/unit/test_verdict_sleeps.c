@@ -276,3 +276,45 @@ TEST(asked)
 	sleep.kept_back = KEPT_OWN, sleep.accepted = false, sleep.unanswered = 100 * MILLI;
 	judge(&row, "kernel_work 900/100 x9, kept 900 of 1000", "its own");
 }
+
+/* Sleeps in slow calls that the user named are no waiting for work. */
+TEST(slow_calls)
+{
+	struct descriptor_row sleeps[2] = {
+		{ .awaited = KD_AWAITED_WORK,
+		  .wchan = "do_epoll_wait",
+		  .call = 232,
+		  .is = { .fd = -1 },
+		  .waits = times(4, 400 * MILLI, 300 * MILLI) },
+		{ .awaited = KD_AWAITED_WORK,
+		  .wchan = "hrtimer_nanosleep",
+		  .call = 230,
+		  .is = { .fd = -1 },
+		  .waits = times(1, 100 * MILLI, 100 * MILLI) },
+	};
+	struct trace_row call = { .kind = TRACE_CALL,
+				  .tid = 1,
+				  .call = 232,
+				  .start = 100 * SECOND + 100 * MILLI,
+				  .end = 100 * SECOND + 450 * MILLI,
+				  .waited = 300 * MILLI };
+	struct thread_row row = spent(LEDGER_BLOCKED, 500 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+
+	row.descriptors = sleeps, row.n_descriptors = 2;
+	row.ledger.awaited[KD_AWAITED_WORK] = times(5, 500 * MILLI, 300 * MILLI);
+	sample.traces.rows = &call, sample.traces.n = 1;
+	sample.traces.calls_wanted = true;
+	is_verdict(&sample, "kept 0 of 500, work 500", "all calls are listed");
+	sample.traces.calls_chosen = true;
+	is_verdict(&sample, "wait 300/300 x4, kept 300 of 800, work 200", "it was named");
+	call.timed = true, call.ran = 30 * MILLI, call.ready = 10 * MILLI;
+	is_verdict(&sample, "wait 310/300 x4, kept 310 of 810, work 190", "all of its sleeps");
+	call.end = 0;
+	call.start = 100 * SECOND + 800 * MILLI, call.ran = call.ready = 0;
+	is_verdict(&sample, "wait 200/300 x4, kept 200 of 700, work 300", "it goes on");
+	call.tid = 2;
+	is_verdict(&sample, "kept 0 of 500, work 500", "of another thread");
+	call.tid = 1, call.call = 0;
+	is_verdict(&sample, "kept 0 of 500, work 500", "another call");
+}

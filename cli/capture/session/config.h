@@ -20,6 +20,7 @@ struct tracing_config {
 	bool on;
 	uint64_t call_ns;                /* system calls at least this long; KD_UNWANTED: none */
 	const struct syscall_set *calls; /* calls to trace */
+	bool calls_named;                /* the user named these */
 	uint64_t wait_ns;                /* waits; KD_UNWANTED: none */
 	const struct wait_filter *waits; /* waits to trace */
 	const struct syscall_set *wait_calls; /* calls in which waits are traced; NULL: anywhere */
