@@ -90,6 +90,11 @@ static void row_write(struct json_writer *writer, const struct verdict *verdict,
 		if (row->queued)
 			writer_u64(writer, "request_queued_ns", row->queued);
 	}
+	if (row->idle[KD_IDLE_ALLOWED] | row->idle[KD_IDLE_BARRED] | row->idle[KD_IDLE_NONE]) {
+		writer_u64(writer, "waited_idle_allowed_ns", row->idle[KD_IDLE_ALLOWED]);
+		writer_u64(writer, "waited_idle_barred_ns", row->idle[KD_IDLE_BARRED]);
+		writer_u64(writer, "waited_idle_none_ns", row->idle[KD_IDLE_NONE]);
+	}
 	writer_u64(writer, "threads", row->threads);
 	writer_i64(writer, "worst_tid", row->worst->tid);
 	writer_u64(writer, "worst_ns", row->worst_ns);
