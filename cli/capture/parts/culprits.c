@@ -67,22 +67,27 @@ static exit_status culprits_select(struct session *session)
 		       ?: session_map_resize(skel->maps.kd_blames, session->slots * session->banks);
 }
 
-/* Has a CPU note where its run queue is: an interrupt for each. One that is offline does it when it
- * comes online. */
-static int culprits_turn_cpu(struct session *session, int cpu, bool online)
+/* Has a CPU note where its run queue is: an interrupt. Returns 0, also if it is offline, or a
+ * negative errno. */
+static int runqueue_find(const struct session *session, uint32_t cpu)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU);
+	LIBBPF_OPTS(bpf_test_run_opts, options, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
 	uint64_t arguments[1] = { 0 };
 	int error;
 
-	if (!online)
-		return 0;
 	options.ctx_in = arguments;
 	options.ctx_size_in = sizeof(arguments);
-	options.cpu = (__u32)cpu;
 	error = bpf_prog_test_run_opts(bpf_program__fd(session->skel->progs.kd_runqueue_find),
 				       &options);
 	return error == -ENXIO ? 0 : error;
+}
+
+/* A run that has given up its privileges may not: then nothing is known of that CPU. */
+static int culprits_turn_cpu(struct session *session, int cpu, bool online)
+{
+	if (online && (uint32_t)cpu < session->skel->rodata->kd_idle_cpus)
+		runqueue_find(session, (uint32_t)cpu);
+	return 0;
 }
 
 static exit_status culprits_attach(struct session *session)
@@ -92,7 +97,7 @@ static exit_status culprits_attach(struct session *session)
 	int error = 0;
 
 	for (uint32_t cpu = 0; cpu < skel->rodata->kd_idle_cpus; cpu++)
-		error = culprits_turn_cpu(session, (int)cpu, true) ?: error;
+		error = runqueue_find(session, cpu) ?: error;
 	if (error)
 		log_warn("cannot tell whether CPUs were idle while threads waited: %s",
 			 strerror(-error));
