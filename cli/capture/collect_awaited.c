@@ -295,6 +295,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 {
 	const uint64_t window = sample->end - sample->start;
 	unsigned int looks = 0, connections = 0, delayed = 0;
+	const uint64_t now = clock_monotonic();
+	bool kept = false;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
@@ -310,14 +312,18 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 				who_take(sleep, &found);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
-			if (watch->sockets && may_be_delayed(sleep, window) &&
-			    delayed++ < LOOKS_MOST)
+			if (watch->sockets && now >= watch->kept_due &&
+			    may_be_delayed(sleep, window) && delayed++ < LOOKS_MOST)
 				sleep->kept_back = asked_kept_back(watch->sockets, pid, thread->tid,
 								   (uint32_t)sleep->call);
+			kept |= sleep->kept_back;
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, sleep, pid, window / 2);
 		}
 	}
+	/* An idle thread may poll for such times, too. */
+	if (delayed && !kept)
+		watch->kept_due = now + IDLE_NS;
 	if (watch->sockets)
 		sockets_forget(watch->sockets);
 }
