@@ -276,6 +276,7 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 /* --- Acknowledgements that are delayed --- */
 
 #define DELAYED_LEAST_NS (5 * NSEC_PER_MSEC) /* beside shorter waits */
+#define DELAYED_LOOKS 3
 #define DELAYED_MOST_NS (500 * NSEC_PER_MSEC)
 
 /* True if a good part of the window was waits of about that length, for a connection maybe. */
@@ -286,6 +287,19 @@ static bool may_be_delayed(const struct descriptor_row *sleep, uint64_t window)
 	return sleep->waits.count > 1 && sleep->waits.total >= window / 10 && !sleep->shorter &&
 	       mean >= DELAYED_LEAST_NS && mean <= DELAYED_MOST_NS && sleep->call >= 0 &&
 	       polled_is((uint32_t)sleep->call);
+}
+
+/* Between two such waits there is nothing to see. */
+static enum kept_back kept_look(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)
+{
+	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
+	enum kept_back kept = asked_kept_back(sockets, pid, tid, call);
+
+	for (unsigned int i = 1; i < DELAYED_LOOKS && !kept; i++) {
+		nanosleep(&pause, NULL);
+		kept = asked_kept_back(sockets, pid, tid, call);
+	}
+	return kept;
 }
 
 /* --- All --- */
@@ -314,8 +328,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
 			if (watch->sockets && now >= watch->kept_due &&
 			    may_be_delayed(sleep, window) && delayed++ < LOOKS_MOST)
-				sleep->kept_back = asked_kept_back(watch->sockets, pid, thread->tid,
-								   (uint32_t)sleep->call);
+				sleep->kept_back = kept_look(watch->sockets, pid, thread->tid,
+							     (uint32_t)sleep->call);
 			kept |= sleep->kept_back;
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, sleep, pid, window / 2);
