@@ -284,6 +284,7 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 /* --- Acknowledgements that are delayed --- */
 
 #define DELAYED_LEAST_NS (5 * NSEC_PER_MSEC) /* beside shorter waits */
+#define DELAYED_LOOKS 3
 #define DELAYED_MOST_NS (500 * NSEC_PER_MSEC)
 
 /* True if a good part of the window was waits of about that length, for a connection maybe. */
@@ -296,6 +297,19 @@ static bool may_be_delayed(const struct descriptor_row *sleep, uint64_t window)
 	       polled_is((uint32_t)sleep->call);
 }
 
+/* Between two such waits there is nothing to see. */
+static enum kept_back kept_look(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)
+{
+	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
+	enum kept_back kept = asked_kept_back(sockets, pid, tid, call);
+
+	for (unsigned int i = 1; i < DELAYED_LOOKS && !kept; i++) {
+		nanosleep(&pause, NULL);
+		kept = asked_kept_back(sockets, pid, tid, call);
+	}
+	return kept;
+}
+
 /* --- All --- */
 
 void awaited_take(struct awaited_watch *watch, const struct session_view *view,
@@ -303,6 +317,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 {
 	const uint64_t window = sample->end - sample->start;
 	unsigned int looks = 0, connections = 0, delayed = 0;
+	const uint64_t now = clock_monotonic();
+	bool kept = false;
 
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
@@ -320,14 +336,18 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 				who_take(sleep, &watch->held_by);
 			if (watch->sockets && is_receiving(sleep, window))
 				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
-			if (watch->sockets && may_be_delayed(sleep, window) &&
-			    delayed++ < LOOKS_MOST)
-				sleep->kept_back = asked_kept_back(watch->sockets, pid, thread->tid,
-								   (uint32_t)sleep->call);
+			if (watch->sockets && now >= watch->kept_due &&
+			    may_be_delayed(sleep, window) && delayed++ < LOOKS_MOST)
+				sleep->kept_back = kept_look(watch->sockets, pid, thread->tid,
+							     (uint32_t)sleep->call);
+			kept |= sleep->kept_back;
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, sleep, pid, window / 2);
 		}
 	}
+	/* An idle thread may poll for such times, too. */
+	if (delayed && !kept)
+		watch->kept_due = now + IDLE_NS;
 	if (watch->sockets)
 		sockets_forget(watch->sockets);
 }

@@ -35,6 +35,7 @@ struct awaited_watch {
 	uint64_t spent; /* CPU time of its looks, ns */
 	struct asked_sleep all[ASKED_LOOKS];
 	size_t n;
+	uint64_t kept_due; /* when data that is kept back is worth a look, CLOCK_MONOTONIC */
 	struct accepted accepted[ACCEPTED_KNOWN];
 	/* Who had a lock of a file that this process tried to get; PID 0: nobody. */
 	unsigned int held_looks;

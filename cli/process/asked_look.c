@@ -178,14 +178,17 @@ enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, ui
 	enum kept_back kept = KEPT_NOT;
 	char target[LINK_LEN];
 	struct polled polled;
+	bool any = false;
 
 	if (!polled_find(&polled, pid, tid, call))
 		return KEPT_NOT;
 	for (size_t i = 0; i < polled.n; i++) {
 		proc_fd_link(of, polled.fds[i], target, sizeof(target));
 		facts[i] = (struct socket_facts){ .inode = socket_inode(target) };
+		any |= facts[i].inode;
 	}
-	sockets_look(sockets, pid, facts, polled.n);
+	if (any)
+		sockets_look(sockets, pid, facts, polled.n);
 	for (size_t i = 0; i < polled.n && !kept; i++)
 		kept = facts[i].kept_back;
 	return kept;
