@@ -23,9 +23,9 @@ struct claim {
 	struct verdict_who who;
 	const struct descriptor *at; /* descriptor waited at; NULL: none */
 	struct wait_words wait;
-	const struct chain_row *via;  /* the thread that it kept, for which this one waited; NULL:
-				       * none */
-	unsigned int seen;            /* in so many percent of the waits; 0: it follows from no chain */
+	const struct chain_row *via; /* the thread that it kept, for which this one waited; NULL:
+				      * none */
+	unsigned int seen; /* in so many percent of the waits; 0: it follows from no chain */
 	const struct lock_row *lock;  /* lock of the kernel that has a name; NULL: none */
 	struct kd_count requests;     /* disk requests that ended the waits, */
 	uint64_t queued;              /* and how long the driver did not have them */
