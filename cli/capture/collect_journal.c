@@ -105,11 +105,6 @@ static const struct descriptor_row *journal_find(const struct sample *sample)
 	return found;
 }
 
-static bool is_own(const struct sample *sample, pid_t pid)
-{
-	return pid == sample->pid || process_at(sample, pid, UINT64_MAX);
-}
-
 /* The process whose data the journal waited for: in half of the looks, it slept until its own was
  * written, and has a file there. */
 static const struct journal_process *writer_find(const struct journal_watch *watch,
@@ -120,7 +115,7 @@ static const struct journal_process *writer_find(const struct journal_watch *wat
 
 	for (size_t i = 0; i < JOURNAL_WRITERS; i++)
 		if (watch->writer_looks[i] * 2 >= looks && watch->writer_looks[i] &&
-		    !is_own(sample, watch->writers[i].pid) &&
+		    !sample_has_process(sample, watch->writers[i].pid) &&
 		    journal_has_file(watch->writers[i].pid, device)) {
 			if (found)
 				return NULL;

@@ -3,6 +3,7 @@
 #include "journal_look.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,12 +115,14 @@ bool journal_device(const char name[KD_COMM_LEN], dev_t *device, dev_t *disk)
 
 bool journal_has_file(pid_t pid, dev_t device)
 {
-	struct stat file;
+	struct statx is;
 	char path[64];
 
 	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
-		if (!stat(path, &file) && file.st_dev == device)
+		/* Not asked of a server, which might be silent. */
+		if (!statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &is) &&
+		    makedev(is.stx_dev_major, is.stx_dev_minor) == device)
 			return true;
 	}
 	return false;

@@ -226,4 +226,26 @@ def case_debian(test):
     test.eq(left, set(), "and leaves nothing")
 
 
-kdtest.main(case_tarball, case_one_file, case_debian)
+def case_rpm(test):
+    """Built without optimisation, and where this is no system of RPMs, with what it has."""
+    kdneeds.need("rpmbuild", "rpm", "rpmlint")
+    packed = tarball(test, checkout(test))
+    folder = test.directory()
+    succeeds(test, "packages are built", kdtest.ROOT / "examples" / "packaging" / "rpm", packed,
+             folder, "--nodeps", "--define", "optflags -O0 -g", "--define",
+             "_unitdir /usr/lib/systemd/system")
+    package, = folder.glob(f"RPMS/*/kernel_delay-{RELEASE}-1*.rpm")
+    listed = succeeds(test, "it is listed", "rpm", "-qpl", package).split()
+    for name in ("/usr/sbin/kernel_delay", "/usr/lib/systemd/system/kernel_delay.service",
+                 "/usr/share/bash-completion/completions/kernel_delay"):
+        test.ok(name in listed, f"{name} is in its place", *listed)
+    test.ok(any(name.startswith("/usr/share/man/man8/kernel_delay.8") for name in listed),
+            "so is the manual", *listed)
+    wanted = succeeds(test, "what it needs is listed", "rpm", "-qp", "--requires", package)
+    test.ok("libbpf.so.1" in wanted and "libunwind.so.8" in wanted, "libraries", wanted)
+    said = succeeds(test, "rpmlint finds no error", "rpmlint",
+                    kdtest.ROOT / "examples" / "packaging" / "kernel_delay.spec")
+    test.ok(" 0 errors, 0 warnings" in said, "and warns of nothing", said)
+
+
+kdtest.main(case_tarball, case_one_file, case_debian, case_rpm)
