@@ -192,6 +192,57 @@ static void processes_line(struct columns *columns, const struct sample *sample,
 	columns_add(columns, ")\n");
 }
 
+/* "12 name", "12 name (network)", or "timer". */
+static void waker_add(struct columns *columns, const struct waker *waker)
+{
+	if (waker->tid)
+		columns_print(columns, "%d ", (int)waker->tid);
+	if (waker->name[0])
+		columns_foreign(columns, waker->name, KD_COMM_LEN, SIZE_MAX);
+	else
+		columns_add(columns, waker->tid ? "[unknown]" : "-");
+	if (waker->tid && waker->from > KD_FROM_TASK)
+		columns_print(columns, " (%s)", from_keys[waker->from]);
+}
+
+/* The kernel function in which a call waited longest; NULL: unknown. */
+static const char *waited_in(const struct trace_row *row)
+{
+	const char *names[WAITED_FRAMES];
+	size_t n = 0, at;
+
+	for (; row->waited && row->kernel && n < row->kernel->n && n < WAITED_FRAMES; n++)
+		names[n] = row->kernel->frames[n].function;
+	wchan_find(names, n, &at);
+	return at < n ? names[at] : NULL;
+}
+
+/* Adds what a call's time was: "(11,996 us asleep in jbd2_log_wait_commit until 312 jbd2/vda1-8
+ * woke it, 210 us ready, 175 us running)". */
+static void times_line(struct columns *columns, const struct trace_row *row, uint64_t duration)
+{
+	const uint64_t asleep = u64_sub(duration, u64_add(row->ran, row->ready));
+	const char *function = waited_in(row);
+
+	columns_add(columns, INDENT "(");
+	if (asleep >= US) {
+		columns_print(columns, "%s us asleep", GROUPED(asleep / US));
+		if (function && row->waited > asleep / 2) {
+			columns_add(columns, " in ");
+			name_add(columns, function, FUNCTION_MOST);
+		}
+		if (row->wakers[0].tid && row->waited > asleep / 2) {
+			columns_add(columns, " until ");
+			waker_add(columns, &row->wakers[0]);
+			columns_add(columns, " woke it");
+		}
+		columns_add(columns, ", ");
+	}
+	if (row->ready >= US)
+		columns_print(columns, "%s us ready, ", GROUPED(row->ready / US));
+	columns_print(columns, "%s us running)\n", GROUPED(row->ran / US));
+}
+
 /* Writes a row's kernel stack, then its user stack, innermost frames first. A missing stack that
  * was asked for is replaced by the reason. The row stands alone, or for a sum. */
 static void text_stacks(struct columns *columns, const struct sample *sample,
@@ -202,6 +253,8 @@ static void text_stacks(struct columns *columns, const struct sample *sample,
 
 	if (text_is_multiprocess(sample) && row->pid)
 		processes_line(columns, sample, row, sum);
+	if (row->kind == TRACE_CALL && row->timed)
+		times_line(columns, row, trace_duration(list, row, sample->end));
 	if (row->at)
 		at_line(columns, row->at, sum && !sum->same_at);
 	path_line(columns, row, sum && !sum->same_path);
@@ -359,59 +412,6 @@ static void other_waits(struct columns *columns, const struct trace_list *list)
 		    list->left_out, list->left_out_ns);
 }
 
-/* "12 name", "12 name (network)", or "timer". */
-static void waker_add(struct columns *columns, const struct waker *waker)
-{
-	if (waker->tid)
-		columns_print(columns, "%d ", (int)waker->tid);
-	if (waker->name[0])
-		columns_foreign(columns, waker->name, KD_COMM_LEN, SIZE_MAX);
-	else
-		columns_add(columns, waker->tid ? "[unknown]" : "-");
-	if (waker->tid && waker->from > KD_FROM_TASK)
-		columns_print(columns, " (%s)", from_keys[waker->from]);
-}
-
-/* The kernel function in which a call waited longest; NULL: unknown. */
-static const char *waited_in(const struct trace_row *row)
-{
-	const char *names[WAITED_FRAMES];
-	size_t n = 0, at;
-
-	for (; row->waited && row->kernel && n < row->kernel->n && n < WAITED_FRAMES; n++)
-		names[n] = row->kernel->frames[n].function;
-	wchan_find(names, n, &at);
-	return at < n ? names[at] : NULL;
-}
-
-/* Adds what a call's time was: "(11,996 us asleep in jbd2_log_wait_commit until 312 jbd2/vda1-8
- * woke it, 210 us ready, 175 us running)". */
-static void times_line(struct columns *columns, const struct trace_row *row, uint64_t duration)
-{
-	const uint64_t asleep = u64_sub(duration, u64_add(row->ran, row->ready));
-	const char *function = waited_in(row);
-
-	if (!row->timed)
-		return;
-	columns_add(columns, INDENT "(");
-	if (asleep >= US) {
-		columns_print(columns, "%s us asleep", GROUPED(asleep / US));
-		if (function && row->waited > asleep / 2) {
-			columns_add(columns, " in ");
-			name_add(columns, function, FUNCTION_MOST);
-		}
-		if (row->wakers[0].tid && row->waited > asleep / 2) {
-			columns_add(columns, " until ");
-			waker_add(columns, &row->wakers[0]);
-			columns_add(columns, " woke it");
-		}
-		columns_add(columns, ", ");
-	}
-	if (row->ready >= US)
-		columns_print(columns, "%s us ready, ", GROUPED(row->ready / US));
-	columns_print(columns, "%s us running)\n", GROUPED(row->ran / US));
-}
-
 static void calls(struct columns *columns, const struct sample *sample, const char *names)
 {
 	const struct trace_list *list = &sample->traces;
@@ -426,8 +426,6 @@ static void calls(struct columns *columns, const struct sample *sample, const ch
 		if (list->rows[i].kind != TRACE_CALL || !trace_is_of(&list->rows[i], names))
 			continue;
 		call_row_show(columns, sample, &list->rows[i]);
-		times_line(columns, &list->rows[i],
-			   trace_duration(list, &list->rows[i], sample->end));
 		text_stacks(columns, sample, &list->rows[i], NULL);
 	}
 	other_threads(columns, sample, TRACE_CALL, names);
