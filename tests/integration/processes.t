@@ -4,6 +4,7 @@
 """Several processes as one target: which ones belong to it, by PIDs, name, control group and
 container, and which threads belong to which."""
 
+import collections
 import json
 import os
 import re
@@ -312,8 +313,11 @@ def case_command(test):
     test.eq(done.status, 0, "status 0")
     report = kdreport.parse(done.stdout)[0]
     test.books(report)
-    members = {thread.name: thread.members for thread in report.threads}
-    test.eq(members, {"sh": 1, "true": 7, "sleep": 1, "cat": 1}, "each program")
+    # Who ended the longest sleep of the main thread has a row of its own, if that was most of all.
+    members = collections.Counter()
+    for thread in report.threads:
+        members[thread.name] += thread.members
+    test.eq(dict(members), {"sh": 1, "true": 7, "sleep": 1, "cat": 1}, "each program")
     test.eq(report.total("execve"), 9, "which the children have become")
 
 
