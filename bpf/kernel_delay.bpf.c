@@ -14,6 +14,7 @@
 #include "resource.bpf.h"
 #include "sched.bpf.h"
 #include "seed.bpf.h"
+#include "softirq.bpf.h"
 #include "trace.bpf.h"
 #include "trigger.bpf.h"
 #include "upcall.bpf.h"
@@ -282,6 +283,19 @@ TRIGGER_ENDS(_token, false)
 SEC("?kretprobe/ovs_dp_upcall") int kd_upcall(struct pt_regs *regs)
 {
 	upcall_end(function_result(regs));
+	return 0;
+}
+
+/* How late softirqs run. Only with --interruptions. */
+SEC("?raw_tp") int BPF_PROG(kd_softirq_raise, unsigned int vector)
+{
+	softirq_raise(vector);
+	return 0;
+}
+
+SEC("?raw_tp") int BPF_PROG(kd_softirq_begin, unsigned int vector)
+{
+	softirq_begin(vector);
 	return 0;
 }
 

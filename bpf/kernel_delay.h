@@ -432,6 +432,27 @@ struct kd_upcalls {
 	__u64 count[KD_ERRNOS]; /* the last one is for all others */
 };
 
+struct kd_task_name {
+	__u32 tid;
+	char comm[KD_COMM_LEN];
+};
+
+/* Softirqs of one vector that ran on a CPU in a window: how long after they were raised, and who
+ * had the CPU when the longest delay began and when it ended. */
+#define KD_SOFTIRQS_PADDED 16 /* a power of two, so that a mask bounds the index */
+struct kd_softirq_delay {
+	__u64 gen;
+	struct kd_count delays;
+	struct kd_task_name raised, ran;
+};
+
+/* A softirq that a CPU has not run since it was raised. */
+struct kd_raised {
+	__u64 at; /* 0: none */
+	struct kd_task_name by;
+	__u32 pad;
+};
+
 _Static_assert(KD_HARDIRQS <= KD_IRQ_PADDED && KD_SOFTIRQS <= KD_IRQ_PADDED,
 	       "room for each interrupt");
 _Static_assert(KD_STATES <= KD_STATES_PADDED, "room for each state");

@@ -16,6 +16,7 @@
 #include "cli/capture/parts/files.h"
 #include "cli/capture/parts/locks.h"
 #include "cli/capture/parts/processes.h"
+#include "cli/capture/parts/softirqs.h"
 #include "cli/capture/parts/upcalls.h"
 #include "cli/capture/session/slots.h"
 #include "cli/capture/session/windows.h"
@@ -566,7 +567,8 @@ int collector_finish(struct collector *collector, const struct session_view *vie
 							     sample->end);
 	sample->absent = session_absences(collector->session, &sample->n_absent);
 	if (!result)
-		result = session_upcalls(collector->session, view, sample);
+		result = session_upcalls(collector->session, view, sample)
+				 ?: session_softirq_delays(collector->session, view, sample);
 	if (!result)
 		result = process_set_collect(
 			session_process_set(collector->session), view,

@@ -348,6 +348,20 @@ static const struct field interruption_fields[] = {
 	FIELDS_END,
 };
 
+#define DELAY(key, kind, member, ...) FIELD(key, kind, struct softirq_delay, member, __VA_ARGS__)
+static const struct field softirq_delay_fields[] = {
+	DELAY("cpu", FIELD_U32, cpu, .flags = FIELD_REQUIRED),
+	DELAY("vector", FIELD_U32, vector, .flags = FIELD_REQUIRED),
+	DELAY("name", FIELD_NAME, name),
+	FIELDS_COUNTED(struct softirq_delay, delays.),
+	DELAY("open", FIELD_BOOL, open, .flags = FIELD_IF_ANY),
+	DELAY("raised_tid", FIELD_I32, raised.tid, .flags = FIELD_IF_ANY),
+	DELAY("raised_name", FIELD_NAME, raised.comm, .flags = FIELD_IF_ANY),
+	DELAY("ran_tid", FIELD_I32, ran.tid, .flags = FIELD_IF_ANY),
+	DELAY("ran_name", FIELD_NAME, ran.comm, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 #define RESENT(key, kind, member, ...) FIELD(key, kind, struct resent_row, member, __VA_ARGS__)
 static const struct field resent_fields[] = {
 	RESENT("pid", FIELD_I32, pid),
@@ -540,6 +554,8 @@ const struct field json_sample_fields[] = {
 	SAMPLE("interruptions_from_ns", FIELD_U64, interruptions_from, .flags = FIELD_IF_ANY),
 	FIELD_LIST("interruptions", struct sample, interruptions, .fields = interruption_fields,
 		   .valid = offsetof(struct sample, has_interruptions)),
+	FIELD_LIST("softirq_delays", struct sample, softirq_delays, .fields = softirq_delay_fields,
+		   .valid = offsetof(struct sample, has_softirq_delays)),
 	FIELD_LIST("resources", struct sample, usages, .fields = usage_fields,
 		   .valid = offsetof(struct sample, has_resources)),
 	FIELD_LIST("tcp_retransmissions", struct sample, resent, .fields = resent_fields,

@@ -144,6 +144,7 @@ enum metric_kind {
 	METRIC_LOSS,
 	METRIC_ABSENCE,
 	METRIC_DISK,
+	METRIC_SOFTIRQ_DELAY,
 	METRIC_PROCESS,
 	METRIC_IMAGE,  /* container image of a process */
 	METRIC_USAGE,  /* of a process */

@@ -354,6 +354,24 @@ static void upcalls_take(struct metrics *metrics, const struct sample *sample)
 	}
 }
 
+static void softirq_delays_take(struct metrics *metrics, const struct sample *sample)
+{
+	for (size_t i = 0; i < sample->n_softirq_delays; i++) {
+		const struct softirq_delay *delay = &sample->softirq_delays[i];
+		struct metric_labels labels = { .length = 0 };
+		struct metric_row *row;
+
+		metric_labels_number(&labels, "cpu", delay->cpu);
+		metric_labels_foreign(&labels, "vector", delay->name, sizeof(delay->name), "");
+		row = metric_row_touch(metrics, METRIC_SOFTIRQ_DELAY, NULL, &labels);
+		if (!row)
+			continue;
+		metric_row_sum(row, EVENTS_COUNT, delay->delays.count);
+		metric_row_sum(row, EVENTS_TOTAL, delay->delays.total);
+		metric_row_max(row, EVENTS_MAX, delay->delays.max);
+	}
+}
+
 int metrics_expect(struct metrics *metrics, const struct capture *capture, pid_t pid)
 {
 	const struct verdict nobody = { 0 };
@@ -389,6 +407,7 @@ int metrics_add(struct metrics *metrics, const struct sample *sample)
 	pressure_take(metrics, "group", &sample->pressures.group);
 	disks_take(metrics, sample);
 	upcalls_take(metrics, sample);
+	softirq_delays_take(metrics, sample);
 	metric_take_usages(metrics, sample);
 	metric_take_threads(metrics, sample);
 	return metrics->failed ? -ENOMEM : 0;

@@ -90,7 +90,7 @@ const struct metric_columns metric_columns[METRIC_KINDS] = {
 	[METRIC_TRIGGER] = { TRIGGER_COLUMNS, 0, 0, TRIGGER_COLUMNS },
 	[METRIC_BUSY... METRIC_LOSS] = { ONE_COLUMN, 0, 0, ONE_COLUMN },
 	[METRIC_ABSENCE] = { ONE_COLUMN, 0, 0, 0 },
-	[METRIC_DISK] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
+	[METRIC_DISK... METRIC_SOFTIRQ_DELAY] = { EVENTS_COLUMNS, EVENTS_MAX, 1, EVENTS_COLUMNS },
 	[METRIC_PROCESS] = { PROCESS_COLUMNS, 0, 0, PROCESS_ALIVE },
 	[METRIC_IMAGE] = { ONE_COLUMN, 0, 0, 0 },
 	[METRIC_USAGE] = { USAGE_COLUMNS, 0, 0, USAGE_MEMORY },
@@ -283,6 +283,12 @@ const struct metric_family metric_families[] = {
 	       "Interruptions in which a tick of the thread's CPU came at least 0.1 ms late, since "
 	       "that CPU did not run; with --interruptions.",
 	       "By how much ticks came late.", LONGEST("delay of a tick")),
+
+	EVENTS(METRIC_SOFTIRQ_DELAY, "softirq_delay", "cpu,vector", VALUE,
+	       "Softirqs that a CPU ran after they had been raised on it, of whatever process they "
+	       "were for; with --interruptions.",
+	       "Time from raising softirqs until they ran.",
+	       LONGEST("time from raising a softirq until it ran")),
 
 	EVENTS(METRIC_SLOW_CALL, "slow_syscall", "thread,syscall", VALUE,
 	       "System calls listed as slow, unfinished ones, too; with -s.",

@@ -137,6 +137,7 @@ void sample_clear(struct sample *sample)
 	free(sample->processes);
 	free(sample->workers);
 	free(sample->upcalls);
+	free(sample->softirq_delays);
 	free(sample->interruptions);
 	free(sample->usages);
 	free(sample->resent);

@@ -66,6 +66,18 @@ struct upcall_row {
 	uint64_t count;
 };
 
+/* How late softirqs of a vector ran on a CPU after they were raised, of whatever process they were
+ * for. */
+struct softirq_delay {
+	uint32_t cpu, vector;
+	char name[KD_COMM_LEN]; /* "net_rx" */
+	struct kd_count delays; /* what of them lies in the window */
+	bool open;              /* the longest had not run at the window's end */
+	/* Who had the CPU when the longest was raised, and when it ran (without a name: it did
+	 * not). TID 0: an idle CPU. Names raw, not escaped. */
+	struct kd_task_name raised, ran;
+};
+
 /* What a worker of the kernel did at the window's end, or last: a work queue, or what that calls
  * it; raw, not escaped. */
 #define WORK_LEN 32
@@ -175,6 +187,10 @@ struct sample {
 	struct upcall_row *upcalls; /* by CPU, then error */
 	size_t n_upcalls;
 	bool has_upcalls; /* upcalls were counted */
+
+	struct softirq_delay *softirq_delays; /* longest first */
+	size_t n_softirq_delays;
+	bool has_softirq_delays; /* --interruptions, and the kernel reports them */
 
 	struct trace_list traces;
 	struct recording_facts recorded; /* --record only */

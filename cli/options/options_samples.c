@@ -260,7 +260,7 @@ static const struct option_row rows[] = {
 	  FLAG(histogram), .in = SAMPLES },
 	{ "interruptions", 0, TAKES_ATTACHED, "DURATION",
 	  "List each interruption of a thread that took at least this long, and its causes: "
-	  "interrupts, other programs, a quota, page faults.",
+	  "interrupts, other programs, a quota, page faults. Also show how late softirqs ran.",
 	  DURATION(interruptions, 1, 0), .implied = "10us", .in = SAMPLES },
 	{ "counters", 0, TAKES_VALUE, "LIST",
 	  "Count perf events for each thread, as in cycles,instructions,page-faults: names as in "

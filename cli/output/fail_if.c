@@ -249,6 +249,27 @@ static void pressure_check(struct condition *condition, const struct sample *sam
 			figure_check(condition, ns, sample->pressures.ns, &whose);
 }
 
+/* Of all CPUs together. */
+static void softirqs_check(struct condition *condition, const struct sample *sample,
+			   uint64_t number)
+{
+	struct excess whose = { .sample = number };
+	struct fail_figures sum = { 0 };
+
+	for (size_t i = 0; i < sample->n_softirq_delays; i++) {
+		const struct softirq_delay *row = &sample->softirq_delays[i];
+
+		if (*condition->glob && !names_match_comm(condition->glob, row->name))
+			continue;
+		sum.count += row->delays.count;
+		sum.total = u64_add(sum.total, row->delays.total);
+		sum.max = u64_max(sum.max, row->delays.max);
+		sum.open = u64_max(sum.open, row->open ? row->delays.max : 0);
+	}
+	whose.so_far = fail_figures_so_far(&sum, condition->field);
+	figure_check(condition, fail_figures_field(&sum, condition->field), 0, &whose);
+}
+
 exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, uint64_t number)
 {
 	for (size_t i = 0; i < fail_if->n; i++) {
@@ -265,6 +286,8 @@ exit_status fail_if_check(struct fail_if *fail_if, const struct sample *sample, 
 			verdict_check(condition, sample, number);
 		} else if (condition->metric->kind == FAIL_PRESSURE) {
 			pressure_check(condition, sample, number);
+		} else if (condition->metric->kind == FAIL_SOFTIRQS) {
+			softirqs_check(condition, sample, number);
 		} else if (fail_metric_of_threads(condition->metric)) {
 			condition_check_threads(condition, sample, number);
 		} else {

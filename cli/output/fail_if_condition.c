@@ -151,6 +151,7 @@ static const struct fail_metric metrics[] = {
 	LIST_METRIC(mover_list),
 	METRIC("overslept", TIMES, OF(figures_of_events, .of = offsetof(struct thread_row, overslept.by))),
 	METRIC("late_ticks", TIMES, .needs = SCAN_INTERRUPTIONS, OF(figures_of_events, .of = offsetof(struct thread_row, late_ticks))),
+	METRIC("softirq_delays", TIMES | FAIL_NAMES, .kind = FAIL_SOFTIRQS, .needs = SCAN_INTERRUPTIONS, NAMES(softirq_names[0], SOFTIRQS, "there is no such softirq")),
 	LIST_METRIC(block_list),
 	LIST_METRIC(counter_list),
 	METRIC("memory", VALUE, .needs = SCAN_RESOURCES, SAMPLE(memory_used)),
@@ -566,7 +567,8 @@ static bool sample_has(const struct condition *condition, const struct sample *s
 	case SCAN_HISTOGRAMS:
 		return has_distributions(sample);
 	case SCAN_INTERRUPTIONS:
-		return sample->has_interruptions;
+		return condition->metric->kind == FAIL_SOFTIRQS ? sample->has_softirq_delays
+								: sample->has_interruptions;
 	case SCAN_RESOURCES:
 		return sample->has_resources;
 	case SCAN_COUNTERS:
@@ -590,6 +592,7 @@ static const struct absence *absence_of(const struct condition *condition,
 		const char *name, *section, *begins;
 	} words[] = {
 		{ "softirq", "SOFT IRQ STATISTICS", "is left out" },
+		{ "softirq_delays", "SOFT IRQ DELAYS", "is left out" },
 		{ "page_fault", "THREAD TIME", "has no page faults" },
 		{ "stolen", "THREAD TIME", "does not show what the hypervisor" },
 	};

@@ -36,6 +36,7 @@ enum fail_metric_kind {
 	FAIL_WAITS,
 	FAIL_VERDICT,
 	FAIL_PRESSURE,
+	FAIL_SOFTIRQS,
 	FAIL_CHANGED,
 };
 

@@ -14,6 +14,7 @@
 #include "cli/base/names.h"
 #include "cli/base/parse.h"
 #include "cli/base/wall_clock.h"
+#include "cli/model/list_cells.h"
 #include "cli/model/sample.h"
 #include "text_advice.h"
 #include "text_footer.h"
@@ -312,6 +313,56 @@ static int text_interruption_list(struct columns *columns, const struct sample *
 	return 0;
 }
 
+/* --- How late softirqs ran --- */
+
+#define DELAYS_BRIEF 8
+
+static void softirq_delay_line(struct text *text, const struct softirq_delay *row)
+{
+	struct columns *columns = &text->columns;
+	size_t begun;
+
+	columns_gap_count(columns, row->cpu, 5);
+	columns_add(columns, " ");
+	columns_pad(columns, columns_foreign(columns, row->name, sizeof(row->name), 8), 8);
+	columns_gap_count(columns, row->delays.count, 10);
+	columns_gap_ns(columns, row->delays.total, 16);
+	columns_gap_ns(columns, row->delays.max, 16);
+	text_began(text, row->delays.began);
+	columns_add(columns, "  ");
+	begun = columns->width;
+	cell_who(columns, row->raised.comm, (int32_t)row->raised.tid);
+	columns_pad(columns, columns->width - begun, 26);
+	columns_add(columns, " ");
+	if (row->open)
+		columns_add(columns, "(not yet)");
+	else
+		cell_who(columns, row->ran.comm, (int32_t)row->ran.tid);
+	columns_add(columns, "\n");
+}
+
+/* Those with the longest delays; nothing if there were none, or they were not measured. */
+static void text_softirq_delays(struct text *text)
+{
+	const struct sample *sample = text->sample;
+	struct columns *columns = &text->columns;
+	const size_t all = sample->n_softirq_delays, most = text->brief ? DELAYS_BRIEF : LISTED;
+	const size_t n = all > most + 1 ? most : all;
+
+	if (!all)
+		return;
+	columns_print(
+		columns,
+		"\n# SOFT IRQ DELAYS, from when they were raised until they ran, on all CPUs:\n"
+		"    CPU VECTOR         COUNT          TOTAL ns            MAX ns%s"
+		"  RAISED DURING              RAN DURING\n",
+		text->brief ? "" : TEXT_BEGAN_TITLE);
+	for (size_t i = 0; i < n; i++)
+		softirq_delay_line(text, &sample->softirq_delays[i]);
+	if (n < all)
+		columns_print(columns, "  and %zu others, not longer\n", all - n);
+}
+
 /* --- Open vSwitch upcalls --- */
 
 /* Results that a line counts. */
@@ -396,6 +447,7 @@ int report_text(const struct sample *sample, const struct report_options *option
 		text_usages(&text, options->extent == REPORT_FULL ? SIZE_MAX : options->top);
 		text_upcalls(&text.columns, sample);
 		error = error ?: text_interruption_list(&text.columns, sample, options);
+		text_softirq_delays(&text);
 		text_traces(&text.columns, sample, options);
 		text_footer(&text);
 	}

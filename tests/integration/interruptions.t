@@ -8,9 +8,11 @@ them."""
 import contextlib
 import itertools
 import json
+import os
 import signal
 import time
 
+import kdneeds
 import kdtest
 import kdtraced
 from kdgroup import limited_group, throttled_ns, throttled_periods
@@ -160,6 +162,69 @@ def case_explained(test):
     invented = [row for row in long if row["cause"] != "stolen" and
                 not covered([(row["since_ns"], row["until_ns"])], felt)]
     test.eq(invented, [], f"the thread felt all {len(long)} of 20 us")
+
+
+def case_softirq_delays(test):
+    """Softirqs that take long, so that others run late: by the kernel's own tracing of both, in
+    windows whose edges lie in the middle of them."""
+    need("unshare", "ip")
+    cpu, windows = kdtest.last_cpu(), 40
+    load, path = test.workload("roles", f"spin:{cpu}"), test.directory() / "samples.json"
+    without = test.capture(load.pid)
+    test.eq({name for name in kdneeds.programs_of(without.pid) if name.startswith("kd_softirq_")} -
+            {"kd_softirq_entry", "kd_softirq_entr", "kd_softirq_exit"}, set(),
+            "none of its programs is loaded without the option")
+    without.close(test)
+    flood = test.workload("staged", f"+flood:{cpu}:9999:500:{300 // kdtest.SLACK}", wrapper=(
+        "unshare", "-n", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"))
+    with kdtraced.Traced(None, "irq/softirq_raise", "irq/softirq_entry") as traced:
+        flood.send("begin")
+        done = test.program("-p", load.pid, "--interruptions", "--sample-time", "0.01",
+                            "--sample-count", windows, "-o", "text", "-o", f"json:{path}")
+        flood.end()
+        events = {each: traced.of_cpu(each) for each in os.sched_getaffinity(0)}
+    test.eq(done.status, 0, "status")
+    samples = kdtest.samples_of(path)
+    test.eq(len(samples), windows, "samples")
+    rows, named, cut, longest = 0, [], [], 0
+    apart = []  # where the machine stood still between the tracing's turn and the program's
+    for sample in samples:
+        window, delays = sample["window"], sample["softirq_delays"]
+        test.eq(delays, sorted(delays, key=lambda row: -row["max_ns"]), "the longest first")
+        for each, of_cpu in events.items():
+            truth = kdtraced.softirq_delays(of_cpu, window["start_ns"], window["end_ns"])
+            found = {row["vector"]: row for row in delays if row["cpu"] == each}
+            rows += len({*truth, *found})
+            for vector in {*truth, *found}:
+                compare_delays(test, f"CPU {each}, vector {vector}", found.get(vector),
+                               truth.get(vector, ()), apart, named, cut)
+            longest = max(longest, *(ns for delays in truth.values() for ns, *_ in delays), 0)
+    test.ok(len(apart) <= rows / 20, f"sums and longest delays of {rows}", *apart)
+    test.ok(sum(cut) >= 0.7 * len(cut), "those that an edge cuts", cut)
+    test.ok(longest >= 500 * US, f"the truth: one was {longest / US:,.0f} us late")
+    test.ok(len(named) >= (1 if kdtest.VM else 3) and sum(named) >= 0.9 * len(named), "who had the CPU", named)
+    test.ok("# SOFT IRQ DELAYS" in done.stdout, "they are in the report", done.stdout[-1000:])
+
+
+def compare_delays(test, what, row, truth, apart, named, cut):
+    """A row, or None, with what kdtraced.softirq_delays() has of it. The tracing's times are in us.
+    apart: receives what differs. Where one delay stands out: named: whether who had the CPU is
+    right; cut: whether the delay is, of one that an edge of the window cuts."""
+    row = row or {"count": 0, "total_ns": 0, "max_ns": 0}
+    slack, total = 10 * US * kdtest.SLACK, sum(ns for ns, *_ in truth)
+    test.between(row["count"], len(truth) - 2 - len(truth) // 50, len(truth) + 2 + len(truth) // 50,
+                 f"{what}: as many")
+    (most, *tids, is_cut), (second, *_) = sorted([*truth, (0, 0, 0, 0), (0, 0, 0, 0)],
+                                                 reverse=True)[:2]
+    stands_out = most > 2 * second + 10 * slack
+    right = abs(row["max_ns"] - most) <= 0.05 * most + slack
+    if is_cut and stands_out:
+        cut.append(right)
+    if not right or abs(row["total_ns"] - total) > 0.05 * total + slack + slack / 5 * len(truth):
+        apart.append((what, row, truth))
+    elif stands_out:
+        found = [row.get("raised_tid", 0), row.get("ran_tid", 0)]
+        named.append(found == tids or bool(row.get("open")) and found[0] == tids[0])
 
 
 def case_longest(test):
@@ -321,5 +386,5 @@ def case_throttled(test):
     check_sums(test, thread)
 
 
-kdtest.main(case_own_softirqs, case_preempted, case_explained, case_longest, case_open,
-            case_ends_before_reading, case_throttled)
+kdtest.main(case_own_softirqs, case_preempted, case_explained, case_softirq_delays, case_longest,
+            case_open, case_ends_before_reading, case_throttled)

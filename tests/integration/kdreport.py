@@ -239,7 +239,7 @@ class Parser:
         self.reports, self.thread, self.section, self.columns = [], None, None, None
         self.skipped, self.statistics = [], []
         self.summary = []  # lines of the section after several samples
-        self.listing = False  # inside the list of interruptions, of resources, or the path
+        self.listing = False  # inside the list of interruptions and the like, or the path
         self.summing = False  # inside the list of processes
         self.process = None
         for where, line in enumerate(text.split("\n"), 1):
@@ -262,7 +262,8 @@ class Parser:
         elif not line:
             self.section, self.listing, self.summing = None, False, False
         elif self.listing or line.startswith(("# INTERRUPTIONS of at least ", "# RESOURCES",
-                                              "RECORDED ", "CRITICAL PATH of ")):
+                                              "# SOFT IRQ DELAYS, ", "RECORDED ",
+                                              "CRITICAL PATH of ")):
             self.listing = True
         elif self.summing or line == "# PROCESSES, sums over their threads:":
             self.sums(line)

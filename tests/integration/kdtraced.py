@@ -10,6 +10,7 @@ from kdneeds import tracefs
 
 BUFFER_KB = 16384
 EVENT = re.compile(r" (\d+)\.(\d{6}): (\w+): ?(.*)")
+EVENT_OF_TASK = re.compile(r"-(\d+) +\[\d+\] \S+ +(\d+)\.(\d{6}): (\w+): ?(.*)")
 
 
 class Traced:
@@ -51,6 +52,13 @@ class Traced:
         return [(int(seconds) * kdtest.SECOND + int(micros) * 1000, name, what)
                 for seconds, micros, name, what in EVENT.findall(text)]
 
+    def of_cpu(self, cpu):
+        """[(time in ns, name, text, TID)] of one CPU."""
+        self.write("tracing_on", 0)
+        text = (self.folder / f"per_cpu/cpu{cpu}/trace").read_text(errors="replace")
+        return [(int(seconds) * kdtest.SECOND + int(micros) * 1000, name, what, int(tid))
+                for tid, seconds, micros, name, what in EVENT_OF_TASK.findall(text)]
+
 
 INTERRUPTS = ("irq/irq_handler_*", "irq/softirq_e*", "irq_vectors/*_entry", "irq_vectors/*_exit")
 
@@ -77,6 +85,24 @@ def interrupts(events, start, stop):
         else:
             begun.clear()  # it began before
     return hard, soft, hits
+
+
+def softirq_delays(events, start, stop):
+    """{vector: [(ns in a window, TID that had the CPU when it was raised, TID when it ran, whether an
+    edge cuts it), ...]} of the softirqs of one CPU, from when they were raised first until they
+    ran, or the events end."""
+    raised, found = {}, {}
+    ends = [(stop, "end", f"vec={vector}", 0) for vector in range(10)]
+    for at, name, text, tid in [*events, *ends]:
+        vector = int(re.search(r"vec=(\d+)", text)[1])
+        if name == "softirq_raise":
+            raised.setdefault(vector, (at, tid))
+        elif vector in raised:
+            since, by = raised.pop(vector)
+            if since < stop and at > start:
+                found.setdefault(vector, []).append((min(at, stop) - max(since, start), by, tid,
+                                                     since < start or at >= stop))
+    return found
 
 
 def stretches(events):

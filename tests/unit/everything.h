@@ -338,7 +338,23 @@ static void everything_interruptions(struct sample *sample)
 		  .by = { [INTERRUPTION_HARDIRQ] = 12000, [INTERRUPTION_UNEXPLAINED] = 5000000 } }
 	};
 
-	sample->has_interruptions = true;
+	static struct softirq_delay delays[] = {
+		{ .cpu = 255,
+		  .vector = 3,
+		  .name = "net_rx",
+		  .delays = { 4711, 123456789, 98765432, 101 * SECOND },
+		  .raised = { 0, "swapper/255" },
+		  .ran = { 2147483647, "ksoftirqd\033/255" } },
+		{ .cpu = 1,
+		  .vector = 1,
+		  .name = "timer",
+		  .delays = { 1, 5000, 5000, 0 },
+		  .open = true,
+		  .raised = { 9719, "ovs-vswitchd" } },
+	};
+
+	sample->softirq_delays = delays, sample->n_softirq_delays = COUNT(delays);
+	sample->has_interruptions = sample->has_softirq_delays = true;
 	sample->distributions = true;
 	sample->interruptions_from = 10000;
 	sample->interruptions = list, sample->n_interruptions = COUNT(list);

@@ -48,6 +48,24 @@ static void random_usages(struct sample *sample)
 	}
 }
 
+static void random_softirq_delays(struct sample *sample)
+{
+	sample->has_softirq_delays = true;
+	sample->softirq_delays = random_rows(&sample->n_softirq_delays, 5,
+					     sizeof(*sample->softirq_delays));
+	for (size_t i = 0; i < sample->n_softirq_delays; i++) {
+		struct softirq_delay *row = &sample->softirq_delays[i];
+
+		row->cpu = random_u32(), row->vector = random_u32();
+		random_name(row->name, sizeof(row->name));
+		row->delays.count = random_number(), row->delays.total = random_number();
+		row->delays.max = random_number(), row->open = chance(2);
+		row->raised.tid = row->ran.tid = (uint32_t)chance(INT32_MAX);
+		random_name(row->raised.comm, sizeof(row->raised.comm));
+		random_name(row->ran.comm, sizeof(row->ran.comm));
+	}
+}
+
 static void random_interruptions(struct sample *sample)
 {
 	sample->distributions = random_number() & 1;
@@ -274,6 +292,8 @@ __attribute__((unused)) static struct sample random_sample(void)
 	sample.has_resources = chance(2);
 	if (sample.has_resources)
 		random_usages(&sample);
+	if (chance(2))
+		random_softirq_delays(&sample);
 	sample.has_interruptions = chance(2);
 	if (sample.has_interruptions)
 		random_interruptions(&sample);

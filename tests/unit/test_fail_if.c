@@ -87,6 +87,12 @@ static struct thread_row threads[] = {
 
 static struct upcall_row upcalls[] = { { 0, 0, 40 }, { 1, 0, 2 }, { 1, 12, 3 } };
 
+static struct softirq_delay delays[] = {
+	{ .name = "net_rx", .delays = { 3, 12 * MS, 7 * MS, 0 } },
+	{ .cpu = 1, .name = "net_rx", .delays = { 1, 9 * MS, 9 * MS, 0 }, .open = true },
+	{ .name = "net_tx", .delays = { 1, 1, 1, 0 } },
+};
+
 static struct trace_row waits[] = {
 	{ .kind = TRACE_CALL, .tid = 11, .name = "revalidator1", .start = 0, .end = 9 * SECOND },
 	{ .kind = TRACE_WAIT, .tid = 11, .name = "revalidator1", .start = 5 * MS, .end = 7 * MS },
@@ -103,6 +109,9 @@ static const struct sample sample = {
 	.upcalls = upcalls,
 	.n_upcalls = COUNT(upcalls),
 	.has_upcalls = true,
+	.softirq_delays = delays,
+	.n_softirq_delays = COUNT(delays),
+	.has_softirq_delays = true,
 	.pressures = {
 		.ns = 2 * SECOND,
 		.machine = { true, { { true, SECOND, 0 }, { true, 7, 3 }, { true, 0, 0 } } },
@@ -186,6 +195,9 @@ static const char expected[] =
 	"|pressure.*_full.total>2ns = 1x 3|group_pressure.cpu_full.pct>=1 = 1x 20000000"
 	"|group_pressure.total>5ns = 2x 100000000|group_pressure.cpu.pct<6 = 1x 100000000"
 	"|threads>6 = 1x 7|threads<7 = no|upcalls>=45 = 1x 45|upcall_errors>2 = 1x 3"
+	"|softirq_delays.max>=9ms = 1x 9000000|softirq_delays.count>=5 = 1x 5"
+	"|softirq_delays.net_*.total>21ms = 1x 21000001|softirq_delays.rcu.max>0 = no"
+	"|softirq_delays.net_tx.max>1ns = no"
 	"| thread(rev*).voluntary  >=  15  = 1x 11 15|thread(a)b).voluntary>0 = no"
 	"|thread(a).b).voluntary>0 = no|thread(rev*[!).]1).ready.max>1ms = 1x 11 1500000";
 
@@ -397,6 +409,7 @@ TEST(bad)
 static const char not_held[] =
 	"waits.max>1ms = no waits|waits.count<1 = no waits|ready.p99>1ms = no distributions"
 	"|syscall.p50<1s = no distributions|interruptions.preempted.max>1ms = no interruptions"
+	"|softirq_delays.max>1ms = no interruptions|softirq_delays.rcu.count<1 = no interruptions"
 	"|read.network.bytes>0 = no resources|memory>0 = no resources"
 	"|block_requests.max>1ms = no resources|tcp_retransmissions>0 = no resources"
 	"|counters.cycles.count>0 = no such counters|counters.cy*.count>0 = no such counters"

@@ -72,6 +72,7 @@ struct session_part {
 	PART(bare) \
 	PART(events) \
 	PART(upcalls) \
+	PART(softirqs) \
 	PART(faults) \
 	PART(entry) \
 	/* Sets whose events count, and finds the threads. */ \
@@ -157,6 +158,7 @@ struct session {
 	struct recorder *recorder;
 	struct registers *registers;
 	struct resources *resources;
+	struct softirqs *softirqs;
 	struct process_set *process_set;
 	struct tracing *tracing;
 	struct triggers *triggers;

@@ -78,6 +78,7 @@ function tablesView(context) {
 		rowsTable(caption("Slow system calls", "syscalls"), traces?.syscalls, context, "duration_ns"),
 		rowsTable(caption("Long waits", "waits"), traces?.waits, context, "duration_ns"),
 		rowsTable(caption("Interruptions", "interruptions"), sample.interruptions, context, "ns"),
+		rowsTable("How late softirqs ran", sample.softirq_delays, context, "max_ns"),
 		rowsTable("What processes used", sample.resources, context),
 		rowsTable("TCP segments that were sent again", sample.tcp_retransmissions, context),
 		rowsTable("Upcalls of openvswitch", sample.upcalls, context),
@@ -87,7 +88,7 @@ function tablesView(context) {
 /* What other sections have. Whatever else there is is shown with how it was captured. */
 const ELSEWHERE = ["schema", "type", "capture", "window", "losses", "lost", "verdict",
 		   "largest_culprit", "busy_ns", "kept_ns", "unexplained_ns", "processes", "threads",
-		   "traces", "interruptions", "resources", "tcp_retransmissions", "upcalls",
+		   "traces", "interruptions", "softirq_delays", "resources", "tcp_retransmissions", "upcalls",
 		   "absent", "critical_path"];
 
 function captureView(context) {
