@@ -379,7 +379,7 @@ def case_zsh(test):
         ("--replay op", "--replay opened.json ", "a file to read"),
         ("@ope", "@opened.json ", "a file of options"),
         ("--fail-if ready.p99_", "--fail-if ready.p99_9", "a condition"),
-        ("--fail-if=soft", "--fail-if=softirq.", "the beginning of several"),
+        ("--fail-if=hard", "--fail-if=hardirq.", "the beginning of several"),
         ("-C kdx", r"-C kdx\$\(touch\ t\) ", "a hostile name"))
     test.ok(not (shell.folder / "t").exists(), "which was not run")
 

@@ -391,7 +391,8 @@ def case_others_use(test):
     if not test.ok(use, "it is found", sample):
         return
     test.eq((use["pid"], use["device"] in device), (large.pid, True), "who has most, of which disk")
-    test.between(use["bytes"], 0.85 * read, 1.2 * read + (8 << 20), "as many as it has counted")
+    # Counted from one look to another, which on a busy machine come some time after the edges.
+    test.between(use["bytes"], 0.7 * read, 1.2 * read + (8 << 20), "as many as it has counted")
     test.between(use["all_bytes"], use["bytes"], 2 * use["bytes"], "most of all")
     row = sample["verdict"][0]
     if row["cause"] == "disk":

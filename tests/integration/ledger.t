@@ -527,6 +527,8 @@ def case_never_in_user_mode(test):
 def observed(test, pid, act):
     capture = test.capture(pid)
     act()
+    if not os.path.exists(f"/proc/{pid}"):
+        capture.wait()  # it ends with its target: a signal might come when it no longer expects one
     report = capture.close(test)
     test.books(report)
     return report
