@@ -242,10 +242,11 @@ def case_rpm(test):
     test.ok(any(name.startswith("/usr/share/man/man8/kernel_delay.8") for name in listed),
             "so is the manual", *listed)
     wanted = succeeds(test, "what it needs is listed", "rpm", "-qp", "--requires", package)
-    test.ok("libbpf.so.1" in wanted and "libunwind.so.8" in wanted, "libraries", wanted)
-    said = succeeds(test, "rpmlint finds no error", "rpmlint",
-                    kdtest.ROOT / "examples" / "packaging" / "kernel_delay.spec")
-    test.ok(" 0 errors, 0 warnings" in said, "and warns of nothing", said)
+    test.ok("libbpf.so.1" in wanted and "libelf.so.1" in wanted, "libraries", wanted)
+    said = run("rpmlint", kdtest.ROOT / "examples" / "packaging" / "kernel_delay.spec")[1]
+    # RPM has not wanted that tag since 4.6, and the tarball is made here.
+    test.eq([line for line in said.splitlines() if re.search(": [EW]: ", line) and
+             not re.search("no-buildroot-tag|invalid-url Source0", line)], [], "rpmlint finds nothing")
 
 
 kdtest.main(case_tarball, case_one_file, case_debian, case_rpm)
