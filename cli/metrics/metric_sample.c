@@ -303,6 +303,13 @@ static void pressure_take(struct metrics *metrics, const char *of, const struct 
 	}
 }
 
+static void events_take(struct metric_row *row, const struct kd_count *events)
+{
+	metric_row_sum(row, EVENTS_COUNT, events->count);
+	metric_row_sum(row, EVENTS_TOTAL, events->total);
+	metric_row_max(row, EVENTS_MAX, events->max);
+}
+
 /* Sums over all threads: there are few disks, but series per thread and disk would be many. */
 static void disk_take(struct metrics *metrics, const struct descriptor_row *row)
 {
@@ -318,9 +325,7 @@ static void disk_take(struct metrics *metrics, const struct descriptor_row *row)
 	disk = metric_row_touch(metrics, METRIC_DISK, NULL, &labels);
 	if (!disk)
 		return;
-	metric_row_sum(disk, EVENTS_COUNT, row->requests.count);
-	metric_row_sum(disk, EVENTS_TOTAL, row->requests.total);
-	metric_row_max(disk, EVENTS_MAX, row->requests.max);
+	events_take(disk, &row->requests);
 }
 
 static void disks_take(struct metrics *metrics, const struct sample *sample)
@@ -366,9 +371,7 @@ static void softirq_delays_take(struct metrics *metrics, const struct sample *sa
 		row = metric_row_touch(metrics, METRIC_SOFTIRQ_DELAY, NULL, &labels);
 		if (!row)
 			continue;
-		metric_row_sum(row, EVENTS_COUNT, delay->delays.count);
-		metric_row_sum(row, EVENTS_TOTAL, delay->delays.total);
-		metric_row_max(row, EVENTS_MAX, delay->delays.max);
+		events_take(row, &delay->delays);
 	}
 }
 
