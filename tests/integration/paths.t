@@ -189,7 +189,8 @@ def case_execve(test):
 
     def work():
         child.send("go")
-        kdtest.wait_until(lambda: kdtest.thread_name(child.pid, child.pid) == "sleep")
+        # Not its name, which changes before the call ends.
+        kdtest.wait_until(lambda: kdtest.waits_in(child.pid, "nanosleep"))
     sample = sampled(test, child, "-s", "-e", "execve", work=work)
     test.eq([(row["result"], row.get("path"), row.get("no_path"))
              for row in sample["traces"]["syscalls"]], [(0, None, None)], "nothing is said of it")
