@@ -20,7 +20,7 @@
 #include "upcall.bpf.h"
 
 /* The kernel has no name for "Apache-2.0 or GPL-2.0": it takes them as GPL. */
-char LICENSE[] SEC("license") = "GPL";
+char LICENSE[] SEC("license") = KD_LICENSE;
 
 /* Tracepoints are raw: with BTF (tp_btf) where a program follows pointers in its arguments,
  * otherwise without, which saves libbpf and the verifier a type lookup for each.

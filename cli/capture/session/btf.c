@@ -18,6 +18,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
+#include "loading.h"
 #include "kernel_delay.skel.h"
 #include "kernel_delay_traces.skel.h"
 
@@ -258,6 +259,8 @@ static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opt
 	}
 	if (!log_is_debug())
 		options->line_info_cnt = 0;
+	if (btf->loading)
+		loading_defer(btf->loading, program, options);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 struct bpf_object;
 struct bpf_program;
 struct btf;
+struct loading;
 
 /* Must not move from btf_open() to btf_close(): libbpf has its address. */
 struct session_btf {
@@ -28,6 +29,7 @@ struct session_btf {
 		uint32_t id; /* of the attach target */
 	} targets[BTF_PROGRAMS_MAX];
 	size_t n_targets;
+	struct loading *loading; /* NULL: libbpf loads all programs */
 };
 
 /* Call it before the object is opened with path. Returns 0 or a negative errno. */

@@ -16,6 +16,7 @@
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
 #include "btf.h"
+#include "loading.h"
 #include "kernel_delay.skel.h"
 
 /* --- BPF programs that visit the threads of a process on request --- */
@@ -255,9 +256,15 @@ static exit_status load_failed(int error)
 
 exit_status programs_load(struct programs *programs)
 {
-	int error = btf_targets(programs->btf, programs->skel->obj)
-			    ?: kernel_delay__load(programs->skel);
+	struct session_btf *btf = programs->btf;
+	int error = btf_targets(btf, programs->skel->obj);
 
+	if (error)
+		return load_failed(error);
+	/* The verifier's messages are libbpf's. */
+	btf->loading = log_is_debug() ? NULL : loading_open();
+	error = loading_close(btf->loading, kernel_delay__load(programs->skel));
+	btf->loading = NULL;
 	return error ? load_failed(error) : 0;
 }
 
