@@ -217,7 +217,7 @@ $(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 $(BUILD)/cli/options/options_table.o: CLI_FLAGS += -include $(GEN)/version.h
 $(BUILD)/asan/cli/options/options_table.o: ASAN_FLAGS += -include $(GEN)/version.h
 
-$(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
+$(GEN)/syscall_table.inc: cli/base/syscall_table.sh cli/base/syscalls_arm.in $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
 
