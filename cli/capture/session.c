@@ -68,6 +68,9 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_banks = session->banks;
 	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->options->detail;
+#if defined(__aarch64__)
+	skel->rodata->kd_swaps = kernel_has_swap();
+#endif
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
 		       ?: session_map_resize(skel->maps.kd_records, session->slots * session->banks)

@@ -54,6 +54,30 @@ int iterator_run(const struct bpf_link *iterator)
 
 /* --- What each kernel supports --- */
 
+bool kernel_has_swap(void)
+{
+	const struct bpf_insn insns[] = {
+		/* *(u64 *)(r10 - 8) = 0; r0 = 0; r1 = 0 */
+		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
+		/* cmpxchg((u64 *)(r10 - 8), r0, r1): 0xf1 is BPF_CMPXCHG */
+		{ .code = BPF_STX | BPF_DW | 0xc0,
+		  .dst_reg = BPF_REG_10,
+		  .src_reg = BPF_REG_1,
+		  .off = -8,
+		  .imm = 0xf1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "kd_swap", KD_LICENSE, insns,
+			       sizeof(insns) / sizeof(*insns), NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 void programs_absent(struct programs *programs, const char *section, const char *what)
 {
 	for (size_t i = 0; i < programs->n_absences; i++)

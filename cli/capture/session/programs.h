@@ -29,6 +29,10 @@ struct programs {
 	size_t n_links, capacity_links;
 };
 
+/* True if BPF's atomic operations may have results, as compare-and-swap has (5.12; on arm64, 5.18):
+ * loads a program with one. */
+bool kernel_has_swap(void);
+
 /* Enables the programs that every run needs. Leaves out a program whose tracepoint is missing in
  * the kernel's BTF. Call it before loading. Returns 0, or EX_OSERR after printing what is
  * missing. */
