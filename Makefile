@@ -170,10 +170,11 @@ $(GEN)/version.h: | $(GEN)
 $(GEN) $(BUILD)/asan:
 	@mkdir -p $@
 
-# What is built with sanitizers serves fuzzing, too, where clang has libFuzzer. To find out takes
-# a moment, so only who needs it does.
+# What is built with sanitizers serves fuzzing, too, where clang has libFuzzer for this machine. To
+# find out takes a moment, so only who needs it does.
 ifneq ($(filter unit fuzz fuzzers check-unit $(BUILD)/asan/% $(BUILD)/fuzz/%,$(MAKECMDGOALS)),)
-HAS_FUZZER := $(shell echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | $(CLANG) -w \
+HAS_FUZZER := $(shell echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+	$(CLANG) -w -dumpmachine | grep -q '^$(MACHINE)-' && $(CLANG) -w \
 	-fsanitize=fuzzer,address,undefined -xc - -o /dev/null 2>/dev/null && echo yes)
 ASAN_CC := $(if $(HAS_FUZZER),$(CLANG) -Wno-unknown-warning-option \
 	-fsanitize=fuzzer-no-link,$(CC))
@@ -326,11 +327,13 @@ $(VERB_PROGRAMS): $(BUILD)/workloads/workload
 $(filter-out $(VERB_FILES),$(VERBS:%=tests/workloads/%.c)): ;
 
 # The same file in 32-bit mode. A compiler that makes no such programs leaves an empty file;
-# the tests skip what needs it, and say why.
+# the tests skip what needs it, and say why. For arm64 clang makes it, as gcc has no such mode there.
+COMPAT_CC = $(if $(filter arm64,$(BPF_ARCH)),$(CLANG) --target=arm-linux-gnueabi \
+	-fuse-ld=$(shell $(CC) -print-prog-name=ld),$(CC) -m32)
 $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) -m32 -O1 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector \
+	$(Q)$(COMPAT_CC) -O1 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector \
 		-o $@ $< 2>$@.why || : >$@
 
 # All of this as a compiler sees it, with either kind of flags; nothing is made of it.

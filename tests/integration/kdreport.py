@@ -7,6 +7,7 @@ ReportError, so every test that reads a report tests the layout too."""
 import datetime
 import functools
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -15,6 +16,7 @@ import kdculprits
 import kddescriptors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WORKLOADS", ROOT / "build" / "workloads")).parent
 STATES = ("running user", "running kernel", "page faults", "reclaim", "hard irq", "soft irq",
           "stolen by hypervisor", "ready after wakeup", "ready after preemption", "throttled",
           "blocked interruptible", "blocked uninterruptible", "stopped", "frozen")
@@ -61,7 +63,7 @@ OTHER_SECTIONS = {
 def sections():
     """All sections, including lists. The program that prints them is built before the tests run,
     but not for every importer of this module."""
-    said = subprocess.run([ROOT / "build" / "lint" / "fields"], check=True, capture_output=True)
+    said = subprocess.run([BUILD / "lint" / "fields"], check=True, capture_output=True)
     return {**OTHER_SECTIONS, **listed(json.loads(said.stdout)["sample"])}
 
 

@@ -30,6 +30,7 @@ import kdreport
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("KERNEL_DELAY", str(ROOT / "build" / "kernel_delay"))
 WORKLOADS = pathlib.Path(os.environ.get("WORKLOADS", str(ROOT / "build" / "workloads")))
+POLL = "poll" if os.uname().machine == "x86_64" else "ppoll"  # the call that poll() makes
 VM = bool(os.environ.get("KD_VM"))  # in a virtual machine of tests/vm
 SLACK = 10 if VM else 1  # factor for delays that a test grants to the machine
 PATIENCE = 300  # seconds after which a process that says nothing is at fault: it hangs

@@ -77,7 +77,7 @@ def case_long_poll(test):
     sample = last_sample(folder / "json")
     start = sample["window"]["start_ns"]
     polls = [event for event in Trace((folder / "trace").read_bytes()).slices
-             if event.kind == "syscall" and event.name == "poll" and "result" in event.notes]
+             if event.kind == "syscall" and event.name == kdtest.POLL and "result" in event.notes]
     # The trigger's program runs before the one that sees the call return where another process
     # has had a perf event at that tracepoint: then the poll ends within a microsecond in the window.
     # Only what is recorded has a result.

@@ -19,7 +19,7 @@ from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, compiled
 
 MS = 12           # of each call
 PASSES = 3        # of a chain of which waits are compared, too
-OPTIONS = ("-s", "4ms", "-e", "clock_nanosleep,poll,ppoll,read,futex,wait4,tgkill")
+OPTIONS = ("-s", "4ms", "-e", f"clock_nanosleep,{kdtest.POLL},read,futex,wait4,tgkill")
 INCLUDE = f"-I{WORKLOADS}"
 DEEP = tuple(f"deep_{number}" for number in range(12, 0, -1))
 

@@ -34,10 +34,14 @@ static struct shared *shared;
 
 #define NOTE(address) (shared->trail[shared->n++] = (uint64_t)(address))
 
+#if defined(__x86_64__)
 /* The canonical frame address is what the stack pointer was before the call. */
-#define NOTE_CALLER()                                                                              \
-	(shared->slots[shared->n] = (uint64_t)__builtin_dwarf_cfa() - 8,                           \
-	 NOTE(__builtin_return_address(0)))
+#define RETURN_SLOT() ((uint64_t)__builtin_dwarf_cfa() - 8)
+#else
+/* The frame record: x29, x30. */
+#define RETURN_SLOT() ((uint64_t)__builtin_frame_address(0) + 8)
+#endif
+#define NOTE_CALLER() (shared->slots[shared->n] = RETURN_SLOT(), NOTE(__builtin_return_address(0)))
 
 /* Functions that realign the stack may have a copy of their return address, which the
  * compiler means: the one that it returns to is above. */
@@ -63,9 +67,20 @@ __attribute__((noinline, noreturn)) static void stop(void)
 	NOTE_CALLER();
 	shared->ready = (pid_t)syscall(SYS_gettid);
 	for (;;) {
+#if defined(__x86_64__)
 		long number = SYS_pause;
 
 		__asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+#else
+		register long number __asm__("x8") = SYS_ppoll, fds __asm__("x0") = 0,
+				     n __asm__("x1") = 0, time __asm__("x2") = 0,
+				     mask __asm__("x3") = 0;
+
+		__asm__ volatile("svc #0"
+				 : "+r"(fds)
+				 : "r"(number), "r"(n), "r"(time), "r"(mask)
+				 : "memory");
+#endif
 	}
 }
 
@@ -182,6 +197,7 @@ void calls_last(void);
 void traps_first(void);
 extern const char calls_last_end[];
 
+#if defined(__x86_64__)
 __asm__(".text\n"
 	".type leaf_without_cfi, @function\n"
 	"leaf_without_cfi:\n"
@@ -219,6 +235,45 @@ __asm__(".text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size traps_first, . - traps_first\n");
+#else
+#define WAIT_FOR_EVER                                                                              \
+	"	mov x0, 0\n" /* ppoll(NULL, 0, NULL, NULL) */                                      \
+	"	mov x1, 0\n"                                                                             \
+	"	mov x2, 0\n"                                                                             \
+	"	mov x3, 0\n"                                                                             \
+	"	mov x8, 73\n"                                                                            \
+	"	svc 0\n"
+
+__asm__(".text\n"
+	".type leaf_without_cfi, %function\n"
+	"leaf_without_cfi:\n" WAIT_FOR_EVER "	b leaf_without_cfi\n"
+	".size leaf_without_cfi, . - leaf_without_cfi\n"
+	".skip 16\n"
+	".type pushes_without_cfi, %function\n"
+	"pushes_without_cfi:\n"
+	"	stp x29, x30, [sp, -16]!\n"
+	"1:\n" WAIT_FOR_EVER "	b 1b\n"
+	".size pushes_without_cfi, . - pushes_without_cfi\n"
+	".skip 16\n"
+	".type calls_last, %function\n"
+	"calls_last:\n"
+	"	.cfi_startproc\n"
+	"	stp x29, x30, [sp, -80]!\n"
+	"	.cfi_adjust_cfa_offset 80\n"
+	"	.cfi_rel_offset x29, 0\n"
+	"	.cfi_rel_offset x30, 8\n"
+	"	bl stop_here\n"
+	"	.cfi_endproc\n"
+	".size calls_last, . - calls_last\n"
+	"calls_last_end:\n"
+	".type traps_first, %function\n"
+	"traps_first:\n"
+	"	.cfi_startproc\n"
+	"	udf 0\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size traps_first, . - traps_first\n");
+#endif
 
 __attribute__((used, noreturn)) void stop_here(void);
 void stop_here(void)

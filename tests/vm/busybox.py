@@ -73,6 +73,13 @@ class Busybox:
             shutil.copy(path, root / place)
 
 
+class Foreign(Busybox):
+    """A static one of another architecture, which cannot be run here."""
+
+    def __init__(self, path):  # pylint: disable=super-init-not-called
+        self.path, self.libraries, self.kind = path, {}, "static"
+
+
 def installed():
     path = shutil.which("busybox")
     if not path:

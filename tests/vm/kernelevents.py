@@ -11,6 +11,8 @@ import subprocess
 import kdtest
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
+# How the names of the kernel's functions of system calls begin.
+CALL = "__x64_sys_" if os.uname().machine == "x86_64" else "__arm64_sys_"
 
 
 def need_module(name):

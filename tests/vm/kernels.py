@@ -13,6 +13,9 @@ import subprocess
 import tempfile
 import time
 
+import architectures
+from architectures import AMD64, ARM64
+
 # Series -> suites that may have it, the likeliest first. "-rt": with PREEMPT_RT.
 SUITES = {
     "5.10": ("bullseye-security", "bullseye"),
@@ -20,8 +23,10 @@ SUITES = {
     "6.1-rt": ("bookworm-security", "bookworm"),
     "6.12": ("trixie-security", "trixie", "bookworm-security"),
     "newest": ("sid",),
+    "arm64": ("bookworm-security", "bookworm"),
 }
 SERIES = tuple(SUITES)
+VERSIONS = {"6.1-rt": "6.1", "arm64": "6.1"}  # of those that are not called by it
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "/var/cache") / "kernel_delay"
 FRESH = 24 * 3600  # seconds for which a suite's list of packages is good
 TIMEOUT = 240      # seconds for one command of apt
@@ -30,6 +35,8 @@ KEEP = 2           # kernels of a series: another run may still use the one befo
 KEYRINGS = tuple(f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp"))
 
 CONFIGURATION = """\
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
 Dir::Etc::SourceList "{place}/sources.list";
 Dir::Etc::SourceParts "/dev/null";
 Dir::Etc::Preferences "/dev/null";
@@ -58,11 +65,12 @@ class Kernel:
     def __init__(self, place):
         self.place, self.release = place, place.name
         self.modules = place / "lib" / "modules" / self.release
+        self.architecture = architectures.of_release(self.release)
 
     @property
     def version(self):
-        """The version as people call it: 6.1.0-56 for 6.1.0-56-cloud-amd64, or 6.1.0-56-rt."""
-        return self.release.removesuffix("-amd64").removesuffix("-cloud")
+        """The version as people call it: 6.1.0-56 for 6.1.0-56-cloud-amd64; 6.1.0-56-rt, -arm64."""
+        return self.release.removesuffix("-amd64").replace("-cloud", "")
 
     @property
     def image(self):
@@ -70,14 +78,18 @@ class Kernel:
         return next(path for path in places if path.exists())
 
 
+def architecture_of(series):
+    return ARM64 if series == "arm64" else AMD64
+
+
 def flavour(series):
     """How the names of the kernel's releases end."""
-    return "rt-amd64" if series.endswith("-rt") else "cloud-amd64"
+    return f"{'rt' if series.endswith('-rt') else 'cloud'}-{architecture_of(series).debian}"
 
 
 def order(release):
     """6.12.9 < 6.12.115+deb13 < 6.12.115+deb13.1"""
-    return [int(digits) for digits in re.findall(r"\d+", release.removesuffix("-amd64"))]
+    return [int(digits) for digits in re.findall(r"\d+", re.sub(r"-a\w+64$", "", release))]
 
 
 def is_of(series, release):
@@ -86,7 +98,7 @@ def is_of(series, release):
         return False
     if series == "newest":
         return not any(is_of(other, release) for other in SERIES if other != series)
-    return release.startswith(series.removesuffix("-rt") + ".")
+    return release.startswith(VERSIONS.get(series, series) + ".")
 
 
 def run(argv, **options):
@@ -134,16 +146,17 @@ class Suite:
 
     silent = 0  # how often the mirror did not answer
 
-    def __init__(self, name):
+    def __init__(self, name, architecture):
         uri = mirrors().get("security" if name.endswith("-security") else "main")
         keys = [path for path in KEYRINGS if os.path.exists(path)]
         if not uri or not keys:
             raise Unavailable(f"apt is not configured for a mirror with {name}")
-        self.place = CACHE / "apt" / name
+        self.place = CACHE / "apt" / (name if architecture is AMD64 else f"{name}-{architecture.debian}")
         for folder in ("lists/partial", "cache/archives/partial"):
             (self.place / folder).mkdir(parents=True, exist_ok=True)
         (self.place / "sources.list").write_text(f"deb [signed-by={keys[0]}] {uri} {name} main\n")
-        (self.place / "apt.conf").write_text(CONFIGURATION.format(place=self.place))
+        (self.place / "apt.conf").write_text(CONFIGURATION.format(
+            place=self.place, architecture=architecture.debian))
         self.update()
 
     def apt(self, tool, *args, **options):
@@ -220,7 +233,7 @@ def fetch(series):
     reasons = []
     for name in SUITES[series]:
         try:
-            suite = Suite(name)
+            suite = Suite(name, architecture_of(series))
             release = suite.newest(series)
             if not release:
                 raise Unavailable(f"{name} has no kernel {series}")

@@ -11,13 +11,17 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 
 import busybox
 import kernels
 import machine
+import roots
+from architectures import AMD64
 from programs import BEGIN, END, ONCE, PATIENCE, TIMED_OUT
 
 sys.path.insert(0, str(machine.TREE / "tests" / "integration"))
@@ -57,17 +61,23 @@ OTHERS = "TESTS_RUN_OTHERS"  # tests/run has it, too
 POINT = re.compile(r"(not )?ok\b(?: +\d+)?(?: +- )? *(.*?)(?: *# *SKIP\S* *(.*))?", re.IGNORECASE)
 
 
+def stem(name):
+    """The name of a program with cases, without its folder."""
+    return pathlib.Path(name.partition(":")[0]).stem
+
+
 def programs_of(series):
     return (*PROGRAMS, *MORE[series])
 
 
-def command(*args):
-    return [sys.executable, str(machine.HERE / "programs.py"), *args]
-
-
-def environment():
-    return {"KERNEL_DELAY": os.path.abspath(kdtest.PROGRAM),
-            "WORKLOADS": os.path.abspath(kdtest.WORKLOADS)}
+def run(series, kernel, starter, programs, output, timeout, **options):
+    """Runs programs in a machine; returns its Outcome."""
+    argv = [roots.of(kernel.architecture).python, str(machine.HERE / "programs.py"), *programs]
+    environment = {"KERNEL_DELAY": os.path.abspath(kdtest.PROGRAM),
+                   "WORKLOADS": os.path.abspath(kdtest.WORKLOADS)}
+    return machine.run(kernel, argv, environment if kernel.architecture is AMD64 else {}, output,
+                       timeout, starter=starter, most=MOST, cpus=CPUS.get(series, 1),
+                       **options)
 
 
 def passed(lines):
@@ -152,7 +162,7 @@ def report_machine(test, kernel, starter, wanted, outcome, printed, last=None):
             "end", outcome.failure, *outcome.messages[-30:])
     runs, unfinished, rest = runs_of(printed)
     for name, (*before, latest) in runs.items():
-        test.case = f"{version}: {pathlib.Path(name).stem}"
+        test.case = f"{version}: {stem(name)}"
         for lines, status, _ in before:
             report_earlier(test, lines, status, "it failed at first; the program was run again")
         lines, status, seconds = latest
@@ -164,7 +174,7 @@ def report_machine(test, kernel, starter, wanted, outcome, printed, last=None):
         else:
             report_program(test, lines, status, good)
     if unfinished:
-        test.case = f"{version}: {pathlib.Path(unfinished).stem}"
+        test.case = f"{version}: {stem(unfinished)}"
         test.ok(False, "ends before the machine does", outcome.failure, *rest[-20:])
     test.case = version
     test.eq(set(runs), set(wanted), "all programs ran")
@@ -182,19 +192,42 @@ def starters(test):
     return found
 
 
+def build(architecture):
+    """Builds for another architecture; returns why that fails, as lines, or nothing."""
+    compiler = f"{architecture.kernel}-linux-gnu-gcc"
+    if not shutil.which(compiler):
+        raise kernels.Unavailable(f"not installed: {compiler}")
+    # Of the make that runs this, if there is one, nothing is known below.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    units = [f"build/unit/{path.stem}" for path in (machine.TREE / "tests/unit").glob("test_*.c")]
+    argv = roots.make(architecture, ["-s", f"-j{os.cpu_count()}", "WERROR=1", "all", "workloads",
+                                "build/lint/fields", *units])
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.STDOUT, check=False, env=environment)
+    return done.stdout.splitlines()[-20:] if done.returncode else []
+
+
 def examine(test, series, starter, lock, stopped):
     """Runs the programs with a kernel and prints the results. Returns (series, kernel, starter,
     programs to be run once more)."""
+    wrong = []
     try:
         kernel = kernels.kernel(series)
-    except kernels.Unavailable as why:
+        if kernel.architecture is not AMD64:
+            machine.tools(kernel.architecture)
+            wrong, starter = build(kernel.architecture), roots.of(kernel.architecture).starter
+    except (kernels.Unavailable, machine.Unfit) as why:
         with lock:
             test.case = f"kernel {series}"
             test.skip("all of it", why)
         return series, None, starter, {}
+    if wrong:
+        with lock:
+            test.case = kernel.version
+            test.ok(False, f"is built for {kernel.architecture.debian}", *wrong)
+        return series, kernel, starter, {}
     output = io.BytesIO()
-    outcome = machine.run(kernel, command(*programs_of(series)), environment(), output, TIMEOUT,
-                          stopped.is_set, starter, MOST, CPUS.get(series, 1))
+    outcome = run(series, kernel, starter, programs_of(series), output, TIMEOUT, stopped=stopped.is_set)
     if stopped.is_set():
         return series, kernel, starter, {}
     with lock:
@@ -214,8 +247,7 @@ def examine_again(test, series, kernel, starter, programs):
     that they passed before."""
     print(f"# {kernel.version}: once more, alone: {' '.join(programs)}", flush=True)
     output = io.BytesIO()
-    outcome = machine.run(kernel, command(ONCE, *programs), environment(), output, LAST_TIMEOUT,
-                          starter=starter, most=MOST, cpus=CPUS.get(series, 1))
+    outcome = run(series, kernel, starter, (ONCE, *programs), output, LAST_TIMEOUT)
     report_machine(test, kernel, starter, programs, outcome,
                    output.getvalue().decode(errors="backslashreplace"), last=programs)
 

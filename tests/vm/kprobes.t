@@ -18,10 +18,10 @@ import kdreport  # noqa: E402
 import kdtest  # noqa: E402
 from kdtest import MS  # noqa: E402
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, asleep, check_reports  # noqa: E402
-from kernelevents import FunctionEvent, need_kprobes  # noqa: E402
+from kernelevents import CALL, FunctionEvent, need_kprobes  # noqa: E402
 
 # The system call behind sigtimedwait(), which hardly any program makes.
-FUNCTION = "__x64_sys_rt_sigtimedwait"
+FUNCTION = f"{CALL}rt_sigtimedwait"
 ENTRY, RETURN = f"k:{FUNCTION}", f"kr:{FUNCTION}"
 BOTH = ("--start-trigger", ENTRY, "--stop-trigger", RETURN)
 PROBES = pathlib.Path("/sys/kernel/debug/kprobes")
@@ -160,8 +160,8 @@ def case_whose_calls(test):
 
 def case_pattern(test):
     load = start(test, 6)
-    run = Triggered(test, load.pid, "--start-trigger", "k:__x64_sys_rt_sigtimedw*",
-                    "--stop-trigger", "kr:__x64_sys_rt_sigtimedw*", *UNLIMITED)
+    run = Triggered(test, load.pid, "--start-trigger", f"k:{FUNCTION[:-3]}*",
+                    "--stop-trigger", f"kr:{FUNCTION[:-3]}*", *UNLIMITED)
     calls = go(load)
     run = run.stop(test)
     matches(test, run.reports, calls)
@@ -203,13 +203,13 @@ def case_refused(test):
     symbols = pathlib.Path("/proc/kallsyms").read_text()
     forbidden = next(name for name in forbidden if "." not in name and
                      any(f" {kind} {name}\n" in symbols for kind in "tT"))
-    for name, statuses in (("__x64_sys_rt_sigtimedwalk", (78,)), (forbidden, (71, 78))):
+    for name, statuses in ((f"{CALL}rt_sigtimedwalk", (78,)), (forbidden, (71, 78))):
         done = test.program("-p", load.pid, "--start-trigger", f"k:{name}", "--duration", "5s")
         test.ok(done.status in statuses, f"{name}: status {' or '.join(map(str, statuses))}",
                 done.status, done.stderr)
         test.ok(name in done.stderr and "libbpf" not in done.stderr, f"{name}: says why",
                 done.stderr)
-    done = test.program("-p", load.pid, "--start-trigger", "k:__x64_sys_rt_sigtimedwalk")
+    done = test.program("-p", load.pid, "--start-trigger", f"k:{CALL}rt_sigtimedwalk")
     test.ok(FUNCTION in done.stderr, "the closest name is proposed", done.stderr)
 
 

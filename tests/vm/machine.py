@@ -13,26 +13,22 @@ import shlex
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
 import busybox
+import roots
+from architectures import AMD64, TREE
 from busybox import Unfit
 
 HERE = pathlib.Path(__file__).resolve().parent
-TREE = HERE.parents[1]
-QEMU = "qemu-system-x86_64"
 VIRTIOFSD = ("/usr/libexec/virtiofsd", "/usr/lib/qemu/virtiofsd")
 MEMORY = "1G"
-# A plain one, with what random numbers come from. "max" takes a third longer: string moves by
-# bytes (erms), whole pages so cleared; each copy from user space (smap); vectors (avx).
-PROCESSOR = "qemu64,rdrand=on"
 NEEDED = ("virtio_pci", "virtio_console", "virtiofs", "overlay")
 TIMEOUT = 280  # seconds
 # What the machine's clock cannot be blamed for: an emulated processor that does not
 # run for seconds, as the host is busy, is neither an unstable clock nor locked up.
-ARGUMENTS = ("console=ttyS0 loglevel=5 panic=-1 tsc=reliable no_timer_check mitigations=off "
+ARGUMENTS = ("maxcpus=1 loglevel=5 panic=-1 mitigations=off "
              "log_buf_len=4M rcupdate.rcu_cpu_stall_timeout=200 watchdog_thresh=60 random.trust_cpu=on")
 # Messages of a kernel that has gone wrong.
 SPLAT = re.compile(r"BUG:|WARNING:|\bOops\b|[Gg]eneral protection|Kernel panic|[Cc]all [Tt]race:|"
@@ -55,16 +51,17 @@ class Outcome:
         return [line for line in self.messages if SPLAT.search(line)]
 
 
-def tools():
-    """Paths of (qemu, virtiofsd), and the installed busybox."""
+def tools(architecture=AMD64):
+    """Paths of (qemu, virtiofsd). This host's busybox has to do, too."""
     if os.geteuid():
         raise Unfit("not root: the file system cannot be shared")
     virtiofsd = next((path for path in VIRTIOFSD if os.access(path, os.X_OK)), None)
-    found = {QEMU: shutil.which(QEMU), "virtiofsd": virtiofsd}
+    found = {architecture.qemu: shutil.which(architecture.qemu), "virtiofsd": virtiofsd}
     missing = [name for name, path in found.items() if not path]
-    if missing or os.uname().machine != "x86_64":
+    if missing or os.uname().machine != AMD64.kernel:
         raise Unfit(f"not installed: {', '.join(missing)}" if missing else "the host is no x86_64")
-    return *found.values(), busybox.installed()
+    busybox.installed()
+    return found.values()
 
 
 def modules(kernel):
@@ -84,7 +81,7 @@ def modules(kernel):
 
 def initial_files(kernel, starter, folder, command):
     """Makes the initial file system, which is started by a busybox; returns its path."""
-    root = folder / "initial"
+    root, tool = folder / "initial", busybox.installed().path
     for name in ("bin", "dev", "proc", "sys", "modules"):
         (root / name).mkdir(parents=True)
     starter.copy(root)
@@ -95,30 +92,37 @@ def initial_files(kernel, starter, folder, command):
         unpack = {"xz": "xzcat", "gz": "zcat"}.get(name.rsplit(".", 1)[-1], "cat")
         names.append(name.split(".")[0] + ".ko")
         with open(root / "modules" / names[-1], "wb") as stream:
-            subprocess.run([starter.path, unpack, kernel.modules / path], stdout=stream, check=True)
+            subprocess.run([tool, unpack, kernel.modules / path], stdout=stream, check=True)
     (root / "modules" / "order").write_text("".join(f"{name}\n" for name in names))
     (root / "machine").write_text(f"TREE={shlex.quote(str(TREE))}\n"
                                   f"MODULES={shlex.quote(str(kernel.modules))}\n")
     (root / "command").write_text(command)
     listing = "\n".join(["."] + [str(path.relative_to(root)) for path in root.rglob("*")])
     with open(folder / "initrd", "wb") as stream:
-        subprocess.run([starter.path, "cpio", "-o", "-H", "newc"], input=listing.encode(), cwd=root,
+        subprocess.run([tool, "cpio", "-o", "-H", "newc"], input=listing.encode(), cwd=root,
                        stdout=stream, stderr=subprocess.DEVNULL, check=True)
     return folder / "initrd"
 
 
-def script(argv, environment):
-    """A shell script that runs a command here, in this directory and environment."""
-    # The interpreter itself, where python3 is one that chooses among several.
-    path = os.path.dirname(os.path.realpath(sys.executable))
+def script(root, build, argv, environment):
+    """A shell script that runs a command here, in this directory and environment, in which tests
+    find what was built for the machine."""
+    path = os.path.dirname(root.python)
     variables = {"PATH": f"{path}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                 "HOME": "/root", "LANG": "C.UTF-8", **environment}
+                 "HOME": "/root", "LANG": "C.UTF-8", "KERNEL_DELAY": str(build / "kernel_delay"),
+                 "WORKLOADS": str(build / "workloads"), **environment}
     lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     return "\n".join([*lines, f"cd {shlex.quote(os.getcwd())}", f"exec {shlex.join(argv)}", ""])
 
 
-# In a mount namespace of its own, where nothing can be written.
+# In a mount namespace of its own, where nothing can be written, and folders of this host are below
+# another root.
 SHARE = """
+root=$1 shared=$2
+shift 2
+for place in $shared; do
+	mkdir -p "$root/$place" && mount --bind "$place" "$root/$place" || exit
+done
 while read -r _ place _; do
 	mount -o remount,bind,ro "$(printf '%b' "$place")" 2>/dev/null
 done </proc/self/mounts
@@ -127,10 +131,12 @@ exec "$@"
 """
 
 
-def share_files(virtiofsd, listener, log):
-    """Starts the server of the host's files, which ends together with its only client."""
+def share_files(virtiofsd, root, kernel, listener, log):
+    """Starts the server of a root's files, which ends together with its only client."""
+    below = "" if root.path == pathlib.Path("/") else f"{TREE} {kernel.modules}"
     argv = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "sh", "-c", SHARE, "sh",
-            virtiofsd, f"--fd={listener.fileno()}", "-o", "source=/,cache=always,sandbox=chroot"]
+            root.path, below, virtiofsd, f"--fd={listener.fileno()}",
+            "-o", f"source={root.path},cache=always,sandbox=chroot"]
     return subprocess.Popen(argv, pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL,
                             stdout=log, stderr=log)
 
@@ -141,11 +147,12 @@ def start(qemu, kernel, folder, log, cpus=1):
     ports = [argument for name in ("output", "status", "messages") for argument in
              ("-chardev", f"file,id={name},path={folder / name}",
               "-device", f"virtserialport,chardev={name},name={name}")]
+    machine = kernel.architecture
     argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-nodefaults", "-no-user-config", "-no-reboot",
-            "-display", "none", "-accel", "tcg", "-cpu", PROCESSOR, "-smp", cpus,
+            "-display", "none", "-accel", "tcg", "-cpu", machine.processor, "-smp", cpus,
             "-m", MEMORY, "-object", f"memory-backend-memfd,id=memory,size={MEMORY},share=on",
-            "-machine", "q35,memory-backend=memory", "-kernel", kernel.image,
-            "-initrd", folder / "initrd", "-append", f"{ARGUMENTS} maxcpus=1",
+            "-machine", f"{machine.board},memory-backend=memory", "-kernel", kernel.image,
+            "-initrd", folder / "initrd", "-append", f"{machine.arguments} {ARGUMENTS}",
             "-serial", f"file:{folder / 'console'}",
             "-chardev", f"socket,id=files,path={folder / 'files'}",
             "-device", "vhost-user-fs-pci,chardev=files,tag=host,queue-size=1024",
@@ -181,7 +188,8 @@ def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: Fals
     meanwhile. environment: variables besides the usual ones; stopped: tells whether to give up;
     starter: another busybox than the installed one; most: the limit of CPU seconds; cpus: their
     number, of which all but one are offline. Returns its Outcome."""
-    qemu, virtiofsd, usual = tools()
+    qemu, virtiofsd = tools(kernel.architecture)
+    root = roots.of(kernel.architecture)
     outcome, deadline = Outcome(), time.monotonic() + timeout
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdvm")))
@@ -189,10 +197,11 @@ def run(kernel, argv, environment, output, timeout=TIMEOUT, stopped=lambda: Fals
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(str(folder / "files"))
         listener.listen()
-        initial_files(kernel, starter or usual, folder, script(argv, environment))
+        initial_files(kernel, starter or root.starter, folder,
+                      script(root, kernel.architecture.build, argv, environment))
         (folder / "output").touch()
         printed = stack.enter_context(open(folder / "output", "rb"))
-        stack.callback(finish, share_files(virtiofsd, listener, log))
+        stack.callback(finish, share_files(virtiofsd, root, kernel, listener, log))
         machine = start(qemu, kernel, folder, log, cpus)
         stack.callback(finish, machine)
         limit = None

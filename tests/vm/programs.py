@@ -3,7 +3,7 @@
 """Runs test programs in a virtual machine, one after the other, each in a child of this
 one Python, which has what they import: there it takes seconds to start another.
 
-usage: programs.py [--once] PROGRAM..., by their paths below tests/
+usage: programs.py [--once] PROGRAM[:CASE]..., by their paths below tests/
 
 Each is set off by lines of its own: "@begin NAME" and "@end STATUS SECONDS". One that
 fails is run once more when all have run, unless told not to: the machine may have stood still
@@ -47,12 +47,16 @@ def status_of(process):
     return TIMED_OUT if late else status
 
 
-def become(path):
-    """In a child: makes it what a shell would start for this path."""
+def become(name):
+    """In a child: makes it what a shell would start for this program and its cases; returns the
+    path."""
+    path, *cases = name.split(":")
+    path = TESTS / path
     os.setsid()
     os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
-    sys.argv = [str(path)]
+    sys.argv = [str(path), *cases]
     sys.path[0] = str(path.parent)
+    return path
 
 
 def run_all(names):
@@ -64,8 +68,7 @@ def run_all(names):
         began = time.monotonic()
         process = os.fork()
         if not process:
-            become(TESTS / name)
-            return TESTS / name
+            return become(name)
         status = status_of(process)
         print(f"\n{END}{status} {time.monotonic() - began:.0f}", flush=True)
         if status and number < retried:

@@ -2,9 +2,10 @@
 /* System calls of other modes: compat GETPPIDS BY_INT [PROGRAM]
  *
  * On "go" it makes GETPPIDS getppid calls and BY_INT ones by int $0x80, and executes
- * PROGRAM. That is this file, compiled with -m32 -nostdlib -static -ffreestanding: it
+ * PROGRAM. That is this file in 32-bit mode, with -nostdlib -static -ffreestanding: it
  * makes the calls below and ends. With an argument it reads a line before. */
 #ifdef __i386__
+#define RT_TGSIGQUEUEINFO 335
 
 static long call(long number, long a, long b, long c, long d)
 {
@@ -17,7 +18,31 @@ static long call(long number, long a, long b, long c, long d)
 	return result;
 }
 
-/* By their numbers of arch/x86/entry/syscalls/syscall_32.tbl: the names are the test's. */
+__asm__(".globl _start\n"
+	"_start: mov %esp, %eax\n"
+	"        push %eax\n"
+	"        call run\n");
+
+#elif defined(__arm__)
+#define RT_TGSIGQUEUEINFO 363
+
+static long call(long number, long a, long b, long c, long d)
+{
+	register long r7 __asm__("r7") = number, r0 __asm__("r0") = a, r1 __asm__("r1") = b,
+			 r2 __asm__("r2") = c, r3 __asm__("r3") = d;
+
+	__asm__ volatile("svc #0" : "+r"(r0) : "r"(r7), "r"(r1), "r"(r2), "r"(r3) : "memory");
+	return r0;
+}
+
+__asm__(".globl _start\n"
+	"_start: mov r0, sp\n"
+	"        bl run\n");
+#endif
+
+#ifdef RT_TGSIGQUEUEINFO
+/* By their numbers of arch/x86/entry/syscalls/syscall_32.tbl and arch/arm/tools/syscall.tbl: the
+ * names are the test's. */
 __attribute__((used)) static void run(const long *stack)
 {
 	static const long moment[2] = { 0, 2000000 };
@@ -30,18 +55,14 @@ __attribute__((used)) static void run(const long *stack)
 	for (int i = 0; i < 7; i++)
 		call(199, 0, 0, 0, 0); /* getuid32 */
 	for (int i = 0; i < 5; i++)
-		call(335, 0, 0, 0, 0); /* rt_tgsigqueueinfo; the kernel's own uretprobe elsewhere */
+		call(RT_TGSIGQUEUEINFO, 0, 0, 0,
+		     0); /* 335 is the kernel's own uretprobe elsewhere */
 	for (int i = 0; i < 3; i++)
 		call(168, 0, 0, 1, 0); /* poll */
 	for (int i = 0; i < 2; i++)
 		call(162, (long)moment, 0, 0, 0); /* nanosleep */
 	call(1, 0, 0, 0, 0);
 }
-
-__asm__(".globl _start\n"
-	"_start: mov %esp, %eax\n"
-	"        push %eax\n"
-	"        call run\n");
 
 #else
 #include "workload.h"
