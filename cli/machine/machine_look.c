@@ -609,7 +609,8 @@ static void probes_look(struct machine *machine)
 	static const struct {
 		const char *topic, *file, *why;
 	} files[] = {
-		{ "BTF", "/sys/kernel/btf/vmlinux", "give the kernel's with --btf" },
+		{ "BTF", "/sys/kernel/btf/vmlinux",
+		  "kernel_delay needs a kernel built with CONFIG_DEBUG_INFO_BTF=y" },
 		{ "kernel probes", "/sys/bus/event_source/devices/kprobe/type",
 		  "triggers k: and kr: need CONFIG_KPROBE_EVENTS" },
 		{ "user probes", "/sys/bus/event_source/devices/uprobe/type",

@@ -217,7 +217,7 @@ static bool kernel_is_locked_down(void)
 	return strstr(mode, "[confidentiality]");
 }
 
-static exit_status load_failed(int error)
+static exit_status load_failed(const struct programs *programs, int error)
 {
 	if (kernel_is_locked_down()) {
 		log_error("the kernel is locked down: BPF programs may not read its memory");
@@ -247,8 +247,9 @@ static exit_status load_failed(int error)
 		return EX_OSFILE;
 	default:
 		log_error("the kernel refused the BPF programs: %s", strerror(-error));
-		log_hint("kernel too old (5.10 or later is needed)? --debug shows the verifier's "
-			 "messages");
+		log_hint("%s? --debug shows the verifier's messages",
+			 programs->btf_file ? "is the file of --btf from another kernel"
+					    : "kernel too old (5.10 or later is needed)");
 		return EX_OSERR;
 	}
 }
@@ -258,7 +259,7 @@ exit_status programs_load(struct programs *programs)
 	int error = btf_targets(programs->btf, programs->skel->obj)
 			    ?: kernel_delay__load(programs->skel);
 
-	return error ? load_failed(error) : 0;
+	return error ? load_failed(programs, error) : 0;
 }
 
 /* True if the tracepoint is missing, or what it needs of the machine: all errors but lack of
