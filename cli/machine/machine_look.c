@@ -627,14 +627,30 @@ static void probes_look(struct machine *machine)
 	}
 }
 
+static void lockdown_look(struct machine *machine)
+{
+	char text[128];
+	bool locked;
+
+	if (machine_read(machine, text, sizeof(text), "/sys/kernel/security/lockdown") <= 0)
+		return;
+	locked = strstr(text, "[confidentiality]");
+	finding_add(machine, locked ? FINDING_NOTE : FINDING_OK, "lockdown",
+		    "kernel_delay cannot run: boot without lockdown=confidentiality", "%s",
+		    locked                        ? "confidentiality"
+		    : strstr(text, "[integrity]") ? "integrity"
+						  : "none");
+}
+
 static void capabilities_look(struct machine *machine)
 {
 	static const struct {
 		const char *name;
 		unsigned int number;
 	} wanted[] = {
-		{ "CAP_BPF", 39 },       { "CAP_PERFMON", 38 }, { "CAP_SYS_PTRACE", 19 },
-		{ "CAP_SYS_ADMIN", 21 }, { "CAP_SYSLOG", 34 },
+		{ "CAP_BPF", 39 },        { "CAP_PERFMON", 38 },
+		{ "CAP_SYS_PTRACE", 19 }, { "CAP_DAC_READ_SEARCH", 2 },
+		{ "CAP_SYS_ADMIN", 21 },  { "CAP_SYSLOG", 34 },
 	};
 	char text[8192], missing[128] = "", *found;
 	uint64_t set;
@@ -658,6 +674,7 @@ static void tracing_look(struct machine *machine)
 {
 	events_look(machine);
 	probes_look(machine);
+	lockdown_look(machine);
 	capabilities_look(machine);
 }
 

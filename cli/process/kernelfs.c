@@ -6,7 +6,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
@@ -143,22 +142,4 @@ int tracefs_provide(void)
 	    !is_readable(TRACEFS_DIR RAW_SYSCALLS))
 		return -errno;
 	return 0;
-}
-
-/* Reads a setting; fallback: if unreadable. */
-static int setting_read(const char *path, int fallback)
-{
-	FILE *file = fopen(path, "re");
-	int value = fallback;
-
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = fallback;
-	if (file)
-		fclose(file);
-	return value;
-}
-
-int kernel_perf_paranoid(void)
-{
-	return setting_read("/proc/sys/kernel/perf_event_paranoid", INT_MAX);
 }

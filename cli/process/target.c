@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
+#include "cli/sandbox/confine.h"
 #include "pids.h"
 
 /* --- Processes by name --- */
@@ -266,6 +268,12 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 	}
 	if (!proc_stat_read(&process, pid) || !process.threads ||
 	    !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
+		if (kill(pid, 0) && errno == EPERM) {
+			log_error("process %d is hidden from this user: see hidepid= in proc(5)",
+				  (int)pid);
+			capability_hint_ptrace(NULL);
+			return EX_NOPERM;
+		}
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");

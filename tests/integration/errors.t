@@ -173,7 +173,7 @@ def case_closed_tracefs(test):
             test.eq(done.status, 0, "with CAP_DAC_READ_SEARCH it is read")
             test.ok(found and "are there" in found[0], "--machine sees it", machine.stdout)
             continue
-        test.eq(done.status, 71, "as a user that may not read it: refused")
+        test.eq(done.status, 77, "as a user that may not read it: refused")
         test.ok("Permission denied" in done.stderr and "CAP_DAC_READ_SEARCH" in done.stderr and
                 "mount -t" not in done.stderr, "as it is closed, not missing", done.stderr)
         test.ok(found and "closed to this user" in found[0] and "mounted" not in found[0],

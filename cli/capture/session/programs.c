@@ -249,7 +249,8 @@ static exit_status load_failed(const struct programs *programs, int error)
 		log_error("the kernel refused the BPF programs: %s", strerror(-error));
 		log_hint("%s? --debug shows the verifier's messages",
 			 programs->btf_file ? "is the file of --btf from another kernel"
-					    : "kernel too old (5.10 or later is needed)");
+					    : "kernel too old (5.10 or later is needed), or locked "
+					      "down (confidentiality)");
 		return EX_OSERR;
 	}
 }
