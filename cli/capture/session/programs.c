@@ -203,27 +203,44 @@ exit_status programs_select(struct programs *programs)
 	return status;
 }
 
-/* True in lockdown mode, where no program may read kernel memory. */
-static bool kernel_is_locked_down(void)
+/* True if the first line of a file of the kernel has a word. */
+static bool file_says(const char *path, const char *word)
 {
-	char mode[128] = "";
-	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return false;
-	if (!fgets(mode, sizeof(mode), file))
-		*mode = '\0';
+	if (!fgets(line, sizeof(line), file))
+		*line = '\0';
 	fclose(file);
-	return strstr(mode, "[confidentiality]");
+	return strstr(line, word);
 }
 
-static exit_status load_failed(const struct programs *programs, int error)
+/* Returns 0 if no setting of the kernel forbids what the programs do. */
+static exit_status settings_forbid(void)
 {
-	if (kernel_is_locked_down()) {
+	if (file_says("/sys/kernel/security/lockdown", "[confidentiality]")) {
 		log_error("the kernel is locked down: BPF programs may not read its memory");
 		log_hint("boot it without lockdown=confidentiality, or with lockdown=integrity");
 		return EX_NOPERM;
 	}
+	/* Its interpreter takes no tail calls together with functions (fixup_call_args() in
+	 * kernel/bpf/verifier.c). */
+	if (file_says("/proc/sys/net/core/bpf_jit_enable", "0")) {
+		log_error("the kernel's compiler for BPF programs is off");
+		log_hint("turn it on: sysctl net.core.bpf_jit_enable=1");
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static exit_status load_failed(const struct programs *programs, int error)
+{
+	int status = settings_forbid();
+
+	if (status)
+		return status;
 	switch (-error) {
 	case EPERM:
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
