@@ -15,6 +15,7 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
+#include "cli/sandbox/confine.h"
 #include "btf.h"
 #include "kernel_delay.skel.h"
 
@@ -133,23 +134,37 @@ static const char *program_tracepoint(const struct bpf_program *program)
 	return slash ? slash + 1 : "";
 }
 
+/* Returns NULL if classic tracepoints can be used, or what the report may lack without them. */
+static const char *classic_refused(void)
+{
+	switch (tracefs_provide()) {
+	case 0:
+		break;
+	case -EACCES:
+		return "may miss calls: this kernel needs tracefs, which is there, but not for "
+		       "this user";
+	default:
+		return "may miss calls: this kernel needs tracefs mounted on /sys/kernel/tracing";
+	}
+	if (perf_needs_admin() && !capability_has(CAP_SYS_ADMIN))
+		return "may miss calls: this kernel needs CAP_SYS_ADMIN, or "
+		       "kernel.perf_event_paranoid of 2";
+	return NULL;
+}
+
 /* True if raw tracepoints of system calls may be preempted, as since trace_call_bpf_faultable()
  * (7.x). Runs of these programs by other threads on that CPU are skipped meanwhile. Classic
  * tracepoints are never preempted. */
 static bool calls_are_classic(struct programs *programs)
 {
-	int error;
+	const char *refused;
 
 	if (!btf_calls_are_preempted(programs->btf))
 		return false;
-	error = tracefs_provide();
-	if (error)
-		programs_absent(programs, "SYSCALL STATISTICS",
-				error == -EACCES ? "may miss calls: this kernel needs tracefs, "
-						   "which is there, but not for this user"
-						 : "may miss calls: this kernel needs tracefs "
-						   "mounted on /sys/kernel/tracing");
-	return !error;
+	refused = classic_refused();
+	if (refused)
+		programs_absent(programs, "SYSCALL STATISTICS", refused);
+	return !refused;
 }
 
 /* True for programs of triggers, upcalls and traces: these name no tracepoint, and are enabled and
@@ -241,6 +256,9 @@ static exit_status load_failed(const struct programs *programs, int error)
 
 	if (status)
 		return status;
+	/* SELinux refuses like the verifier. */
+	if (error == -EACCES && file_says("/sys/fs/selinux/enforce", "1"))
+		error = -EPERM;
 	switch (-error) {
 	case EPERM:
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
