@@ -260,20 +260,20 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 	struct proc_stat process;
 	pid_t leader;
 	int status;
+	bool known;
 
 	if (!pid) {
 		status = pid_by_name(&pid, name);
 		if (status)
 			return status;
 	}
-	if (!proc_stat_read(&process, pid) || !process.threads ||
-	    !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
-		if (kill(pid, 0) && errno == EPERM) {
-			log_error("process %d is hidden from this user: see hidepid= in proc(5)",
-				  (int)pid);
-			capability_hint_ptrace(NULL);
-			return EX_NOPERM;
-		}
+	known = proc_stat_read(&process, pid);
+	if (!known && kill(pid, 0) && errno == EPERM) {
+		log_error("process %d is hidden from this user: see hidepid= in proc(5)", (int)pid);
+		capability_hint_ptrace(NULL);
+		return EX_NOPERM;
+	}
+	if (!known || !process.threads || !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");
