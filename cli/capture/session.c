@@ -205,6 +205,7 @@ static exit_status session_skeleton(struct session *session)
 	}
 	session->programs.skel = session->skel;
 	session->programs.btf = &session->btf;
+	session->programs.btf_file = session->config->options->btf_file;
 	error = btf_search(&session->btf, session->skel->obj);
 	return error ? btf_failed(error) : 0;
 }

@@ -609,7 +609,8 @@ static void probes_look(struct machine *machine)
 	static const struct {
 		const char *topic, *file, *why;
 	} files[] = {
-		{ "BTF", "/sys/kernel/btf/vmlinux", "give the kernel's with --btf" },
+		{ "BTF", "/sys/kernel/btf/vmlinux",
+		  "kernel_delay needs a kernel built with CONFIG_DEBUG_INFO_BTF=y" },
 		{ "kernel probes", "/sys/bus/event_source/devices/kprobe/type",
 		  "triggers k: and kr: need CONFIG_KPROBE_EVENTS" },
 		{ "user probes", "/sys/bus/event_source/devices/uprobe/type",
@@ -626,14 +627,30 @@ static void probes_look(struct machine *machine)
 	}
 }
 
+static void lockdown_look(struct machine *machine)
+{
+	char text[128];
+	bool locked;
+
+	if (machine_read(machine, text, sizeof(text), "/sys/kernel/security/lockdown") <= 0)
+		return;
+	locked = strstr(text, "[confidentiality]");
+	finding_add(machine, locked ? FINDING_NOTE : FINDING_OK, "lockdown",
+		    "kernel_delay cannot run: boot without lockdown=confidentiality", "%s",
+		    locked                        ? "confidentiality"
+		    : strstr(text, "[integrity]") ? "integrity"
+						  : "none");
+}
+
 static void capabilities_look(struct machine *machine)
 {
 	static const struct {
 		const char *name;
 		unsigned int number;
 	} wanted[] = {
-		{ "CAP_BPF", 39 },       { "CAP_PERFMON", 38 }, { "CAP_SYS_PTRACE", 19 },
-		{ "CAP_SYS_ADMIN", 21 }, { "CAP_SYSLOG", 34 },
+		{ "CAP_BPF", 39 },        { "CAP_PERFMON", 38 },
+		{ "CAP_SYS_PTRACE", 19 }, { "CAP_DAC_READ_SEARCH", 2 },
+		{ "CAP_SYS_ADMIN", 21 },  { "CAP_SYSLOG", 34 },
 	};
 	char text[8192], missing[128] = "", *found;
 	uint64_t set;
@@ -657,6 +674,7 @@ static void tracing_look(struct machine *machine)
 {
 	events_look(machine);
 	probes_look(machine);
+	lockdown_look(machine);
 	capabilities_look(machine);
 }
 

@@ -49,7 +49,7 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                   "integration/counters.t"),
         "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
                    "integration/profile.t", "integration/culprit.t", "integration/groups.t",
-                   "integration/staged.t", "vm/sched_ext.t")}
+                   "integration/staged.t", "vm/sched_ext.t", "vm/settings.t")}
 CPUS = {"6.1": 2}  # not 6.12, which fails to take one offline (dl_server_apply_params)
 AT_ONCE = 2      # machines
 MOST = 1200      # seconds of a processor for a machine

@@ -19,6 +19,7 @@
 #include "cli/base/log.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
+#include "cli/sandbox/confine.h"
 #include "kernel_delay.skel.h"
 
 #define SECTION "THREAD TIME"
@@ -258,6 +259,8 @@ static exit_status faults_attach(struct session *session)
 	error = events_open(faults);
 	if (error) {
 		log_warn("cannot time page faults: perf_event_open: %s", strerror(-error));
+		if (error == -EPERM || error == -EACCES)
+			capability_hint_perf();
 		events_close(faults);
 		begin_detach(faults);
 		programs_absent(&session->programs, SECTION,

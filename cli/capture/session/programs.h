@@ -22,6 +22,7 @@ struct session_btf;
 struct programs {
 	struct kernel_delay *skel;
 	struct session_btf *btf;
+	const char *btf_file; /* of --btf; NULL: the kernel's own */
 	bool classic; /* raw tracepoints of system calls may be preempted, so are not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; all different */
 	size_t n_absences;
