@@ -364,6 +364,11 @@ int btf_targets(struct session_btf *btf, struct bpf_object *object)
 	return error;
 }
 
+bool btf_has_tracepoint(const struct session_btf *btf, const char *name)
+{
+	return kernel_id(btf, BTF_KIND_TYPEDEF, TRACEPOINT, name);
+}
+
 bool btf_calls_are_preempted(const struct session_btf *btf)
 {
 	return kernel_id(btf, BTF_KIND_FUNC, "", PREEMPTED_CALLS);

@@ -47,6 +47,9 @@ int btf_target(struct session_btf *btf, struct bpf_program *program, const char 
 /* Like btf_target(), by section name, for programs to be loaded that have no target yet. */
 int btf_targets(struct session_btf *btf, struct bpf_object *object);
 
+/* True if the kernel has the tracepoint, which is one that a program's section names. */
+bool btf_has_tracepoint(const struct session_btf *btf, const char *name);
+
 /* True if the kernel has the function trace_call_bpf_faultable(). */
 bool btf_calls_are_preempted(const struct session_btf *btf);
 
