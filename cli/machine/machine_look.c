@@ -566,8 +566,9 @@ static const struct {
 	{ "sched/sched_waking", "wake-ups" },
 	{ "irq/irq_handler_entry", "interrupts" },
 	{ "irq/softirq_entry", "softirqs" },
+#if defined(__x86_64__) /* the others' have lines */
 	{ "irq_vectors/local_timer_entry", "interrupts without a line" },
-	{ "exceptions/page_fault_user", "page faults" },
+#endif
 	{ "vmscan/mm_vmscan_direct_reclaim_begin", "reclaim" },
 	{ "compaction/mm_compaction_begin", "compaction" },
 	{ "syscalls/sys_enter_read", "triggers at system calls" },
