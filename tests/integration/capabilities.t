@@ -74,9 +74,9 @@ class Stage:
         path = shutil.copy(kdtest.WORKLOADS / name, self.folder / name)
         return self.test.workload(str(path), *args, wrapper=as_user(OTHER))
 
-    def run(self, names, *args, wrapper=(), meanwhile=None):
+    def run(self, names, *args, wrapper=(), meanwhile=None, user=USER):
         """(status, output, errors) of a run with these capabilities."""
-        run = self.test.child([*wrapper, *as_user(USER, names), self.program, *args], full=False)
+        run = self.test.child([*wrapper, *as_user(user, names), self.program, *args], full=False)
         if meanwhile:
             meanwhile(run)
         return run.wait(), run.stdout, run.stderr
@@ -107,6 +107,11 @@ def check(test, what, rows, run, good, **without):
 
 def samples(done):
     return [each for each in map(json.loads, done[1].splitlines()) if each["type"] == "sample"]
+
+
+def nameless(done):
+    """Whether a report says that descriptors are but numbers."""
+    return any("numbers of descriptors only" in row["what"] for row in samples(done)[0]["absent"])
 
 
 def sampled(done):
@@ -160,6 +165,15 @@ def case_stacks(test):
         return samples(done)[0]["traces"]["kernel_symbols_hidden"]
     check(test, "kernel functions", (STACKS, NAMES), run, lambda done: "do_nanosleep" in functions(done),
           CAP_SYS_PTRACE=lambda done: not hidden(done), CAP_SYSLOG=hidden)
+
+
+def case_descriptors(test):
+    """A report says that descriptors are but numbers; not to the process's own user, nor without need."""
+    stage = Stage(test)
+    load = sleeper(stage)
+    for names, user, want in ((needed(), USER, True), (needed(ENDS), USER, False), (needed(), OTHER, False)):
+        done = stage.run(names, "-p", load.pid, *SHORT, "-o", "json", user=user)
+        test.eq((done[0], nameless(done)), (0, want), f"{', '.join(names)}, as user {user}")
 
 
 def case_other_end(test):
@@ -230,5 +244,5 @@ def case_kernel_functions(test):
             names, "-p", load.pid, "--start-trigger", f"k:{function}", *ONE, "-o", "json"), sampled)
 
 
-kdtest.main(case_each_run, case_stacks, case_other_end, case_functions, case_probes, case_tracepoints,
+kdtest.main(case_each_run, case_stacks, case_descriptors, case_other_end, case_functions, case_probes, case_tracepoints,
             case_kernel_functions)
