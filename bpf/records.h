@@ -120,6 +120,14 @@ static __always_inline __u32 kd_shape_index(__u64 ip, __u64 sp)
 	       KD_SHAPE_WAYS;
 }
 
+/* The longest time that a thread was ready in a call, who had its CPU for most of that, and how
+ * many other tasks had it, too. */
+struct kd_behind {
+	__u64 ns;  /* 0: none */
+	__u32 who; /* KD_WHO_TASK and so on */
+	__u32 others;
+};
+
 /* A record ends where it has no more data: before kernel without frames, before regs without a
  * copied stack. After a full record follow the bytes of the stack, of the other stack, then the
  * returns, innermost first. */
@@ -131,12 +139,13 @@ struct kd_trace {
 	__u64 start, end; /* of the call or wait; sample: both the same */
 	__u64 since;      /* start of the system call in progress, or of the wait outside one */
 	__u64 waited;
-	__u64 ran_ns, ready_ns; /* of the call; the rest of it slept */
-	__s64 result;           /* of the call */
-	__s32 call;             /* number, or KD_CALL_* */
-	__u32 state;            /* wait: enum kd_state */
-	__u32 n_kernel;         /* frames in kernel[], innermost first */
-	__u32 awaited;          /* wait: enum kd_awaited, if blocked */
+	__u64 ran_ns, ready_ns;  /* of the call; the rest of it slept */
+	struct kd_behind behind; /* of the call, too */
+	__s64 result;            /* of the call */
+	__s32 call;              /* number, or KD_CALL_* */
+	__u32 state;             /* wait: enum kd_state */
+	__u32 n_kernel;          /* frames in kernel[], innermost first */
+	__u32 awaited;           /* wait: enum kd_awaited, if blocked */
 	__u32 n_sched;
 	__u32 tgid;
 	char comm[KD_COMM_LEN];
@@ -208,6 +217,7 @@ struct kd_wait {
 	struct kd_waker ended, last; /* who ended that; and the last sleep, if it was long */
 	/* The call that began then, and the thread's times at that moment. */
 	__u64 call_since, run_ns, ready_ns;
+	struct kd_behind behind;
 	__u64 n;
 	__u64 n_sched; /* as in struct kd_trace */
 	__u64 sched[KD_SCHED_WORDS];

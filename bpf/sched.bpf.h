@@ -200,6 +200,9 @@ static __always_inline void switch_in(struct target target, u64 steal, u64 t, bo
 	if (state == KD_READY_WOKEN || state == KD_READY_PREEMPTED) {
 		item_book(event, ITEM_READY, 0, thread->since);
 		thread->ready_ns += t - thread->since;
+		if (KD_TRACES && kd_call_ns != KD_UNWANTED && thread->call != KD_CALL_NONE &&
+		    t - thread->since >= kd_detail_ns)
+			call_behind_note(slot, t - thread->since);
 	} else if (state_is_blocked(state)) {
 		thread->asleep_ns += t - thread->since;
 		thread->unseen_at = t;

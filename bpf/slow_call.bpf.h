@@ -69,10 +69,12 @@ static __always_inline void trace_take_times(struct kd_trace *trace, u32 slot, u
 	trace->flags |= KD_TRACE_TIMES;
 	trace->ran_ns = elapsed(thread->call_since, t);
 	trace->ready_ns = 0;
+	trace->behind.ns = 0;
 	if (wait->call_since != thread->call_since)
 		return;
 	trace->ran_ns = thread->run_ns - wait->run_ns;
 	trace->ready_ns = thread->ready_ns - wait->ready_ns;
+	trace->behind = wait->behind;
 	if (thread->on_cpu)
 		trace->ran_ns += elapsed(thread->run_since, t);
 	else if (kd_is_ready(state_now(thread)))

@@ -38,6 +38,20 @@ TRACES_GLOBAL int call_times_note(u32 slot, u64 t)
 	wait->call_since = thread->call_since;
 	wait->run_ns = thread->run_ns - elapsed(thread->call_since, t);
 	wait->ready_ns = thread->ready_ns;
+	wait->behind.ns = 0;
+	return 0;
+}
+
+/* A thread gets a CPU in a call, after waiting so long. */
+TRACES_GLOBAL int call_behind_note(u32 slot, u64 ns)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread || wait->call_since != thread->call_since || ns <= wait->behind.ns)
+		return 0;
+	wait->behind.ns = ns;
+	wait->behind.who = kd_taker_longest(&thread->waiting.takers, &wait->behind.others);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/arith.h"
 #include "cli/base/proc_file.h"
+#include "cli/capture/parts/culprits.h"
 #include "cli/capture/parts/locks.h"
 #include "cli/capture/session/windows.h"
 #include "cli/model/words.h"
@@ -183,6 +184,22 @@ void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64
 	blocker_fill(&row->blocker, &trace->blocker, row->pid);
 	if (trace->type == KD_TRACE_WAIT || row->waited)
 		wakers_fill(row, trace, epoch);
+}
+
+void record_row_behind(struct trace_row *row, const struct kd_trace *trace,
+		       const struct culprits *culprits)
+{
+	struct culprit culprit;
+
+	if (!row->timed || !trace->behind.ns ||
+	    !culprits_task(culprits, trace->behind.who, &culprit))
+		return;
+	row->behind = (struct behind){
+		.ns = u64_min(trace->behind.ns, row->ready),
+		.tid = culprit.tid ? culprit.tid : culprit.pid,
+		.others = trace->behind.others,
+	};
+	memcpy(row->behind.name, culprit.name, sizeof(row->behind.name));
 }
 
 int record_row_path(struct trace_row *row, const char *path, int64_t size)

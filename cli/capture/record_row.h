@@ -9,9 +9,15 @@
 
 #include "collect_row.h"
 
+struct culprits;
+
 /* Fills a row from a record, except for its stacks. Times in the record are relative to the epoch,
  * ns of CLOCK_MONOTONIC. */
 void record_row_fill(struct trace_row *row, const struct kd_trace *trace, uint64_t epoch);
+
+/* Names who had the CPU, while the tables still have it. */
+void record_row_behind(struct trace_row *row, const struct kd_trace *trace,
+		       const struct culprits *culprits);
 
 /* Sets the path of a row's call, as in struct kd_trace; the caller frees row->path. Returns 0 or
  * -ENOMEM. */

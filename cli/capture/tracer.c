@@ -11,6 +11,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/syscall_set.h"
 #include "cli/capture/parts/tracing.h"
+#include "cli/capture/parts/culprits.h"
 #include "cli/capture/session/file_names.h"
 #include "cli/capture/session/programs.h"
 #include "cli/capture/session/rings.h"
@@ -288,6 +289,7 @@ static int pending_add(struct tracer *tracer, const struct kd_trace *trace, size
 	memcpy(pending->kernel + n_sched, trace->kernel, n * sizeof(*pending->kernel));
 	pending->since = trace->since;
 	record_row_fill(&pending->row, trace, epoch);
+	record_row_behind(&pending->row, trace, session_culprits(tracer->session));
 	*tracer->last = pending;
 	tracer->last = &pending->next;
 	tracer->n++;

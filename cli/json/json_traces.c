@@ -263,6 +263,15 @@ static const struct field second_fields[] = { WAKER_FIELDS, WOKEN_BY(third_field
 static const struct field first_fields[] = { WAKER_FIELDS, WOKEN_BY(second_fields), FIELDS_END };
 _Static_assert(KD_WAKERS == 3, "a table for each");
 
+#define BEHIND(key, kind, member, ...) FIELD(key, kind, struct behind, member, __VA_ARGS__)
+static const struct field behind_fields[] = {
+	BEHIND("ns", FIELD_U64, ns, .flags = FIELD_REQUIRED),
+	BEHIND("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
+	BEHIND("name", FIELD_NAME, name),
+	BEHIND("others", FIELD_U32, others, .flags = FIELD_IF_ANY),
+	FIELDS_END,
+};
+
 const struct field json_trace_row_fields[] = {
 	ROW("pid", FIELD_I32, pid, .flags = FIELD_IF_ANY),
 	ROW("tid", FIELD_I32, tid, .flags = FIELD_REQUIRED),
@@ -273,6 +282,7 @@ const struct field json_trace_row_fields[] = {
 	ROW("cpu", FIELD_U32, cpu),
 	ROW("syscall", FIELD_FORM, call, .form = &json_form_in_call),
 	JSON_FORM("state", state_form),
+	ROW("ready_behind", FIELD_OBJECT, behind, .flags = FIELD_IF_ANY, .fields = behind_fields),
 	ROW("ended_by", FIELD_OBJECT, wakers, .flags = FIELD_IF_ANY, .fields = first_fields),
 	ROW("at", FIELD_TEXT, at),
 	ROW("lock", FIELD_ADDRESS, blocker.lock, .flags = FIELD_IF_ANY),

@@ -38,6 +38,15 @@ struct blocker {
 	char disk[KD_DISK_NAME];       /* not escaped; "": unknown */
 };
 
+/* The longest time that a thread was ready in a call, and the task that had its CPU for most of it.
+ */
+struct behind {
+	uint64_t ns; /* 0: none, or no task had it */
+	pid_t tid;
+	char name[KD_COMM_LEN]; /* not escaped */
+	uint32_t others;        /* tasks that had it, too */
+};
+
 struct trace_row {
 	enum trace_kind kind;
 	pid_t pid; /* 0: unknown */
@@ -48,7 +57,8 @@ struct trace_row {
 				 * slept */
 	bool timed;             /* call: what its time was is known: */
 	uint64_t ran, ready;    /* and it slept for the rest */
-	uint64_t since;         /* start of its system call; 0: none, or unknown */
+	struct behind behind;
+	uint64_t since; /* start of its system call; 0: none, or unknown */
 	uint32_t cpu;
 	int32_t call;   /* number, or KD_CALL_* */
 	int64_t result; /* of a finished call */

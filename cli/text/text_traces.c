@@ -205,6 +205,15 @@ static void waker_add(struct columns *columns, const struct waker *waker)
 		columns_print(columns, " (%s)", from_keys[waker->from]);
 }
 
+static void behind_add(struct columns *columns, const struct behind *behind)
+{
+	columns_print(columns, " behind %d ", (int)behind->tid);
+	columns_foreign(columns, behind->name, KD_COMM_LEN, SIZE_MAX);
+	if (behind->others)
+		columns_print(columns, " and %u other%s", behind->others,
+			      behind->others == 1 ? "" : "s");
+}
+
 /* The kernel function in which a call waited longest; NULL: unknown. */
 static const char *waited_in(const struct trace_row *row)
 {
@@ -238,8 +247,12 @@ static void times_line(struct columns *columns, const struct trace_row *row, uin
 		}
 		columns_add(columns, ", ");
 	}
-	if (row->ready >= US)
-		columns_print(columns, "%s us ready, ", GROUPED(row->ready / US));
+	if (row->ready >= US) {
+		columns_print(columns, "%s us ready", GROUPED(row->ready / US));
+		if (row->behind.ns > row->ready / 2)
+			behind_add(columns, &row->behind);
+		columns_add(columns, ", ");
+	}
 	columns_print(columns, "%s us running)\n", GROUPED(row->ran / US));
 }
 

@@ -4,6 +4,7 @@
 what the report says of anything missing."""
 
 import errno
+import collections
 import os
 import re
 import signal
@@ -241,6 +242,48 @@ def case_times(test):
             *re.findall(r"^ *\(.* us running\)$", said, re.MULTILINE))
 
 
+# Reads on one CPU what a child writes on another.
+READS = """
+import os, sys, time
+first, second = int(sys.argv[1]), int(sys.argv[2])
+reads, writes = os.pipe()
+child = os.fork()
+os.sched_setaffinity(0, {first if child else second})
+if child:
+    print("ready", flush=True)
+while child:
+    os.read(reads, 1)
+while True:
+    os.write(writes, b"x")
+    time.sleep(0.005)
+"""
+
+
+def case_behind(test):
+    """A call that was ready for most of its time has who had the CPU: mostly a thread of real time,
+    ahead of which are only such of other tests."""
+    kdtest.only_beside_another_cpu("the writer runs there")
+    first, second = sorted(os.sched_getaffinity(0))[-2:]
+    hog, path = test.workload("roles", f"fifo:{first}:60:100"), test.directory() / "json"
+    child = test.child([sys.executable, "-c", READS, str(first), str(second)])
+    child.line("ready")
+    text = test.program("-p", child.pid, "-s", "10ms", "-e", "read", "--sample-time", "1", "-o", "-",
+                        "-o", f"json:{path}").stdout
+    calls = [call for call in kdtest.samples_of(path)[0]["traces"]["syscalls"]
+             if call.get("ready_ns", 0) > call["duration_ns"] / 2]
+    test.ok(len(calls) > 2, "some calls were ready for most of their time", len(calls))
+    tid, = hog.tid("fifo")
+    behind = collections.Counter()
+    for call in calls:
+        row = call.get("ready_behind", {"tid": 0, "ns": 0})
+        behind[row["tid"]] += row["ns"]
+        test.between(row["ns"], 0, call["ready_ns"], "the longest time is a part of all")
+    test.between(behind[tid], max(behind.values()), sum(call["ready_ns"] for call in calls),
+                 "they were behind that thread")
+    test.ok(re.search(rf"^ *\(.* us ready behind {tid} fifo( and \d+ others?)?, \d+ us running\)$", text,
+                      re.MULTILINE), "in words", *re.findall(r"^ *\(.* us running\)$", text, re.MULTILINE))
+
+
 SLEEPS = """
 import time
 print("ready", flush=True)
@@ -359,5 +402,5 @@ def case_triggered(test):
 
 
 kdtest.main(case_threshold, case_results_and_stacks, case_unfinished, case_all_calls, case_choice,
-            case_busy_call, case_times, case_named, case_losses, case_stack_options, case_truncated,
-            case_triggered)
+            case_busy_call, case_times, case_behind, case_named, case_losses, case_stack_options,
+            case_truncated, case_triggered)

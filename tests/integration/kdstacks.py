@@ -49,7 +49,7 @@ FRAME = re.compile(r"(?:(?:\[(?:unknown|no symbol)\] )?0x(?P<address>[0-9a-f]+)|
 # What a row was for, above its stack: each once.
 ABOVE = {
     "its times": re.compile(r"\((?:[\d,]+ us asleep(?: in .+?)?(?: until \d+ .+? woke it)?, )?"
-                            r"(?:[\d,]+ us ready, )?[\d,]+ us running\)"),
+                            r"(?:[\d,]+ us ready(?: behind \d+ .+?)?, )?[\d,]+ us running\)"),
     "a descriptor": re.compile(r"\(at fd \d+(?:, .+?)?(?:, and others)?\)"),
     "a path": re.compile(r"\((?:path .+?(?:, and others)?|the path could not be read)\)"),
     "a lock": re.compile(r"\(lock 0x[0-9a-f]+(?:, [a-z_]+)?(?:, held by \d+ .+?(?: of process \d+)?)?"
