@@ -79,7 +79,7 @@ exports = $(if $(call command,$(CC)),$(shell echo 'int $(1)(); int (*used)() = $
 # need: $(1) is empty if there is no $(2)
 need = $(if $(1),,$(eval MISSING := $(if $(MISSING),$(MISSING)$(comma) )$(2)))
 
-BUILD_NOTHING := bench check check-all check-builds check-incidents check-kernels clean deb demo deps dist format help lint-quick map rpm size test uninstall
+BUILD_NOTHING := bench check check-all check-builds check-incidents check-kernels clean deb demo deps dist format help lint-quick map release rpm size test uninstall
 ifneq ($(filter-out $(BUILD_NOTHING),$(or $(MAKECMDGOALS),all)),)
 $(call need,$(call command,$(CC)),C compiler ($(CC)))
 $(call need,$(call command,$(CLANG)),clang ($(CLANG)))
@@ -218,7 +218,7 @@ $(call OBJECTS,cli/html/html.c): $(GEN)/html_page.inc
 $(BUILD)/cli/options/options_table.o: CLI_FLAGS += -include $(GEN)/version.h
 $(BUILD)/asan/cli/options/options_table.o: ASAN_FLAGS += -include $(GEN)/version.h
 
-$(GEN)/syscall_table.inc: cli/base/syscall_table.sh $(BUILD)/flags
+$(GEN)/syscall_table.inc: cli/base/syscall_table.sh cli/base/syscalls_arm.in $(BUILD)/flags
 	$(say) GEN $@
 	$(Q)CC="$(CC)" cli/base/syscall_table.sh $@
 
@@ -523,6 +523,9 @@ static:
 deb rpm: $(TARBALL)
 	$(Q)examples/packaging/$@ $< $(BUILD)/packages/$@
 
+release:
+	$(Q)examples/packaging/release $(RELEASE) $(BUILD)/packages
+
 # --- Everything else ---
 
 deps:
@@ -592,6 +595,8 @@ make size         files and lines of each folder, and lines before (tests/lint/b
 make dist         a tarball of what is committed, from which a system without git builds
 make deb          packages for Debian and Ubuntu from that; `make rpm`: for Fedora and RHEL.
                   They are in $(BUILD)/packages/
+make release      check that all of a release is there, for a commit with its tag, and make its
+                  tarball and checksums
 make static       one file in $(BUILD)/packages/ that runs on any Linux of this machine's kind
 make map          what each file of the program is about, in the words at its head
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
@@ -612,6 +617,6 @@ help:
 
 FORCE:
 .PHONY: all unit workloads syntax test check check-all check-builds check-incidents check-kernels check-unit fuzz \
-	fuzzers lint documents size same bench bench-programs dist deb rpm static demo deps format install uninstall clean help FORCE
+	fuzzers lint documents size same bench bench-programs dist deb release rpm static demo deps format install uninstall clean help FORCE
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

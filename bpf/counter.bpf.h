@@ -68,7 +68,7 @@ __noinline int counters_mark(u32 slot, u64 gen, u32 edge)
 			return 0;
 		mark->values[i] = now.value;
 	}
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(mark->at, t);
 	return 0;
 }

@@ -42,7 +42,7 @@ static __always_inline bool culprit_claim(struct kd_culprit *culprit)
 
 static __always_inline void culprit_release(struct kd_culprit *culprit)
 {
-	barrier();
+	cpu_barrier();
 	__sync_fetch_and_add(&culprit->claims, -1);
 }
 
@@ -53,7 +53,7 @@ static __always_inline u32 culprit_clear(struct kd_culprit *culprit, u32 index, 
 	u32 serial = (culprit->key >> KD_WHO_SERIAL_SHIFT) + 1;
 
 	WRITE_ONCE(culprit->key, 0);
-	barrier();
+	cpu_barrier();
 	return serial % KD_WHO_SERIALS << KD_WHO_SERIAL_SHIFT | KD_WHO_TASK | index | flags;
 }
 
@@ -75,7 +75,7 @@ static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 
 	culprit->parent = BPF_CORE_READ(task, real_parent, tgid);
 	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
 	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(culprit->key, key);
 	return key;
 }
@@ -124,7 +124,7 @@ static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struc
 {
 	u32 key = READ_ONCE(culprit->key);
 
-	barrier();
+	cpu_barrier();
 	if (!culprit_is(culprit, key, is, ours))
 		return 0;
 	if (culprit_claim(culprit) && culprit->key == key) {
@@ -224,7 +224,7 @@ static __always_inline u32 culprit_of(struct task_struct *task, u64 t)
 	if (!culprit)
 		return KD_WHO_UNKNOWN;
 	key = READ_ONCE(culprit->key);
-	barrier();
+	cpu_barrier();
 	if (!culprit_has(culprit, key, task, ours))
 		return culprit_find(bpf_get_current_task(), t);
 	if (culprit->last != (u32)task->pid)

@@ -252,6 +252,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, u32 until)
 	key.fd = at->file ? at->fd : -1;
 	file = at->file == KD_FILE_UNSEEN ? descriptor_file(thread->task, at->fd) : at->file;
 	key.inode = BPF_CORE_READ((struct file *)file, f_inode, i_ino);
+	cpu_barrier();
 	/* Belongs to another sleep, which began while the iterator looked. As one number: what
 	 * follows is verified once, not also for waits that are in progress. */
 	if (key.in_progress * (since ^ READ_ONCE(thread->since)))

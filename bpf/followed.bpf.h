@@ -46,14 +46,14 @@ TRACES_GLOBAL int followed_add(u64 pid_tgid, u64 start, u32 flags, u64 comm, u64
 		recorder_enter(KD_RECORDED_STATE, KD_UNSEEN, KD_UNSEEN, followed->tid, 0,
 			       clock_now());
 	WRITE_ONCE(followed->tid, 0);
-	barrier();
+	cpu_barrier();
 	followed->start = start;
 	followed->tgid = pid_tgid >> 32;
 	followed->flags = flags;
 	((u64 *)followed->comm)[0] = comm;
 	((u64 *)followed->comm)[1] = comm_rest;
 	WRITE_ONCE(*followed_filter(tid), true);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(followed->tid, tid);
 	return 1;
 }

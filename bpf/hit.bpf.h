@@ -236,7 +236,7 @@ static __always_inline bool is_outdone(const struct kd_window *window)
 static __always_inline void window_free(struct kd_window *window)
 {
 	window->gen = 0;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(window->bank, KD_BANK_FREE);
 }
 

@@ -83,7 +83,7 @@ __noinline int interruption_over(u32 slot, u64 t)
 			  thread->lost_in_fault ? interrupted_by(KD_BY_FAULT, 0)
 						: interrupted_by(KD_BY_TASK, who),
 			  thread->lost_at, t, thread->lost_limited);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(thread->lost_at, 0);
 	return 0;
 }

@@ -201,7 +201,7 @@ static __always_inline void tick_note(struct kd_thread *thread, u32 slot)
 		return;
 	tick->at = clock_now();
 	tick->ip = regs_ip(current_user_regs());
-	barrier();
+	cpu_barrier();
 	thread->user_ticks++;
 }
 

@@ -20,7 +20,7 @@
 #include "upcall.bpf.h"
 
 /* The kernel has no name for "Apache-2.0 or GPL-2.0": it takes them as GPL. */
-char LICENSE[] SEC("license") = "GPL";
+char LICENSE[] SEC("license") = KD_LICENSE;
 
 /* Tracepoints are raw: with BTF (tp_btf) where a program follows pointers in its arguments,
  * otherwise without, which saves libbpf and the verifier a type lookup for each.
@@ -167,10 +167,17 @@ SEC("?raw_tp") int kd_vector_exit(void *ctx)
 	return 0;
 }
 
-/* Page faults: their ends are perf events, see faults.c. */
+/* Page faults: their ends are perf events, see faults.c; where there is no tracepoint, their
+ * begins, too. */
 SEC("?raw_tp/page_fault_user") int BPF_PROG(kd_page_fault_user, u64 address, void *regs, u64 error)
 {
 	fault_begin(address, error);
+	return 0;
+}
+
+SEC("?perf_event") int kd_fault_begin(struct bpf_perf_event_data *ctx)
+{
+	fault_begin(ctx->addr, 0);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 #include "rows.h"
 #include "target.h"
 
+#define KD_LICENSE "GPL" /* of the BPF programs, as the kernel wants to see it */
+
 /* THREAD_SIZE, bytes: arch/x86/include/asm/page_64_types.h; arch/arm64/include/asm/memory.h,
  * where a stack has at least a page. */
 /* Words at the top of a kernel stack that hold the user registers. */

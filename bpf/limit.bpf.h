@@ -21,7 +21,7 @@ static __always_inline u32 limit_key(const struct kd_culprit *culprit, u64 id, u
 {
 	u32 key = READ_ONCE(culprit->key);
 
-	barrier();
+	cpu_barrier();
 	return key & KD_WHO_LIMIT && culprit->start == id && culprit->tid == tid ? key : 0;
 }
 
@@ -117,7 +117,7 @@ __noinline u32 limit_find(u64 address, u64 address_of_queue, u64 t)
 						: BPF_CORE_READ(group, cfs_bandwidth.quota);
 		culprit->period_ns = of_deadline ? BPF_CORE_READ(task, dl.dl_period)
 						 : BPF_CORE_READ(group, cfs_bandwidth.period);
-		barrier();
+		cpu_barrier();
 		WRITE_ONCE(culprit->key, key);
 	}
 	culprit_release(culprit);

@@ -38,6 +38,7 @@ __noinline bool activity_read(u32 slot, u32 holder, u64 t)
 		return true;
 	now = &waiter->locked.now;
 	since = READ_ONCE(thread->since);
+	cpu_barrier();
 	run_since = READ_ONCE(thread->run_since);
 	state = READ_ONCE(thread->state);
 	if (state == KD_UNSEEN)
@@ -51,6 +52,7 @@ __noinline bool activity_read(u32 slot, u32 holder, u64 t)
 		now->ready += elapsed(since, t);
 	else if (state == KD_BLOCKED || state == KD_BLOCKED_UNINT)
 		now->asleep += elapsed(since, t);
+	cpu_barrier();
 	return since == READ_ONCE(thread->since);
 }
 

@@ -41,7 +41,7 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 	if (!sleep)
 		return 0;
 	WRITE_ONCE(sleep->number, 0);
-	barrier();
+	cpu_barrier();
 	sleep->since = thread->since;
 	sleep->until = t;
 	sleep->wchan = thread->wchan[0];
@@ -51,7 +51,7 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 	sleep->did.ready = thread->ready_ns;
 	waker_note(sleep, by, t);
 	thread->long_sleeps++;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(sleep->number, thread->long_sleeps);
 	return 0;
 }

@@ -77,6 +77,7 @@ const volatile __u8 kd_follow_fork = 0; /* includes children of its processes */
 const volatile __u64 kd_group = 0;      /* includes all in this cgroup or below; 0: none */
 const volatile __u32 kd_hierarchy = 0;  /* its cgroup hierarchy; 0: v2 */
 const volatile __u32 kd_self = 0;       /* our TGID */
+const volatile __u8 kd_swaps = 0;       /* arm64: atomic operations may have results */
 const volatile __u32 kd_filter = KD_FILTER_NONE;
 const volatile struct kd_names kd_names = {};
 
@@ -270,6 +271,22 @@ ARRAY_MAP(kd_upcalls, 1, struct kd_upcalls);         /* kd_banks * kd_cpus */
 static __always_inline bool contexts_are_wanted(void)
 {
 	return KD_TRACES && (kd_wait_ns != KD_UNWANTED || kd_recorder_wanted);
+}
+
+/* Other CPUs see what is before it ahead of what is behind it, and this one reads in that order.
+ * x86 keeps stores in order, and loads. On arm64 an atomic operation that acquires and releases is
+ * a full barrier ("barrier-ordered-before" in the architecture's manual), and BPF's are such if
+ * they have a result; kernels that lack these (before 5.18) stay without. */
+static __always_inline void cpu_barrier(void)
+{
+#if defined(__TARGET_ARCH_arm64)
+	u64 word = 0;
+
+	if (kd_swaps)
+		word = __sync_val_compare_and_swap(&word, 0, 1);
+	barrier_var(word);
+#endif
+	barrier();
 }
 
 static __always_inline u64 clock_now(void)

@@ -60,7 +60,7 @@ static __always_inline u64 pair_open(struct hit *hit)
 	window->opened_in = hit->tgid;
 	window->start = hit_time(hit);
 	gen = kd_word_compose(hit->t, bank, KD_WORD_OPEN);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(window->gen, gen);
 	counters_mark(hit->slot, gen, KD_MARK_START);
 	return gen;
@@ -111,7 +111,7 @@ static __always_inline enum kd_outcome pair_close(struct hit *hit, u64 pair, u64
 	if (kd_interval)
 		WRITE_ONCE(kd_not_before, hit->t + kd_interval);
 	window->closed_by = hit->by;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(window->bank, KD_BANK_CLOSED);
 	hit->closed = start;
 	return outcome;

@@ -29,7 +29,7 @@ static __always_inline void ring_write(struct kd_recorder_ring *ring, u64 word, 
 		entry->tid = tid;
 		entry->what = what;
 	}
-	barrier(); /* user space reads what precedes the position */
+	cpu_barrier(); /* user space reads what precedes the position */
 	index++;
 	ring->next = index < ring->end ? index : ring->first;
 	WRITE_ONCE(ring->position, ring->position + 1);

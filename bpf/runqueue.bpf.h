@@ -462,7 +462,7 @@ static __always_inline void waiting_visit(struct kd_thread *thread, u32 slot,
 	thread->waiting.iter_key = key;
 	thread->waiting.iter_limited = 0;
 	limit_look(slot, LIMIT_VISIT, key, t);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(thread->waiting.iter_mark, mark);
 }
 

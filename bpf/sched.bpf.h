@@ -105,6 +105,7 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (!target.thread)
 		return;
 	state = thread_state(target.thread);
+	cpu_barrier(); /* since, and what else belongs to that state */
 	if (state == KD_READY_WOKEN) {
 		if (!target.thread->waiting.mark)
 			waiting_begin(target.thread, target.slot, task, task_cpu(task), true,

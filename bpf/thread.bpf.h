@@ -162,7 +162,7 @@ static __always_inline void thread_lose(struct kd_thread *thread, u64 t)
 {
 	thread->left = 1;
 	thread->died = t;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(thread->state, KD_DEAD);
 }
 
@@ -262,7 +262,7 @@ static __always_inline void thread_replace(u32 slot, u32 tid, u64 t)
 		return;
 	thread->died = t;
 	recorder_enter(KD_RECORDED_STATE, thread->state, KD_DEAD, tid, 0, t);
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(thread->state, KD_DEAD);
 }
 
@@ -423,7 +423,7 @@ static __always_inline void thread_begin(struct kd_thread *thread, u32 state, u6
 {
 	thread->since += elapsed(thread->since, t);
 	thread->before = thread->state;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(thread->state, state);
 }
 

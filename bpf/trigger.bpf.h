@@ -145,9 +145,9 @@ static __always_inline enum kd_outcome window_open(struct hit *hit)
 	window->opened_in = hit->tgid;
 	window->start = hit->t;
 	next = kd_word_compose(hit->t, bank, KD_WORD_OPEN);
-	barrier();
+	cpu_barrier();
 	window->gen = bank == KD_NO_BANK ? 0 : next;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(kd_word, next);
 	counters_mark(hit->slot, next, KD_MARK_START);
 	return KD_HIT_USED;
@@ -169,7 +169,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 		return KD_HIT_UNMATCHED;
 	}
 	window->end = hit->t;
-	barrier();
+	cpu_barrier();
 	ns = hit->t - start;
 	brief = is_short(ns);
 	keep = !brief && ns >= READ_ONCE(kd_keep);
@@ -186,7 +186,7 @@ static __always_inline enum kd_outcome window_close(struct hit *hit, u64 word)
 		window->closed_by = hit->by;
 	else
 		window->gen = 0;
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(window->bank, keep ? KD_BANK_CLOSED : KD_BANK_FREE);
 	WRITE_ONCE(kd_word, kd_word_compose(hit->t, bank, 0));
 	if (keep)

@@ -158,7 +158,7 @@ static __always_inline void wakers_copy(struct kd_wakers *to)
 	if (!of || READ_ONCE(of->start) != start)
 		return;
 	__builtin_memcpy(to->by + 1, of->by, (KD_WAKERS - 1) * sizeof(*to->by));
-	barrier();
+	cpu_barrier();
 	if (READ_ONCE(of->start) != start) /* another task got the entry meanwhile */
 		to->by[1].from = KD_FROM_UNKNOWN;
 }
@@ -172,7 +172,7 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 	if (!wakers)
 		return 0;
 	WRITE_ONCE(wakers->start, 0);
-	barrier();
+	cpu_barrier();
 	wakers->by[0].at = t;
 	wakers->by[0].tid = tid;
 	wakers->by[0].from = from;
@@ -181,7 +181,7 @@ TRACES_GLOBAL int wakers_put(u32 index, u64 start, u32 from, u32 tid, u64 t)
 		current_comm(wakers->by[0].comm);
 		wakers_copy(wakers);
 	}
-	barrier();
+	cpu_barrier();
 	WRITE_ONCE(wakers->start, start);
 	return 0;
 }

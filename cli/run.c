@@ -29,7 +29,6 @@
 #include "cli/options/options_table.h"
 #include "cli/output/fail_if.h"
 #include "cli/output/outputs.h"
-#include "cli/process/preflight.h"
 #include "cli/process/processes.h"
 #include "cli/sandbox/confine.h"
 #include "cli/stack/kernel_symbols.h"
@@ -40,10 +39,6 @@
 #include "run_triggered.h"
 
 /* --- Privileges that the run no longer needs --- */
-
-/* Level of kernel.perf_event_paranoid at which perf_event_open(2) needs CAP_SYS_ADMIN. Not a
- * mainline level, but one of Debian, Ubuntu and Android. */
-#define PARANOID_ADMIN 3
 
 static bool has_files(const struct run_state *run)
 {
@@ -62,7 +57,7 @@ static bool has_files(const struct run_state *run)
 static bool attaches_by_perf(const struct run_state *run)
 {
 	const struct triggers *triggers = run->session ? session_triggers(run->session) : NULL;
-	bool paranoid = kernel_perf_paranoid() >= PARANOID_ADMIN;
+	bool paranoid = perf_needs_admin();
 
 	if (!triggers)
 		return false;

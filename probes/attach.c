@@ -20,6 +20,7 @@
 #include "cli/base/array.h"
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
+#include "cli/sandbox/confine.h"
 #include "self_probe.h"
 
 /* --- Links of many user-space probes (uprobe.multi, Linux 6.6) --- */
@@ -265,7 +266,11 @@ static exit_status attach_failed(const struct trigger *trigger, const struct sit
 	switch (error) {
 	case EPERM:
 	case EACCES:
-		log_hint("does lockdown, a security module or a container forbid it?");
+		if (site->object && !capability_has(CAP_SYS_ADMIN))
+			log_hint("CAP_SYS_ADMIN is missing, which this kernel wants for probes in "
+				 "files: run it as root, or grant it");
+		else
+			capability_hint_perf();
 		return EX_NOPERM;
 	case EINVAL:
 		/* uprobe_register() refuses a ref_ctr_offset other than the one the site has. */

@@ -69,6 +69,7 @@ static void site_want(struct attach_costs *costs, const struct site *site)
 	costs->any = costs->wanted[probed][instruction] = true;
 	if (probed == PROBED_BOTH)
 		costs->wanted[PROBED_ENTRY][instruction] = true;
+	costs->wanted[PROBED_ENTRY][CLASS_OTHER] = true; /* to compare with */
 }
 
 struct attach_costs *attach_costs_new(const struct trigger_sites *triggers, size_t n)
@@ -222,6 +223,20 @@ uint64_t attach_cost(const struct attach_costs *costs, const struct trigger *tri
 	uint64_t ns = trigger_is_user(trigger) ? measured(costs, site) : 0;
 
 	return ns ? ns : probe_kinds[trigger->kind].hit_ns;
+}
+
+const char *attach_cost_reason(const struct attach_costs *costs, const struct trigger *trigger,
+			       const struct site *site)
+{
+	const uint64_t *ns = costs->ns[PROBED_ENTRY];
+
+	if (!trigger_is_user(trigger) || !measured(costs, site))
+		return "typical, not measured";
+	if (site->on_return)
+		return "return";
+	/* A step takes a second exception. */
+	return ns[site->instruction] * 4 >= ns[CLASS_OTHER] * 3 ? "instruction single-stepped"
+								: "instruction emulated";
 }
 
 uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger_sites *trigger)

@@ -31,6 +31,11 @@ const struct bpf_program *attach_costs_program(const struct attach_costs *costs)
 uint64_t attach_cost(const struct attach_costs *costs, const struct trigger *trigger,
 		     const struct site *site);
 
+/* Says in a few words why a hit costs that: what the kernel at hand does with the instruction, by
+ * what it costs beside one that every kernel single-steps. */
+const char *attach_cost_reason(const struct attach_costs *costs, const struct trigger *trigger,
+			       const struct site *site);
+
 /* Returns the mean cost over all sites of a trigger; 0 if it has none. */
 uint64_t attach_cost_mean(const struct attach_costs *costs, const struct trigger_sites *trigger);
 

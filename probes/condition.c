@@ -419,7 +419,7 @@ static exit_status condition_of_site(struct kd_condition *condition, const struc
 			log_error("trigger '%s': cannot read which fields %s:%s has: %s",
 				  trigger->text, site->group, site->name, strerror(-error));
 			log_hint("%s", kernel_events_hint(error));
-			return EX_OSERR;
+			return kernel_events_status(error);
 		}
 		location.format = format;
 	}

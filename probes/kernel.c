@@ -186,10 +186,20 @@ int kernel_each_event(const char *root, kernel_name_fn *each, void *context)
 
 const char *kernel_events_hint(int error)
 {
-	return error == -EACCES || error == -EPERM
-		       ? "/sys/kernel/tracing is there, but closed to this user: run it as root, "
-			 "or grant CAP_DAC_READ_SEARCH"
-		       : "as root: mount -t tracefs none /sys/kernel/tracing";
+	switch (error) {
+	case -EACCES:
+		return "/sys/kernel/tracing is there, but closed to this user: run it as root, or "
+		       "grant CAP_DAC_READ_SEARCH";
+	case -EPERM:
+		return "does lockdown=confidentiality or a security module forbid it?";
+	default:
+		return "as root: mount -t tracefs none /sys/kernel/tracing";
+	}
+}
+
+exit_status kernel_events_status(int error)
+{
+	return error == -EACCES || error == -EPERM ? EX_NOPERM : EX_OSERR;
 }
 
 /* "NAME", or "NAME [MODULE]", from the name on. */
@@ -275,7 +285,7 @@ static exit_status unreadable(const struct trigger *trigger, const char *what, i
 		  strerror(-error));
 	if (error != -ENOMEM)
 		log_hint("%s", hint);
-	return EX_OSERR;
+	return kernel_events_status(error);
 }
 
 static int event_try(void *context, const char *system, const char *event)

@@ -40,8 +40,10 @@ int kernel_each_event(const char *root, kernel_name_fn *each, void *context);
  * a negative errno as kernel_each_event() does. Prints nothing. */
 int kernel_event_format(char **format, const char *system, const char *event);
 
-/* Returns a hint for a negative errno of kernel_each_event() or kernel_event_format(). */
+/* A hint, and the exit status, for a negative errno of kernel_each_event() or
+ * kernel_event_format(). */
 const char *kernel_events_hint(int error);
+exit_status kernel_events_status(int error);
 
 /* Calls each for every function that the kernel can trace; names may repeat. Returns as
  * kernel_each_event() does; -ENOENT without /proc/kallsyms. */

@@ -52,6 +52,8 @@ static int cannot_read(const struct search *search, const struct object *object,
 		  elf_file_error(err));
 	if (err == -ESTALE && object->deleted)
 		log_hint("it was deleted, and only root with all capabilities can still reach it");
+	else if (err == -EACCES && !capability_has(CAP_DAC_READ_SEARCH))
+		log_hint("CAP_DAC_READ_SEARCH is missing: run it as root, or grant it");
 	return status_of(err);
 }
 

@@ -66,7 +66,8 @@ static enum instruction_class instruction_classify(const uint8_t *bytes, size_t 
 
 #else
 
-/* arch/arm64/kernel/probes/decode-insn.c. */
+/* arch/arm64/kernel/probes/decode-insn.c. It simulates branches and adr, newer kernels also nop
+ * (simulate_nop()). */
 static enum instruction_class instruction_classify(const uint8_t *bytes, size_t n)
 {
 	uint32_t code;
@@ -82,7 +83,9 @@ static enum instruction_class instruction_classify(const uint8_t *bytes, size_t 
 		return CLASS_PUSH;
 	if ((code & 0x7c000000) == 0x14000000 || /* b, bl */
 	    (code & 0xff000010) == 0x54000000 || /* b.cond */
-	    (code & 0x7c000000) == 0x34000000)   /* cbz, cbnz, tbz, tbnz */
+	    (code & 0x7c000000) == 0x34000000 || /* cbz, cbnz, tbz, tbnz */
+	    (code & 0xfe000000) == 0xd6000000 || /* br, blr, ret */
+	    (code & 0x1f000000) == 0x10000000)   /* adr, adrp */
 		return CLASS_BRANCH;
 	return CLASS_OTHER;
 }

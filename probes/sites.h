@@ -14,14 +14,14 @@
 /* --- How kernels run an instruction under a probe --- */
 
 enum instruction_class {
-	CLASS_BRANCH,   /* a jump or call to a fixed address */
+	CLASS_BRANCH,   /* a jump or call to a fixed address; arm64: all, and adr */
 	CLASS_PUSH,     /* saves a register */
 	CLASS_PUSH_REX, /* saves one of r8 to r15 */
 	CLASS_NOP,      /* the shortest nop */
 	CLASS_NOP5,     /* a nop that the kernel may turn into a call (Linux 6.18) */
 	CLASS_NOP_LONG,
 	CLASS_ENDBR, /* marks a target of indirect jumps */
-	CLASS_OTHER, /* single-stepped */
+	CLASS_OTHER, /* what no kernel emulates */
 	INSTRUCTION_CLASSES,
 };
 

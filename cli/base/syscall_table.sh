@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the system calls of the architecture that $CC compiles for, sorted by
 # number, one initializer a line, to the file named by the first argument; on
-# x86-64 also those of 32-bit mode and of x32, with KD_CALL_COMPAT or KD_CALL_X32.
+# x86-64 and arm64 also those of 32-bit mode, with KD_CALL_COMPAT, and on x86-64
+# those of x32, with KD_CALL_X32.
 set -eu
 export LC_ALL=C
 
@@ -95,14 +96,26 @@ calls_of() {
 		sort -n -s -u -k 1,1
 }
 
+# Prints lines of number and name for 32-bit programs on arm64.
+calls_of_arm() {
+	{
+		sed '/^#/d' "$(dirname "$0")/syscalls_arm.in" | xargs -n 2
+		newer_calls | "$@" -E -P -
+	} | sort -n -k 1,1
+}
+
+is_for() { echo "$1" | $cc -E -P - 2>"$work/errors" | grep -q '^1'; }
+compat() { sed 's/\(.*\) \(.*\)/{ KD_CALL_COMPAT | \1, "\2" },/'; }
+
 # shellcheck disable=SC2086 # CC may have options
 {
 	calls_of asm/unistd.h $cc | sed 's/\(.*\) \(.*\)/{ \1, "\2" },/'
-	if echo __x86_64__:__ILP32__ | $cc -E -P - 2>"$work/errors" | grep -q '^1:__ILP32__'; then
-		calls_of asm/unistd_32.h $cc -DOTHER_MODE |
-			sed 's/\(.*\) \(.*\)/{ KD_CALL_COMPAT | \1, "\2" },/'
+	if is_for __x86_64__ && ! is_for __ILP32__; then
+		calls_of asm/unistd_32.h $cc -DOTHER_MODE | compat
 		calls_of asm/unistd_x32.h $cc -DOTHER_MODE -D__X32_SYSCALL_BIT=0 |
 			sed 's/\(.*\) \(.*\)/{ KD_CALL_X32 | \1, "\2" },/'
+	elif is_for __aarch64__; then
+		calls_of_arm $cc -DOTHER_MODE | compat
 	fi
 } >"$work/table"
 

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,9 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_banks = session->banks;
 	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->options->detail;
+#if defined(__aarch64__)
+	skel->rodata->kd_swaps = kernel_has_swap();
+#endif
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
 		       ?: session_map_resize(skel->maps.kd_records, session->slots * session->banks)
@@ -156,11 +160,31 @@ static exit_status threads_find(struct session *session)
 	return 0;
 }
 
+/* True if the kernel lets this program see what a process has open. */
+static bool descriptors_are_seen(pid_t pid)
+{
+	char path[32], target[8];
+	int folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return errno != EACCES;
+	close(folder);
+	/* What it takes to follow each of the links in there. */
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return readlink(path, target, sizeof(target)) >= 0 || errno != EACCES;
+}
+
 static exit_status target_attach(struct session *session)
 {
 	int status;
 
 	session->tgid = session->config->tgid;
+	if (session->tgid && !descriptors_are_seen(session->tgid))
+		programs_absent(&session->programs, "THREAD SLEEP STATISTICS",
+				"has numbers of descriptors only, not whose other end is waited "
+				"for: this needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
 	session->iter = iterator_attach(session->skel->progs.kd_task_iter,
 					session_visited(session));
 	status = session->iter ? threads_find(session) : EX_OSERR;
@@ -202,6 +226,7 @@ static exit_status session_skeleton(struct session *session)
 	}
 	session->programs.skel = session->skel;
 	session->programs.btf = &session->btf;
+	session->programs.btf_file = session->config->options->btf_file;
 	error = btf_search(&session->btf, session->skel->obj);
 	return error ? btf_failed(error) : 0;
 }

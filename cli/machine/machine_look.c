@@ -566,8 +566,9 @@ static const struct {
 	{ "sched/sched_waking", "wake-ups" },
 	{ "irq/irq_handler_entry", "interrupts" },
 	{ "irq/softirq_entry", "softirqs" },
+#if defined(__x86_64__) /* the others' have lines */
 	{ "irq_vectors/local_timer_entry", "interrupts without a line" },
-	{ "exceptions/page_fault_user", "page faults" },
+#endif
 	{ "vmscan/mm_vmscan_direct_reclaim_begin", "reclaim" },
 	{ "compaction/mm_compaction_begin", "compaction" },
 	{ "syscalls/sys_enter_read", "triggers at system calls" },
@@ -609,7 +610,8 @@ static void probes_look(struct machine *machine)
 	static const struct {
 		const char *topic, *file, *why;
 	} files[] = {
-		{ "BTF", "/sys/kernel/btf/vmlinux", "give the kernel's with --btf" },
+		{ "BTF", "/sys/kernel/btf/vmlinux",
+		  "kernel_delay needs a kernel built with CONFIG_DEBUG_INFO_BTF=y" },
 		{ "kernel probes", "/sys/bus/event_source/devices/kprobe/type",
 		  "triggers k: and kr: need CONFIG_KPROBE_EVENTS" },
 		{ "user probes", "/sys/bus/event_source/devices/uprobe/type",
@@ -626,14 +628,30 @@ static void probes_look(struct machine *machine)
 	}
 }
 
+static void lockdown_look(struct machine *machine)
+{
+	char text[128];
+	bool locked;
+
+	if (machine_read(machine, text, sizeof(text), "/sys/kernel/security/lockdown") <= 0)
+		return;
+	locked = strstr(text, "[confidentiality]");
+	finding_add(machine, locked ? FINDING_NOTE : FINDING_OK, "lockdown",
+		    "kernel_delay cannot run: boot without lockdown=confidentiality", "%s",
+		    locked                        ? "confidentiality"
+		    : strstr(text, "[integrity]") ? "integrity"
+						  : "none");
+}
+
 static void capabilities_look(struct machine *machine)
 {
 	static const struct {
 		const char *name;
 		unsigned int number;
 	} wanted[] = {
-		{ "CAP_BPF", 39 },       { "CAP_PERFMON", 38 }, { "CAP_SYS_PTRACE", 19 },
-		{ "CAP_SYS_ADMIN", 21 }, { "CAP_SYSLOG", 34 },
+		{ "CAP_BPF", 39 },        { "CAP_PERFMON", 38 },
+		{ "CAP_SYS_PTRACE", 19 }, { "CAP_DAC_READ_SEARCH", 2 },
+		{ "CAP_SYS_ADMIN", 21 },  { "CAP_SYSLOG", 34 },
 	};
 	char text[8192], missing[128] = "", *found;
 	uint64_t set;
@@ -657,6 +675,7 @@ static void tracing_look(struct machine *machine)
 {
 	events_look(machine);
 	probes_look(machine);
+	lockdown_look(machine);
 	capabilities_look(machine);
 }
 

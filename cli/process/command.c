@@ -196,8 +196,9 @@ static exit_status start_failed(const char *name, const char *what, int error)
 {
 	log_error("cannot start %s: %s: %s", name, what, strerror(error));
 	if (error == EPERM || error == EACCES)
-		log_hint("to hold it until everything is attached takes CAP_SYS_PTRACE; or start "
-			 "it yourself, and give its PID");
+		log_hint("it is held by ptrace() until everything is attached: does "
+			 "kernel.yama.ptrace_scope or a security module forbid it? Or start it "
+			 "yourself, and give its PID");
 	return EX_OSERR;
 }
 

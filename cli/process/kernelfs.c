@@ -6,26 +6,60 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 
+#define SYSFS_DIR "/sys"
 #define TRACEFS_DIR "/sys/kernel/tracing"
 /* libbpf tries this directory first if it exists. */
 #define DEBUGFS_TRACEFS_DIR "/sys/kernel/debug/tracing"
 #define RAW_SYSCALLS "/events/raw_syscalls/sys_enter/id"
 
-static exit_status btf_missing(void)
+/* Both check with the rights of open(): access() would drop the capabilities of non-root users. */
+static bool is_there(const char *path)
 {
-	log_error("this kernel shows no BTF: " BTF_FILE ": %s", strerror(errno));
-	log_hint("use a kernel built with CONFIG_DEBUG_INFO_BTF=y, mount sysfs, or give the "
-		 "kernel's BTF with --btf FILE");
+	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+}
+
+static bool is_readable(const char *path)
+{
+	return !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS);
+}
+
+/* sysfs has the directory exactly if the kernel was built with BTF. */
+static bool kernel_lacks_btf(void)
+{
+	struct statfs mounted;
+
+	return !statfs(SYSFS_DIR, &mounted) && mounted.f_type == SYSFS_MAGIC &&
+	       !is_there(BTF_DIR) && errno == ENOENT;
+}
+
+/* A file could serve for relocations, but the kernel checks programs at typed tracepoints (tp_btf)
+ * and iterators against the BTF that it has itself: bpf_get_btf_vmlinux() in
+ * kernel/bpf/verifier.c. */
+static exit_status btf_lacking(void)
+{
+	log_error("this kernel was built without BTF (CONFIG_DEBUG_INFO_BTF=y)");
+	log_hint("nothing can stand in for it, not even --btf: boot a kernel that has it, as those "
+		 "of Debian 11, Ubuntu 20.10, Fedora 31, RHEL 8.2 and later do");
+	return EX_OSFILE;
+}
+
+static exit_status btf_unreadable(void)
+{
+	log_error("cannot read the kernel's BTF: " BTF_FILE ": %s", strerror(errno));
+	log_hint(is_there(BTF_DIR) ? "give a copy of that file, or the kernel's vmlinux, with "
+				     "--btf FILE"
+				   : "mount sysfs: mount -t sysfs sysfs /sys");
 	return EX_OSFILE;
 }
 
@@ -75,8 +109,10 @@ exit_status btf_provide(const char *file)
 {
 	int status, error;
 
+	if (kernel_lacks_btf())
+		return btf_lacking();
 	if (!file)
-		return access(BTF_FILE, R_OK) ? btf_missing() : 0;
+		return is_readable(BTF_FILE) ? 0 : btf_unreadable();
 	status = btf_check(file);
 	if (status)
 		return status;
@@ -84,16 +120,10 @@ exit_status btf_provide(const char *file)
 	if (error) {
 		log_error("--btf %s: cannot put it in the place of " BTF_FILE ": %s", file,
 			  strerror(-error));
-		log_hint("this needs CAP_SYS_ADMIN, and a kernel that has BTF itself");
+		log_hint("this needs CAP_SYS_ADMIN, and sysfs mounted on /sys");
 		return EX_OSFILE;
 	}
 	return 0;
-}
-
-/* Checks with the rights of open(): access() would drop the capabilities of non-root users. */
-static bool is_readable(const char *path)
-{
-	return !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS);
 }
 
 int tracefs_provide(void)
@@ -112,22 +142,4 @@ int tracefs_provide(void)
 	    !is_readable(TRACEFS_DIR RAW_SYSCALLS))
 		return -errno;
 	return 0;
-}
-
-/* Reads a setting; fallback: if unreadable. */
-static int setting_read(const char *path, int fallback)
-{
-	FILE *file = fopen(path, "re");
-	int value = fallback;
-
-	if (file && fscanf(file, "%d", &value) != 1)
-		value = fallback;
-	if (file)
-		fclose(file);
-	return value;
-}
-
-int kernel_perf_paranoid(void)
-{
-	return setting_read("/proc/sys/kernel/perf_event_paranoid", INT_MAX);
 }

@@ -39,7 +39,4 @@ exit_status btf_provide(const char *file);
  * errno: cannot be mounted. */
 int tracefs_provide(void);
 
-/* kernel.perf_event_paranoid; INT_MAX if unreadable. */
-int kernel_perf_paranoid(void);
-
 #endif

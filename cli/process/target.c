@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "cli/base/names.h"
 #include "cli/base/proc_file.h"
 #include "cli/base/texts.h"
+#include "cli/sandbox/confine.h"
 #include "pids.h"
 
 /* --- Processes by name --- */
@@ -258,14 +260,20 @@ exit_status target_find(struct target *target, pid_t pid, const struct target_na
 	struct proc_stat process;
 	pid_t leader;
 	int status;
+	bool known;
 
 	if (!pid) {
 		status = pid_by_name(&pid, name);
 		if (status)
 			return status;
 	}
-	if (!proc_stat_read(&process, pid) || !process.threads ||
-	    !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
+	known = proc_stat_read(&process, pid);
+	if (!known && kill(pid, 0) && errno == EPERM) {
+		log_error("process %d is hidden from this user: see hidepid= in proc(5)", (int)pid);
+		capability_hint_ptrace(NULL);
+		return EX_NOPERM;
+	}
+	if (!known || !process.threads || !(leader = (pid_t)proc_status_number(pid, "Tgid:"))) {
 		log_error("there is no process %d%s", (int)pid,
 			  access("/proc/self/stat", R_OK) ? " to be seen: /proc is not mounted"
 							  : "");

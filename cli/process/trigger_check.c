@@ -96,19 +96,8 @@ static void list_print_values(struct list_out *out, const struct trigger *trigge
 
 /* --- A trigger and its sites --- */
 
-/* Says why a hit costs what it does. */
-static const char *cost_reason(const struct trigger *trigger, const struct site *site)
-{
-	if (!trigger_is_user(trigger))
-		return "typical, not measured";
-	if (site->on_return)
-		return "return";
-	return site->instruction == CLASS_OTHER ? "instruction single-stepped"
-						: "instruction emulated";
-}
-
-static void site_print(struct list_out *out, const struct trigger *trigger, const struct site *site,
-		       uint64_t cost)
+static void site_print(struct list_out *out, const struct attach_costs *costs,
+		       const struct trigger *trigger, const struct site *site)
 {
 	list_print(out, "  ");
 	if (site->group) {
@@ -133,8 +122,8 @@ static void site_print(struct list_out *out, const struct trigger *trigger, cons
 		list_print(out, ", by a return probe");
 	list_print(out, "\n");
 	list_print_values(out, trigger, site);
-	list_print(out, "    about %" PRIu64 " ns per hit (%s)\n", cost,
-		   cost_reason(trigger, site));
+	list_print(out, "    about %" PRIu64 " ns per hit (%s)\n",
+		   attach_cost(costs, trigger, site), attach_cost_reason(costs, trigger, site));
 }
 
 /* Prints what a trigger means: its kind, whom it fires for, every site, and the cost of a hit. */
@@ -154,8 +143,7 @@ static exit_status sites_check(const struct attach_costs *costs, const struct tr
 			   ? "; other processes that run this code pay as much"
 			   : "");
 	for (size_t i = 0; i < sites->n && !out.error; i++)
-		site_print(&out, trigger, &sites->all[i],
-			   attach_cost(costs, trigger, &sites->all[i]));
+		site_print(&out, costs, trigger, &sites->all[i]);
 	if (!out.error && fflush(stdout))
 		out.error = errno ? -errno : -EIO;
 	return out.error ? log_write_failed("the list", out.error) : 0;

@@ -126,7 +126,7 @@ static exit_status long_poll_find(struct trigger_set *set, pid_t pid)
 		  error ? ": " : "", error ? strerror(-error) : "");
 	log_hint("%s", error ? kernel_events_hint(error)
 			     : "a kernel with CONFIG_FTRACE_SYSCALLS=y is needed");
-	return EX_OSERR;
+	return kernel_events_status(error);
 }
 
 /* --- Several processes --- */

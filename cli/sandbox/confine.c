@@ -5,6 +5,7 @@
 #include <asm/ioctls.h>
 #include <cap-ng.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/bpf.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -42,6 +43,41 @@ void capability_hint_ptrace(const char *instead)
 			 : "CAP_SYS_PTRACE is missing: run it as root, or grant it; a container "
 			   "needs --cap-add SYS_PTRACE",
 		 instead ? "; " : "", instead ? instead : "");
+}
+
+/* Level of kernel.perf_event_paranoid at which perf_event_open(2) needs CAP_SYS_ADMIN. Not a
+ * mainline level, but one of Debian, Ubuntu and Android. */
+#define PARANOID_ADMIN 3
+
+/* kernel.perf_event_paranoid; INT_MAX if unreadable. */
+static int perf_paranoid(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = INT_MAX;
+
+	if (file && fscanf(file, "%d", &level) != 1)
+		level = INT_MAX;
+	if (file)
+		fclose(file);
+	return level;
+}
+
+bool perf_needs_admin(void)
+{
+	return perf_paranoid() >= PARANOID_ADMIN;
+}
+
+void capability_hint_perf(void)
+{
+	int level = perf_paranoid();
+
+	if (level >= PARANOID_ADMIN && level < INT_MAX && !capability_has(CAP_SYS_ADMIN))
+		log_hint("CAP_SYS_ADMIN is missing, as kernel.perf_event_paranoid is %d: grant it, "
+			 "or set that to 2",
+			 level);
+	else
+		log_hint("does lockdown, a security module or a container forbid "
+			 "perf_event_open()?");
 }
 
 /* --- Drops what this process no longer needs, for good --- */

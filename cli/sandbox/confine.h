@@ -55,4 +55,10 @@ bool capability_has(int capability);
  * alternative, or NULL. */
 void capability_hint_ptrace(const char *instead);
 
+/* True if perf_event_open(2) needs CAP_SYS_ADMIN, or the setting that says so is unreadable. */
+bool perf_needs_admin(void);
+
+/* Hints at why perf_event_open(2) is not permitted. */
+void capability_hint_perf(void);
+
 #endif

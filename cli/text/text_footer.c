@@ -93,7 +93,8 @@ static void trace_notes(struct columns *columns, const struct trace_list *traces
 	if (traces->kernel_hidden)
 		columns_add(columns,
 			    "# NOTE: This kernel hides the addresses of its functions, so their "
-			    "names are unknown; set kernel.kptr_restrict to 1, or 0.\n");
+			    "names are unknown; grant CAP_SYSLOG, and set kernel.kptr_restrict to "
+			    "1, or 0.\n");
 }
 
 static void hit_line(struct columns *columns, const struct sample *sample, const char *which,

@@ -39,17 +39,21 @@ def succeeds(test, text, *argv, **options):
     return said
 
 
+def git(test, tree, *step):
+    succeeds(test, f"git {step[0]}", "git", "-c", "user.name=test", "-c", "user.email=test@localhost",
+             *step, cwd=tree, GIT_COMMITTER_DATE=COMMITTED, GIT_AUTHOR_DATE=COMMITTED)
+
+
 def checkout(test):
     """This tree as one commit of another time, which is a release."""
     kdneeds.need("git")
     tree = test.directory() / "tree"
     shutil.copytree(kdtest.ROOT, tree, symlinks=True,
                     ignore=shutil.ignore_patterns("build", ".git", "__pycache__"))
-    git = ("git", "-c", "user.name=test", "-c", "user.email=test@localhost")
-    for step in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "one"),
-                 ("tag", f"v{RELEASE}")):
-        succeeds(test, f"git {step[0]}", *git, *step, cwd=tree, GIT_COMMITTER_DATE=COMMITTED,
-                 GIT_AUTHOR_DATE=COMMITTED)
+    git(test, tree, "init", "-q")
+    git(test, tree, "add", ".")
+    git(test, tree, "commit", "-q", "-m", "one")
+    git(test, tree, "tag", f"v{RELEASE}")
     return tree
 
 
@@ -79,6 +83,41 @@ def case_tarball(test):
     unpacked = folder / f"kernel_delay-{RELEASE}"
     status, said = run("make", "dist", cwd=unpacked)
     test.ok(status and "it takes a checkout" in said, "which is no checkout", said)
+
+
+def change(path, *pairs):
+    text = path.read_text()
+    for old, new in pairs:
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+
+def case_release(test):
+    """What a release lacks is said, each thing; then it is made. Without optimisation."""
+    tree = checkout(test)
+    own = re.search("^RELEASE = (.*)$", (tree / "Makefile").read_text(), re.MULTILINE)[1]
+    packaging = tree / "examples" / "packaging"
+    change(packaging / "NEWS.rst", (f"\n{own}\n===", "\n0.1\n==="))
+    change(packaging / "kernel_delay.spec", (f"global packed {own}", "global packed 0.2"))
+    (tree / "tests" / "released" / f"{own}.tar.xz").unlink()
+    change(tree / "tests" / "lint" / "promised", ("option --all alone", "option --novel alone"))
+    git(test, tree, "commit", "-q", "-a", "-m", "two")
+    (tree / "README.rst").write_text("changed")
+    status, said = run("make", "release", cwd=tree)
+    test.ok(status, "a release that lacks something is not made", said)
+    for lack in ("there are changes that are not committed", f"git tag -a v{own}",
+                 f"is 0.1, not {own}", f"says nothing of {own}", f"packed in .* is 0.2, not {own}",
+                 f"no captures of {own} are kept", f"--novel is new since v{RELEASE}"):
+        test.ok(re.search(f"^make release: .*{lack}", said, re.MULTILINE), f"it says so: {lack}", said)
+    test.eq(len(re.findall("^make release: ", said, re.MULTILINE)), 7, "and no more")
+
+    git(test, tree, "reset", "-q", "--hard", f"v{RELEASE}")
+    git(test, tree, "tag", "-d", f"v{RELEASE}")
+    git(test, tree, "tag", f"v{own}")
+    said = succeeds(test, "a complete one is made", "make", "release", cwd=tree, CFLAGS="-O0 -g")
+    test.ok("Not repeated: .ci/run" in said, "what it did not do is said", said)
+    succeeds(test, "its checksums are right", "sha256sum", "--strict", "-c", "SHA256SUMS",
+             cwd=tree / "build" / "packages")
 
 
 def without(test, program):
@@ -249,4 +288,4 @@ def case_rpm(test):
              not re.search("no-buildroot-tag|invalid-url Source0", line)], [], "rpmlint finds nothing")
 
 
-kdtest.main(case_tarball, case_one_file, case_debian, case_rpm)
+kdtest.main(case_tarball, case_release, case_one_file, case_debian, case_rpm)

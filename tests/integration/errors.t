@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 
+import kdbtf
 import kdneeds
 import kdtest
 
@@ -172,7 +173,7 @@ def case_closed_tracefs(test):
             test.eq(done.status, 0, "with CAP_DAC_READ_SEARCH it is read")
             test.ok(found and "are there" in found[0], "--machine sees it", machine.stdout)
             continue
-        test.eq(done.status, 71, "as a user that may not read it: refused")
+        test.eq(done.status, 77, "as a user that may not read it: refused")
         test.ok("Permission denied" in done.stderr and "CAP_DAC_READ_SEARCH" in done.stderr and
                 "mount -t" not in done.stderr, "as it is closed, not missing", done.stderr)
         test.ok(found and "closed to this user" in found[0] and "mounted" not in found[0],
@@ -232,20 +233,57 @@ def case_no_default_target(test):
     refused(test, "nothing to look at", 69, words=["ovs-vswitchd", "PID"])
 
 
-def hidden_btf():
-    """A wrapper that runs the program where the kernel's BTF is hidden."""
-    return ("unshare", "-m", "sh", "-c",
-            'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh")
+def mounted(*places):
+    """A wrapper that runs the program where there is nothing in these directories."""
+    script = "".join(f"mount -t tmpfs none {place} && " for place in places)
+    return kdneeds.tool("unshare"), "-m", "sh", "-c", script + 'exec "$@"', "sh"
+
+
+# Stands before the C library: sysfs has no directory for BTF, as where the kernel has none.
+LACKING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+int faccessat(int folder, const char *path, int mode, int flags)
+{
+	int (*next)(int, const char *, int, int) = (int (*)(int, const char *, int, int))dlsym(RTLD_NEXT, "faccessat");
+
+	if (strncmp(path, "/sys/kernel/btf", 15))
+		return next(folder, path, mode, flags);
+	errno = ENOENT;
+	return -1;
+}
+"""
+
+
+def case_no_btf(test):
+    """No BTF to be seen: whether the kernel has it decides what helps."""
+    load, saved = test.workload("roles", "poll"), test.directory() / "saved.btf"
+    saved.write_bytes(kdbtf.BTF.read_bytes())
+    arguments = ["-p", load.pid, "--sample-time", "0.1"]
+    lacking = ("env", f"LD_PRELOAD={test.preload(LACKING)}")
+    for more in ([], ["--btf", saved]):
+        refused(test, f"kernel built without BTF {more[:1]}", 72, *arguments, *more, wrapper=lacking,
+                words=["built without BTF", "CONFIG_DEBUG_INFO_BTF", "not even --btf"])
+    refused(test, "hidden", 72, *arguments, wrapper=mounted(kdbtf.BTF.parent),
+            words=[str(kdbtf.BTF), "No such file", "--btf"])
+    refused(test, "no sysfs", 72, *arguments, wrapper=mounted("/sys"), words=["mount -t sysfs"])
+    refused(test, "no sysfs, --btf", 72, *arguments, "--btf", saved, wrapper=mounted("/sys"),
+            words=["sysfs mounted on /sys"])
+    refused(test, "--btf without CAP_SYS_ADMIN", 72, *arguments, "--btf", saved,
+            wrapper=without("sys_admin"), words=["CAP_SYS_ADMIN"])
+    # tp_btf programs need the BTF of the running kernel, which stays in it though unreadable.
+    done = test.program(*arguments, "--btf", saved, wrapper=mounted(kdbtf.BTF.parent))
+    if test.ok(done.status == 0, "with a copy of what is hidden it works", done.stderr):
+        test.books(kdtest.kdreport.parse(done.stdout)[0])
 
 
 def case_btf(test):
-    btf = pathlib.Path("/sys/kernel/btf/vmlinux")
-    if not btf.exists():
-        raise kdtest.Skip("this kernel has no BTF")
     load = test.workload("roles", "poll")
     directory = test.directory()
     saved, wrong = directory / "saved.btf", directory / "wrong.btf"
-    saved.write_bytes(btf.read_bytes())
+    saved.write_bytes(kdbtf.BTF.read_bytes())
     wrong.write_text("this is not BTF\n")
     arguments = ["-p", load.pid, "--sample-time", "0.1"]
     refused(test, "--btf with text", 72, *arguments, "--btf", wrong, words=[str(wrong)])
@@ -254,14 +292,10 @@ def case_btf(test):
     truncated = directory / "truncated.btf"
     truncated.write_bytes(saved.read_bytes()[:5000])
     refused(test, "--btf cut off", 72, *arguments, "--btf", truncated)
-    refused(test, "kernel without BTF", 72, *arguments, wrapper=hidden_btf(),
-            words=["BTF"])
+    refused(test, "--btf of another kernel", 71, *arguments, "--btf", kdbtf.exchanged(test),
+            words=["of --btf from another kernel"])
     done = test.program(*arguments, "--btf", saved)
     test.eq(done.status, 0, "--btf with the kernel's own works")
-    # tp_btf programs need the BTF of the running kernel, which stays in it though unreadable.
-    done = test.program(*arguments, "--btf", saved, wrapper=hidden_btf())
-    if test.ok(done.status == 0, "and where the kernel's file is hidden", done.stderr):
-        test.books(kdtest.kdreport.parse(done.stdout)[0])
 
 
 def case_debug_shows_libbpf(test):
@@ -289,4 +323,5 @@ def case_few_files(test):
 kdtest.main(case_few_files, case_not_root, case_closed_streams, case_missing_capabilities,
             case_missing_ptrace, case_no_memory_for_a_tracepoint, case_closed_tracefs,
             case_no_such_process, case_close_names, case_thread_instead_of_process,
-            case_kernel_thread, case_no_default_target, case_btf, case_debug_shows_libbpf)
+            case_kernel_thread, case_no_default_target, case_no_btf, case_btf,
+            case_debug_shows_libbpf)

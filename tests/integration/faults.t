@@ -12,6 +12,7 @@ import tempfile
 
 import kdtest
 import kdtraced
+from kdbtf import without_tracepoint
 from kdgroup import memory_group
 from kdtest import MS
 
@@ -68,11 +69,9 @@ def file_of(pages):
         yield file.name
 
 
-def case_minor(test):
-    """The extra time that touching takes when pages are absent counts as page faults, not as user.
-    Another thread may take the CPU, but a wrong figure would fit in no attempt."""
+def check_minor(test, more=()):
     for _ in range(TRIES):
-        report, thread, truth = run(test, f"minor:400:10:{kdtest.last_cpu()}")
+        report, thread, truth = run(test, f"minor:400:10:{kdtest.last_cpu()}", more=more)
         if without_timing(test, report):
             break
         waited = sum(thread.ns[state] for state in kdtest.kdreport.STATES
@@ -87,6 +86,12 @@ def case_minor(test):
         test.between(thread.ns["page faults"], taken * LEAST - waited, taken * MOST,
                      "as long as the thread itself measured")
         test.eq(report.untimed, 0, "all were timed")
+
+
+def case_minor(test):
+    """The extra time that touching takes when pages are absent counts as page faults, not as user.
+    Another thread may take the CPU, but a wrong figure would fit in no attempt."""
+    check_minor(test)
 
 
 def majors(test, sample, truth, asleep):
@@ -135,10 +140,8 @@ def case_major(test):
                 thread.ns)
 
 
-def case_failed(test):
-    """A fault that ends with a signal is not left open: what the thread then computes, without a
-    system call, is user."""
-    report, thread, truth = run(test, f"fail:200:1000:{kdtest.last_cpu()}")
+def check_failed(test, more=()):
+    report, thread, truth = run(test, f"fail:200:1000:{kdtest.last_cpu()}", more=more)
     if without_timing(test, report):
         return
     off = thread.life - thread.running
@@ -147,6 +150,19 @@ def case_failed(test):
                  "what it computes is user")
     test.between(thread.ns["page faults"], 200 * 100, truth["spun_ns"] * 0.1,
                  "what the faults take is page faults")
+
+
+def case_failed(test):
+    """A fault that ends with a signal is not left open: what the thread then computes, without a
+    system call, is user."""
+    check_failed(test)
+
+
+def case_by_event(test):
+    """The same where the kernel has no tracepoint at which faults begin."""
+    more = ("--btf", without_tracepoint(test, "page_fault_user"))
+    check_minor(test, more)
+    check_failed(test, more)
 
 
 def user_shares(report, thread, truth):
@@ -288,4 +304,4 @@ def case_reclaim(test):
     test.ok(thread.ns["running kernel"] > 0, "which is not in running kernel alone", thread.ns)
 
 
-kdtest.main(case_minor, case_major, case_failed, case_signals, case_storm, case_for, case_reclaim)
+kdtest.main(case_minor, case_major, case_failed, case_by_event, case_signals, case_storm, case_for, case_reclaim)

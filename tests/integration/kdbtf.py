@@ -26,6 +26,15 @@ def without_tracepoint(test, *names):
     return path
 
 
+def exchanged(test):
+    """A copy of the kernel's BTF in which two tracepoints have each other's names, so that the types
+    have other numbers than in this kernel."""
+    one, other = b"\0btf_trace_sched_switch\0", b"\0btf_trace_sched_waking\0"
+    between, path = b"\1" * len(one), test.directory() / "exchanged.btf"
+    path.write_bytes(BTF.read_bytes().replace(one, between).replace(other, one).replace(between, other))
+    return path
+
+
 def function_of_length(length):
     """The name of a function of this length in the kernel's BTF; None if there is none."""
     with subprocess.Popen([kdneeds.bpftool(), "btf", "dump", "file", str(BTF)],

@@ -464,8 +464,8 @@ class Test:
             self.remark(traceback.format_exc())
 
 
-def main(*cases):
-    if os.geteuid():
+def main(*cases, root=True):
+    if root and os.geteuid():
         print("1..0 # SKIP not root: tracing is not permitted")
         return
     if not os.access(PROGRAM, os.X_OK):

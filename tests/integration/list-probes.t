@@ -4,6 +4,7 @@
 
 import collections
 import os
+import os
 import pathlib
 import re
 import shutil
@@ -242,6 +243,17 @@ def case_check(test):
                 done.stdout)
         test.ok(f"fires for {whom}" in done.stdout, f"{text} fires for {whom}", done.stdout)
 
+def case_stepped(test):
+    """What the kernel does with the instruction under a probe: no kernel emulates a mov, and each
+    jumps. It pushes a register itself on x86 only."""
+    load = test.workload("prologues")
+    pushed = "emulated" if os.uname().machine == "x86_64" else "single-stepped"
+    for function, how in (("begins_jump", "emulated"), ("begins_mov", "single-stepped"),
+                          ("begins_push", pushed), ("begins_sub", "single-stepped")):
+        done = test.program("-p", load.pid, "--check", "--start-trigger", f"up:{function}")
+        test.ok(f"per hit (instruction {how})" in done.stdout, f"{function} is {how}", done.stdout)
+
 
 kdtest.main(case_objects, case_usdt, case_libraries, case_functions, case_namesakes,
-            case_tracepoints, case_nothing, case_output, case_hostile_path, case_check)
+            case_tracepoints, case_nothing, case_output, case_hostile_path, case_check,
+            case_stepped)

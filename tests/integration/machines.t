@@ -10,6 +10,7 @@ import pathlib
 import re
 import signal
 
+import kdbtf
 import kdformats
 import kdgroup
 import kdneeds
@@ -106,6 +107,20 @@ def case_classic_tracepoints(test):
         load.end()
 
 
+def case_classic_tracepoints_refused(test):
+    """Where perf's events need CAP_SYS_ADMIN, such a kernel's raw tracepoints have to do."""
+    three = test.directory() / "three"
+    three.write_text("3\n")
+    script = (f"mount --bind {with_function(test, 'trace_call_bpf_faultable')} {kdbtf.BTF} && "
+              f"mount --bind {three} /proc/sys/kernel/perf_event_paranoid && exec setpriv "
+              '--bounding-set=-sys_admin --inh-caps=-sys_admin "$@"')
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", wrapper=("unshare", "-m", "sh", "-c", script, "sh"))
+    test.eq((done.status, done.stderr), (0, ""), "it works")
+    test.ok("[SYSCALL STATISTICS] may miss calls: this kernel needs CAP_SYS_ADMIN" in done.stdout,
+            "and says what may be missing", done.stdout[-500:])
+
+
 def strace(error):
     kdneeds.need("strace")
     return ("strace", "-o", "/dev/null", "-e", "trace=bpf", "-e", f"inject=bpf:error={error}")
@@ -127,6 +142,33 @@ def case_lockdown(test):
                "echo 'none integrity [confidentiality]' >/sys/kernel/security/lockdown && "
                'exec "$@"', "sh", *strace("EINVAL"))
     refused(test, "lockdown", 77, ["locked down"], "-p", load.pid, wrapper=wrapper)
+
+
+def case_bpf_refused_by_selinux(test):
+    """Its status is that of the verifier."""
+    load = test.workload("roles", "poll")
+    wrapper = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/fs && mkdir /sys/fs/selinux && "
+               'echo 1 >/sys/fs/selinux/enforce && exec "$@"', "sh")
+    refused(test, "SELinux", 77, ["security module"], "-p", load.pid, wrapper=(*wrapper, *strace("EACCES")))
+    refused(test, "the verifier", 71, ["too old"], "-p", load.pid, wrapper=strace("EACCES"))
+
+
+def case_perf_refused(test):
+    """A seccomp profile without perf_event_open(2)."""
+    kdneeds.need("strace")
+    wrapper = ("strace", "-f", "-o", "/dev/null", "-e", "trace=perf_event_open", "-e",
+               "inject=perf_event_open:error=EPERM")
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", wrapper=wrapper)
+    test.eq(done.status, 0, "the time of threads does not need it")
+    test.ok("perf_event_open" in done.stderr and "container" in done.stderr, "what is lost is said", done.stderr)
+    notices = [text for text in kdtest.kdreport.parse(done.stdout)[0].notices if "page faults" in text]
+    test.eq(len(notices), 1, "in the report, too")
+    for more in (["--counters", "page-faults"], ["--profile"]):
+        done = test.program("-p", load.pid, *more, wrapper=wrapper)
+        error, hint = done.stderr.splitlines()[-2:]
+        test.ok(done.status == 77 and "cannot" in error and "container" in hint, f"{more[0]}: refused",
+                done.status, done.stderr)
 
 
 def case_small_stack(test):
@@ -275,5 +317,6 @@ def case_little_privilege(test):
 
 
 kdtest.main(case_needed_tracepoint, case_section_left_out, case_classic_tracepoints,
-            case_bpf_refused, case_small_stack, case_lockdown, case_hidden_threads,
+            case_classic_tracepoints_refused, case_bpf_refused, case_bpf_refused_by_selinux,
+            case_perf_refused, case_small_stack, case_lockdown, case_hidden_threads,
             case_this_machine, case_bound_process, case_quota, case_little_privilege)

@@ -215,7 +215,7 @@ def metrics_page(old):
     return FAMILIES.sub(lambda section: section[1] + made, old)
 
 
-# What readers of JSON and of metrics may rely on: added to, never taken from.
+# What scripts, and readers of JSON and of metrics, may rely on (NEWS): added to, never taken from.
 PROMISED = "tests/lint/promised"
 # A family without a value is left out, and so may be these, which have none any more.
 LEFT_OUT = ["metric kernel_delay_hardirq_sent_entry_seconds gauge seconds -"]
@@ -243,12 +243,45 @@ def members_of(node, path):
             yield from members_of(node[key], path + "[]")
 
 
+OPTION = re.compile(r"^  (?:-(\w), |    )--([a-z-]+)(\[?)(=?)", re.MULTILINE)
+ATTRIBUTE = re.compile(r"^ {8}--([a-z-]+)=\S*?,([a-z-]+)(=?)", re.MULTILINE)
+
+
+def uses(name, optional, value):
+    """Lines for how an option may be given: alone, with a value, or both."""
+    if optional or not value:
+        yield f"option {name} alone"
+    if value:
+        yield f"option {name} value"
+
+
+def command_line():
+    """Lines for what may stand on a command line, and for exit statuses, from the help."""
+    said = lint.output([PROGRAM, "--help=all"])[1]
+    for letter, *option in OPTION.findall(said):
+        for name in (f"--{option[0]}", *([f"-{letter}"] if letter else ())):
+            yield from uses(name, *option[1:])
+    for option, name, value in ATTRIBUTE.findall(said):
+        yield from uses(f"--{option},{name}", "", value)
+    triggers = re.search(r"^TRIGGER is one of\n(.*?)^OBJECT", said, re.MULTILINE | re.DOTALL)[1]
+    yield from (f"trigger {name}" for name in re.findall(r"^  (\w+):", triggers, re.MULTILINE))
+    yield from (f"trigger {name}" for names in re.findall(r"\((?:also )?(.*?):\)$", triggers, re.MULTILINE)
+                for name in names.split(":, "))
+    formats = re.search(r"^FORMAT is one of\n(.*?)^$", said, re.MULTILINE | re.DOTALL)[1]
+    yield from (f"format {name}" for name in re.findall(r"^  (\w+)", formats, re.MULTILINE))
+    yield from (f"status {number}" for number in
+                re.findall(r"(\d+)\s", said.partition("\nExit status: ")[2]))
+    conditions = re.search(r"there are (.*)", lint.output([PROGRAM, "--fail-if", "?>0"])[1])[1]
+    for name, _, fields in (word.partition(".") for word in conditions.replace("[.NAME]", "").split(", ")):
+        yield from (f"condition {name}{'.' * bool(field)}{field}" for field in fields.split("|"))
+
+
 def promises():
     """Everything that is promised now."""
     definitions = json.loads(lint.text(SCHEMA))["definitions"]
     listed = lint.output([PROGRAM, "--list-metrics"])[1].splitlines()[1::2]
     return {*(line for name, node in definitions.items() for line in members_of(node, name)),
-            *("metric " + " ".join(line.split()) for line in listed), *LEFT_OUT}
+            *("metric " + " ".join(line.split()) for line in listed), *LEFT_OUT, *command_line()}
 
 
 MADE = {SCHEMA: schema, METRICS_PAGE: metrics_page}

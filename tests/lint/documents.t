@@ -185,7 +185,8 @@ def case_made(test):
 
 
 def case_promised(test):
-    """Members of JSON, words and metrics stay as long as the schema keeps its number."""
+    """Options, exit statuses, members of JSON, words and metrics stay until the next release whose
+    first number is larger (NEWS)."""
     if not lint.pathlib.Path(PROGRAM).exists():
         raise lint.Skip(f"there is no {PROGRAM}")
     held, now = set(lint.text(documents.PROMISED).splitlines()), documents.promises()

@@ -101,6 +101,7 @@ TEST(good)
 	tree_put("/proc/stat", "cpu  10 0 10 80 0 0 0 0 0 0\n");
 	tree_put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
 	tree_put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+	tree_put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
 	look(7, NULL);
 	SAYS("OK       affinity           the target's threads run on CPUs 2-3 only\n",
 	     "OK       isolated CPUs      2-3\n", "OK       nohz_full CPUs     2-3\n",
@@ -112,7 +113,8 @@ TEST(good)
 	     "OK       CPU quota          none", "OK       real-time limit    none\n",
 	     "OK       clock source       tsc\n", "OK       preemption         PREEMPT_RT",
 	     "OK       huge pages         transparent: never\n",
-	     "OK       swap               none\n", "OK       steal              0.00 %");
+	     "OK       swap               none\n", "OK       steal              0.00 %",
+	     "OK       lockdown           integrity\n");
 	ok(!strstr(said, "WARNING"), "nothing is to be warned of");
 }
 
@@ -137,6 +139,7 @@ TEST(bad)
 	tree_put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
 	tree_put("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
 	tree_put("/proc/self/status", "Name:\tx\nCapEff:\t000000c000000000\n");
+	tree_put("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
 	look(7, &quota);
 	SAYS("WARNING  affinity           threads that may run on several CPUs, isolated ones "
 	     "among them: 1\n",
@@ -152,9 +155,9 @@ TEST(bad)
 	     "note     huge pages         transparent: always\n",
 	     "note     swap               in use\n",
 	     "WARNING  swap               120 KB of the target are swapped out\n",
-	     "WARNING  steal              5.00 %",
-	     "note     capabilities       this program lacks CAP_SYS_PTRACE CAP_SYS_ADMIN "
-	     "CAP_SYSLOG\n");
+	     "WARNING  steal              5.00 %", "note     lockdown           confidentiality\n",
+	     "note     capabilities       this program lacks CAP_SYS_PTRACE "
+	     "CAP_DAC_READ_SEARCH CAP_SYS_ADMIN CAP_SYSLOG\n");
 	rules = (struct cpu_rules){ .version_1 = true,
 				    .cpuset = "/pods",
 				    .cpus = "2-3",

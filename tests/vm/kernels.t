@@ -49,7 +49,7 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                   "integration/counters.t"),
         "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
                    "integration/profile.t", "integration/culprit.t", "integration/groups.t",
-                   "integration/staged.t", "vm/sched_ext.t"),
+                   "integration/staged.t", "vm/sched_ext.t", "vm/settings.t"),
         # What is of the machine's architecture, as far as six minutes go.
         "arm64": ("vm/unit.t", "integration/counts.t",
                   "integration/ledger.t:case_two_hogs:case_signal_before_sleep:case_stopped:"

@@ -17,6 +17,7 @@
 #include "cli/capture/session/parts.h"
 #include "cli/capture/session/windows.h"
 #include "cli/model/rows.h"
+#include "cli/sandbox/confine.h"
 #include "kernel_delay.skel.h"
 
 /* Average rows per thread and window with per-cpu. */
@@ -100,8 +101,7 @@ static exit_status refused(int error)
 	if (error == -EMFILE)
 		log_hint_files();
 	else
-		log_hint("does lockdown, a container or a security module forbid "
-			 "perf_event_open()?");
+		capability_hint_perf();
 	return error == -EPERM || error == -EACCES ? EX_NOPERM : EX_OSERR;
 }
 

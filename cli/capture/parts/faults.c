@@ -19,6 +19,7 @@
 #include "cli/base/log.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
+#include "cli/sandbox/confine.h"
 #include "kernel_delay.skel.h"
 
 #define SECTION "THREAD TIME"
@@ -39,9 +40,15 @@ struct faults_account {
 	struct kd_fault_cpu paid; /* counts already charged */
 };
 
+enum { EVENT_MINOR, EVENT_MAJOR, EVENT_BEGIN, EVENTS };
+
 struct faults {
 	struct kernel_delay *skel;
-	int *events; /* perf events: two for each CPU; -1: none */
+	/* Faults begin at a perf event, where there is no tracepoint for it (x86 alone has one).
+	 * The kernel counts it before it handles the fault; nothing tells whether the page was
+	 * there. */
+	bool by_event;
+	int *events; /* perf events: EVENTS for each CPU; -1: none */
 	size_t n_events;
 	struct kd_fault_cpu *cpus; /* memory of kd_fault_cpus */
 	struct faults_account *accounts;
@@ -85,6 +92,11 @@ static exit_status faults_select(struct session *session)
 					   skel->progs.kd_reclaim_end };
 
 	session->faults->skel = skel;
+	session->faults->by_event = !btf_has_tracepoint(&session->btf, "page_fault_user");
+	if (session->faults->by_event) {
+		bpf_program__set_autoload(skel->progs.kd_page_fault_user, false);
+		bpf_program__set_autoload(skel->progs.kd_fault_begin, true);
+	}
 	session->faults->n_cpus = session->cpus;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i], true);
@@ -116,8 +128,8 @@ static int event_open(const struct bpf_program *program, int cpu, uint64_t confi
 static void cpu_close(struct faults *faults, int cpu)
 {
 	faults->cpus[cpu].visible = 0;
-	for (int i = 0; i < 2; i++) {
-		int *event = &faults->events[2 * cpu + i];
+	for (int i = 0; i < EVENTS; i++) {
+		int *event = &faults->events[EVENTS * cpu + i];
 
 		if (*event >= 0)
 			close(*event);
@@ -125,24 +137,29 @@ static void cpu_close(struct faults *faults, int cpu)
 	}
 }
 
-/* Opens the two events of a CPU, for all that runs there. Events of threads would need two for each
+/* Opens the events of a CPU, for all that runs there. Events of threads would need as many for each
  * thread, and cost time at every switch. Returns 0 or a negative errno. */
 static int cpu_open(struct faults *faults, int cpu)
 {
 	const struct {
 		const struct bpf_program *program;
 		uint64_t config;
-	} ends[] = { { faults->skel->progs.kd_minor_fault, PERF_COUNT_SW_PAGE_FAULTS_MIN },
-		     { faults->skel->progs.kd_major_fault, PERF_COUNT_SW_PAGE_FAULTS_MAJ } };
+	} events[EVENTS] = {
+		[EVENT_MINOR] = { faults->skel->progs.kd_minor_fault,
+				  PERF_COUNT_SW_PAGE_FAULTS_MIN },
+		[EVENT_MAJOR] = { faults->skel->progs.kd_major_fault,
+				  PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+		[EVENT_BEGIN] = { faults->skel->progs.kd_fault_begin, PERF_COUNT_SW_PAGE_FAULTS },
+	};
 
-	for (int i = 0; i < 2; i++) {
-		int fd = event_open(ends[i].program, cpu, ends[i].config);
+	for (int i = 0; i < (faults->by_event ? EVENTS : EVENT_BEGIN); i++) {
+		int fd = event_open(events[i].program, cpu, events[i].config);
 
 		if (fd == -ENODEV) /* offline */
 			return 0;
 		if (fd < 0)
 			return fd;
-		faults->events[2 * cpu + i] = fd;
+		faults->events[EVENTS * cpu + i] = fd;
 	}
 	faults->cpus[cpu].visible = 1;
 	return 0;
@@ -152,10 +169,10 @@ static int events_open(struct faults *faults)
 {
 	int error = 0;
 
-	faults->events = calloc(2 * (size_t)faults->n_cpus, sizeof(*faults->events));
+	faults->events = calloc(EVENTS * (size_t)faults->n_cpus, sizeof(*faults->events));
 	if (!faults->events)
 		return -ENOMEM;
-	faults->n_events = 2 * (size_t)faults->n_cpus;
+	faults->n_events = EVENTS * (size_t)faults->n_cpus;
 	for (size_t i = 0; i < faults->n_events; i++)
 		faults->events[i] = -1;
 	for (uint32_t cpu = 0; cpu < faults->n_cpus && !error; cpu++)
@@ -173,10 +190,11 @@ static void events_close(struct faults *faults)
 	faults->n_events = 0;
 }
 
-static void events_switch(const struct faults *faults, bool on)
+/* Switches the events of all CPUs from one kind on. */
+static void events_switch(const struct faults *faults, size_t first, bool on)
 {
 	for (size_t i = 0; i < faults->n_events; i++)
-		if (faults->events[i] >= 0)
+		if (faults->events[i] >= 0 && i % EVENTS >= first)
 			ioctl(faults->events[i],
 			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -193,7 +211,7 @@ static int faults_turn_cpu(struct session *session, int cpu, bool online)
 	if (online && cpu_open(faults, cpu))
 		cpu_close(faults, cpu);
 	if (!faults->timed)
-		events_switch(faults, false);
+		events_switch(faults, EVENT_MINOR, false);
 	return 0;
 }
 
@@ -204,6 +222,7 @@ static void generation_turn(struct faults *faults)
 
 static void begin_detach(struct faults *faults)
 {
+	events_switch(faults, EVENT_BEGIN, false);
 	bpf_link__destroy(faults->skel->links.kd_page_fault_user);
 	faults->skel->links.kd_page_fault_user = NULL;
 }
@@ -247,7 +266,7 @@ static exit_status faults_attach(struct session *session)
 	struct faults *faults = session->faults;
 	int error = reclaims_attach(&session->programs);
 
-	if (error || !faults->skel->links.kd_page_fault_user)
+	if (error || !(faults->by_event || faults->skel->links.kd_page_fault_user))
 		return error; /* what is missing has been noted */
 	faults->cpus = session_map(session, faults->skel->maps.kd_fault_cpus);
 	if (!faults->cpus)
@@ -258,6 +277,8 @@ static exit_status faults_attach(struct session *session)
 	error = events_open(faults);
 	if (error) {
 		log_warn("cannot time page faults: perf_event_open: %s", strerror(-error));
+		if (error == -EPERM || error == -EACCES)
+			capability_hint_perf();
 		events_close(faults);
 		begin_detach(faults);
 		programs_absent(&session->programs, SECTION,
@@ -290,7 +311,7 @@ static void faults_stop(struct faults *faults, uint64_t now)
 	begin_detach(faults);
 	clock_wait_until(now + DRAIN_NS);
 	generation_turn(faults);
-	events_switch(faults, false);
+	events_switch(faults, EVENT_MINOR, false);
 	faults->pauses[faults->n_pauses++] = (struct faults_pause){ now, KD_NEVER, 0 };
 	faults->timed = false;
 }
@@ -347,10 +368,12 @@ void faults_resume(struct session *session, uint64_t pause_ns)
 	for (uint32_t cpu = 0; cpu < faults->n_cpus; cpu++)
 		if (faults->accounts[cpu].target || faults->accounts[cpu].foreign)
 			return;
-	events_switch(faults, true);
-	skel->links.kd_page_fault_user = bpf_program__attach(skel->progs.kd_page_fault_user);
-	if (!skel->links.kd_page_fault_user) {
-		events_switch(faults, false);
+	events_switch(faults, EVENT_MINOR, true);
+	if (!faults->by_event)
+		skel->links.kd_page_fault_user =
+			bpf_program__attach(skel->progs.kd_page_fault_user);
+	if (!faults->by_event && !skel->links.kd_page_fault_user) {
+		events_switch(faults, EVENT_MINOR, false);
 		return;
 	}
 	generation_turn(faults);

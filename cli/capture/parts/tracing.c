@@ -19,6 +19,7 @@
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
 #include "cli/capture/session/rings.h"
+#include "cli/sandbox/confine.h"
 #include "classes.h"
 #include "processes.h"
 #include "kernel_delay.skel.h"
@@ -85,7 +86,7 @@ static exit_status sampler_failed(int error, unsigned int hz)
 	if (error == EINVAL)
 		log_hint("see the limit in /proc/sys/kernel/perf_event_max_sample_rate");
 	else
-		log_hint("does a container or a security module forbid perf_event_open()?");
+		capability_hint_perf();
 	return error == EPERM || error == EACCES ? EX_NOPERM : EX_OSERR;
 }
 

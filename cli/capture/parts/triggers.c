@@ -94,31 +94,6 @@ struct triggers {
 	bool on, token;
 };
 
-/* True if BPF programs may compare and swap (5.12): loads one that does. */
-static bool kernel_has_swap(void)
-{
-	const struct bpf_insn insns[] = {
-		/* *(u64 *)(r10 - 8) = 0; r0 = 0; r1 = 0 */
-		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
-		/* cmpxchg((u64 *)(r10 - 8), r0, r1): 0xf1 is BPF_CMPXCHG */
-		{ .code = BPF_STX | BPF_DW | 0xc0,
-		  .dst_reg = BPF_REG_10,
-		  .src_reg = BPF_REG_1,
-		  .off = -8,
-		  .imm = 0xf1 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "kd_swap", "GPL", insns,
-			       sizeof(insns) / sizeof(*insns), NULL);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Marks the system calls of a role's trigger, for the program at all calls. Returns false if any of
  * its sites is not a system call. */
 static bool calls_mark(struct kernel_delay *skel, const struct trigger_sites *given,

@@ -18,6 +18,7 @@
 #include "bpf/kernel_delay.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
+#include "loading.h"
 #include "kernel_delay.skel.h"
 #include "kernel_delay_traces.skel.h"
 
@@ -258,6 +259,8 @@ static int program_prepare(struct bpf_program *program, struct bpf_prog_load_opt
 	}
 	if (!log_is_debug())
 		options->line_info_cnt = 0;
+	if (btf->loading)
+		loading_defer(btf->loading, program, options);
 	return 0;
 }
 
@@ -359,6 +362,11 @@ int btf_targets(struct session_btf *btf, struct bpf_object *object)
 		error = error ?: btf_target(btf, program, program_target(program));
 	}
 	return error;
+}
+
+bool btf_has_tracepoint(const struct session_btf *btf, const char *name)
+{
+	return kernel_id(btf, BTF_KIND_TYPEDEF, TRACEPOINT, name);
 }
 
 bool btf_calls_are_preempted(const struct session_btf *btf)

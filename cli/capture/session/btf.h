@@ -15,6 +15,7 @@
 struct bpf_object;
 struct bpf_program;
 struct btf;
+struct loading;
 
 /* Must not move from btf_open() to btf_close(): libbpf has its address. */
 struct session_btf {
@@ -28,6 +29,7 @@ struct session_btf {
 		uint32_t id; /* of the attach target */
 	} targets[BTF_PROGRAMS_MAX];
 	size_t n_targets;
+	struct loading *loading; /* NULL: libbpf loads all programs */
 };
 
 /* Call it before the object is opened with path. Returns 0 or a negative errno. */
@@ -44,6 +46,9 @@ int btf_target(struct session_btf *btf, struct bpf_program *program, const char 
 
 /* Like btf_target(), by section name, for programs to be loaded that have no target yet. */
 int btf_targets(struct session_btf *btf, struct bpf_object *object);
+
+/* True if the kernel has the tracepoint, which is one that a program's section names. */
+bool btf_has_tracepoint(const struct session_btf *btf, const char *name);
 
 /* True if the kernel has the function trace_call_bpf_faultable(). */
 bool btf_calls_are_preempted(const struct session_btf *btf);

@@ -15,7 +15,9 @@
 #include "cli/base/exit_status.h"
 #include "cli/base/log.h"
 #include "cli/process/preflight.h"
+#include "cli/sandbox/confine.h"
 #include "btf.h"
+#include "loading.h"
 #include "kernel_delay.skel.h"
 
 /* --- BPF programs that visit the threads of a process on request --- */
@@ -52,6 +54,30 @@ int iterator_run(const struct bpf_link *iterator)
 }
 
 /* --- What each kernel supports --- */
+
+bool kernel_has_swap(void)
+{
+	const struct bpf_insn insns[] = {
+		/* *(u64 *)(r10 - 8) = 0; r0 = 0; r1 = 0 */
+		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
+		/* cmpxchg((u64 *)(r10 - 8), r0, r1): 0xf1 is BPF_CMPXCHG */
+		{ .code = BPF_STX | BPF_DW | 0xc0,
+		  .dst_reg = BPF_REG_10,
+		  .src_reg = BPF_REG_1,
+		  .off = -8,
+		  .imm = 0xf1 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "kd_swap", KD_LICENSE, insns,
+			       sizeof(insns) / sizeof(*insns), NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
 
 void programs_absent(struct programs *programs, const char *section, const char *what)
 {
@@ -133,23 +159,37 @@ static const char *program_tracepoint(const struct bpf_program *program)
 	return slash ? slash + 1 : "";
 }
 
+/* Returns NULL if classic tracepoints can be used, or what the report may lack without them. */
+static const char *classic_refused(void)
+{
+	switch (tracefs_provide()) {
+	case 0:
+		break;
+	case -EACCES:
+		return "may miss calls: this kernel needs tracefs, which is there, but not for "
+		       "this user";
+	default:
+		return "may miss calls: this kernel needs tracefs mounted on /sys/kernel/tracing";
+	}
+	if (perf_needs_admin() && !capability_has(CAP_SYS_ADMIN))
+		return "may miss calls: this kernel needs CAP_SYS_ADMIN, or "
+		       "kernel.perf_event_paranoid of 2";
+	return NULL;
+}
+
 /* True if raw tracepoints of system calls may be preempted, as since trace_call_bpf_faultable()
  * (7.x). Runs of these programs by other threads on that CPU are skipped meanwhile. Classic
  * tracepoints are never preempted. */
 static bool calls_are_classic(struct programs *programs)
 {
-	int error;
+	const char *refused;
 
 	if (!btf_calls_are_preempted(programs->btf))
 		return false;
-	error = tracefs_provide();
-	if (error)
-		programs_absent(programs, "SYSCALL STATISTICS",
-				error == -EACCES ? "may miss calls: this kernel needs tracefs, "
-						   "which is there, but not for this user"
-						 : "may miss calls: this kernel needs tracefs "
-						   "mounted on /sys/kernel/tracing");
-	return !error;
+	refused = classic_refused();
+	if (refused)
+		programs_absent(programs, "SYSCALL STATISTICS", refused);
+	return !refused;
 }
 
 /* True for programs of triggers, upcalls and traces: these name no tracepoint, and are enabled and
@@ -203,27 +243,47 @@ exit_status programs_select(struct programs *programs)
 	return status;
 }
 
-/* True in lockdown mode, where no program may read kernel memory. */
-static bool kernel_is_locked_down(void)
+/* True if the first line of a file of the kernel has a word. */
+static bool file_says(const char *path, const char *word)
 {
-	char mode[128] = "";
-	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return false;
-	if (!fgets(mode, sizeof(mode), file))
-		*mode = '\0';
+	if (!fgets(line, sizeof(line), file))
+		*line = '\0';
 	fclose(file);
-	return strstr(mode, "[confidentiality]");
+	return strstr(line, word);
 }
 
-static exit_status load_failed(int error)
+/* Returns 0 if no setting of the kernel forbids what the programs do. */
+static exit_status settings_forbid(void)
 {
-	if (kernel_is_locked_down()) {
+	if (file_says("/sys/kernel/security/lockdown", "[confidentiality]")) {
 		log_error("the kernel is locked down: BPF programs may not read its memory");
 		log_hint("boot it without lockdown=confidentiality, or with lockdown=integrity");
 		return EX_NOPERM;
 	}
+	/* Its interpreter takes no tail calls together with functions (fixup_call_args() in
+	 * kernel/bpf/verifier.c). */
+	if (file_says("/proc/sys/net/core/bpf_jit_enable", "0")) {
+		log_error("the kernel's compiler for BPF programs is off");
+		log_hint("turn it on: sysctl net.core.bpf_jit_enable=1");
+		return EX_OSERR;
+	}
+	return 0;
+}
+
+static exit_status load_failed(const struct programs *programs, int error)
+{
+	int status = settings_forbid();
+
+	if (status)
+		return status;
+	/* SELinux refuses like the verifier. */
+	if (error == -EACCES && file_says("/sys/fs/selinux/enforce", "1"))
+		error = -EPERM;
 	switch (-error) {
 	case EPERM:
 		log_error("the kernel refused to load the BPF programs: %s", strerror(-error));
@@ -247,18 +307,26 @@ static exit_status load_failed(int error)
 		return EX_OSFILE;
 	default:
 		log_error("the kernel refused the BPF programs: %s", strerror(-error));
-		log_hint("kernel too old (5.10 or later is needed)? --debug shows the verifier's "
-			 "messages");
+		log_hint("%s? --debug shows the verifier's messages",
+			 programs->btf_file ? "is the file of --btf from another kernel"
+					    : "kernel too old (5.10 or later is needed), or locked "
+					      "down (confidentiality)");
 		return EX_OSERR;
 	}
 }
 
 exit_status programs_load(struct programs *programs)
 {
-	int error = btf_targets(programs->btf, programs->skel->obj)
-			    ?: kernel_delay__load(programs->skel);
+	struct session_btf *btf = programs->btf;
+	int error = btf_targets(btf, programs->skel->obj);
 
-	return error ? load_failed(error) : 0;
+	if (error)
+		return load_failed(programs, error);
+	/* The verifier's messages are libbpf's. */
+	btf->loading = log_is_debug() ? NULL : loading_open();
+	error = loading_close(btf->loading, kernel_delay__load(programs->skel));
+	btf->loading = NULL;
+	return error ? load_failed(programs, error) : 0;
 }
 
 /* True if the tracepoint is missing, or what it needs of the machine: all errors but lack of

@@ -22,12 +22,17 @@ struct session_btf;
 struct programs {
 	struct kernel_delay *skel;
 	struct session_btf *btf;
+	const char *btf_file; /* of --btf; NULL: the kernel's own */
 	bool classic; /* raw tracepoints of system calls may be preempted, so are not used */
 	struct absence absences[MAX_ABSENCES]; /* what the report lacks; all different */
 	size_t n_absences;
 	struct bpf_link **links; /* of programs_hook() */
 	size_t n_links, capacity_links;
 };
+
+/* True if BPF's atomic operations may have results, as compare-and-swap has (5.12; on arm64, 5.18):
+ * loads a program with one. */
+bool kernel_has_swap(void);
 
 /* Enables the programs that every run needs. Leaves out a program whose tracepoint is missing in
  * the kernel's BTF. Call it before loading. Returns 0, or EX_OSERR after printing what is
