@@ -24,7 +24,8 @@ PACKAGES = (
     "libiberty-dev", "zlib1g-dev", "systemtap-sdt-dev",
     "base-files", "base-passwd", "bash", "busybox-static", "coreutils", "dash", "findutils", "grep",
     "hostname", "iproute2", "kmod", "libc-bin", "mount", "procps", "sed", "util-linux",
-    "binutils", "libc6-dbg", "libcap2-bin", "mawk", "python3", "python3-prometheus-client", "strace")
+    "binutils", "libc6-dbg", "libcap2-bin", "mawk", "python3", "python3-prometheus-client",
+    "strace")
 
 
 @dataclasses.dataclass(frozen=True)
