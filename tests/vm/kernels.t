@@ -53,7 +53,7 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
         # What is of the machine's architecture, as far as six minutes go.
         "arm64": ("vm/unit.t", "integration/counts.t",
                   "integration/ledger.t:case_two_hogs:case_signal_before_sleep:case_stopped:"
-                  "case_call_begun_inside:case_ping_pong:case_vfork",
+                  "case_call_begun_inside:case_ping_pong:case_vfork:case_outside_calls",
                   "integration/trigger-traces.t",
                   "vm/kprobes.t:case_entry_to_return:case_pattern:case_nothing_is_left:case_refused",
                   "integration/stacks.t:case_chains:case_alternate_stack_and_fork",
