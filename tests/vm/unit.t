@@ -21,6 +21,7 @@ LEFT_OUT = {
     "test_cfi": "has registers by their numbers of x86-64",
     "test_resolve": "has instructions of x86-64",
     "test_replay_recording": NUMBERS,
+    "test_text_processes": NUMBERS,
     "test_text_traces": NUMBERS,
     **{f"test_{name}": "is the same on each machine, and takes long on an emulated one" for name in (
         "fail_if", "metric_histograms", "metric_sums", "metrics", "perfetto", "replay", "summary",
