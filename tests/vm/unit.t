@@ -14,6 +14,7 @@ sys.path += [str(HERE.parent / "integration")]
 # pylint: disable=wrong-import-position
 import kdtest  # noqa: E402
 
+PATIENCE = 200  # seconds for a program
 UNIT = pathlib.Path(kdtest.PROGRAM).parent / "unit"
 EMULATED = os.uname().machine != "x86_64"
 NUMBERS = "has numbers of x86-64's calls in what is expected"
@@ -28,6 +29,17 @@ LEFT_OUT = {
         "text_screen")}}
 
 
+def outcome(program):
+    """What a program printed, and its status; None if it hangs."""
+    try:
+        done = subprocess.run([program], cwd=kdtest.ROOT, stdin=subprocess.DEVNULL, text=True,
+                              errors="backslashreplace", stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as why:
+        return (why.stdout or b"").decode(errors="backslashreplace"), None
+    return done.stdout, done.returncode
+
+
 def case_unit(test):
     programs = sorted(path for path in UNIT.glob("test_*") if "." not in path.name)
     test.ok(len(programs) > len(LEFT_OUT), f"{len(programs)} programs")
@@ -36,12 +48,10 @@ def case_unit(test):
             test.skip(program.name, LEFT_OUT[program.name])
             continue
         began = time.monotonic()
-        done = subprocess.run([program], cwd=kdtest.ROOT, stdin=subprocess.DEVNULL, text=True,
-                              errors="backslashreplace", stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False)
-        wrong = [line for line in done.stdout.splitlines() if line.startswith("not ok")]
-        test.ok(done.returncode == 0, program.name, f"status {done.returncode}",
-                *(wrong[:20] or done.stdout.splitlines()[-20:]))
+        said, status = outcome(program)
+        wrong = [line for line in said.splitlines() if line.startswith("not ok")]
+        test.ok(status == 0, program.name, f"status {status}",
+                *(wrong[:20] or said.splitlines()[-20:]))
         print(f"# {program.name}: {time.monotonic() - began:.1f} s", flush=True)
 
 
