@@ -168,6 +168,14 @@ __noinline u32 vector_index(u32 vector)
  * exceptions: its thread's state is KD_USER. A tick adds to utime or stime by what it has hit, so
  * their change during the local timer's interrupt is a sample of the mode, along with our state. */
 
+/* Of interrupts, by the index of the frame: on arm64 the timer is one of the lines, of which the
+ * others change neither time. */
+#if defined(__TARGET_ARCH_x86)
+#define MAY_TICK(index) ((index) == VECTOR_LOCAL_TIMER)
+#else
+#define MAY_TICK(index) ((index) == KD_HARDIRQ_OTHER)
+#endif
+
 static __always_inline u64 task_utime(void)
 {
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), utime);
@@ -258,7 +266,7 @@ static __always_inline void irq_enter(bool hard, u32 index)
 	frame->stolen = 0;
 	frame->index = index;
 	frame->since = t;
-	if (hard && index == VECTOR_LOCAL_TIMER)
+	if (hard && MAY_TICK(index))
 		tick_begin(target.slot);
 }
 
@@ -301,7 +309,7 @@ static __always_inline void vector_exit(void)
 	struct target target = target_running();
 
 	idle_after(end);
-	if (target.thread && target.thread->hardirq.index == VECTOR_LOCAL_TIMER)
+	if (target.thread && MAY_TICK(target.thread->hardirq.index))
 		tick_end(target.slot);
 	if (target.thread)
 		irq_exit(target, true, vector_index(target.thread->hardirq.index), end.t);
@@ -356,6 +364,8 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	line_name(key, name);
 	if (result == IRQ_NONE)
 		key |= KD_IRQ_UNHANDLED;
+	if (MAY_TICK(KD_HARDIRQ_OTHER))
+		tick_end(target.slot);
 	irq_exit(target, true, line_index(target.thread, key), end.t);
 }
 

@@ -21,12 +21,16 @@
 #define REG_FRAME UNW_X86_64_RBP
 #define ADDRESS_MASK UINT64_MAX
 #define LEAF_NEEDS_STACK true /* its return address is there */
+#define SIGNAL_REGISTERS 0    /* call frame information has them */
 #else
 #define REG_RETURN UNW_AARCH64_X30
 #define REG_FRAME UNW_AARCH64_X29
 #define ADDRESS_MASK ((1ULL << 48) - 1) /* bits above are for pointer authentication */
 #define LEAF_NEEDS_STACK false
+/* Offset of registers in what the kernel pushes for a signal: struct rt_sigframe. */
+#define SIGNAL_REGISTERS 312
 #endif
+#define RETURNS_FROM_SIGNAL 32 /* bytes: more than the function is that handlers return to */
 
 /* Rule to get from an address of code to its caller. */
 struct rule {
@@ -263,6 +267,29 @@ static bool rule_explore_go(struct rule *rule, unsigned int *steps)
 	return true;
 }
 
+static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, size_t size)
+{
+	uint64_t offset;
+
+	return rule->object.file &&
+	       elf_file_offset(rule->object.file, address - rule->object.bias, PF_X, &offset) &&
+	       !elf_file_read(rule->object.file, offset, code, size);
+}
+
+/* Whether signal handlers return to code that does not say so: on arm64 the vDSO describes at most
+ * x29 and x30 there, not the instruction that was interrupted (arch/arm64/kernel/vdso/sigreturn.S).
+ */
+static bool rule_returns_from_signal(const struct rule *rule)
+{
+	static const uint8_t returns[] = { 0x68, 0x11, 0x80, 0xd2,   /* mov x8, 139: rt_sigreturn */
+					   0x01, 0x00, 0x00, 0xd4 }; /* svc 0 */
+	uint8_t code[sizeof(returns)];
+
+	/* Handlers return to its first instruction, and the rule is that of the byte before. */
+	return SIGNAL_REGISTERS && code_read(rule, rule->address + 1, code, sizeof(code)) &&
+	       !memcmp(code, returns, sizeof(code));
+}
+
 /* Fills a rule. */
 static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rule,
 				     unsigned int *steps)
@@ -277,9 +304,13 @@ static enum unwind_stop rule_explore(struct unwinder *unwinder, struct rule *rul
 		return UNWIND_BEYOND;
 	if (object->go && rule_explore_go(rule, steps))
 		return UNWIND_COMPLETE;
-	if (!object->cfi)
-		return UNWIND_NO_CFI;
-	err = cfi_find(object->cfi, rule->address - object->bias, &rule->fde);
+	err = object->cfi ? cfi_find(object->cfi, rule->address - object->bias, &rule->fde)
+			  : -ENOENT;
+	if ((err || rule->fde.end - rule->fde.start < RETURNS_FROM_SIGNAL) &&
+	    rule_returns_from_signal(rule)) {
+		rule->fde.signal = true;
+		return UNWIND_COMPLETE;
+	}
 	if (err)
 		return err == -ENOENT ? UNWIND_NO_CFI : UNWIND_BAD_CFI;
 	/* The file is mapped elsewhere than it says; the dynamic linker might have relocated the
@@ -322,15 +353,6 @@ static bool walk_register(struct walk *walk, unsigned int number, uint64_t *valu
 
 /* Bytes of a frameless function up to a system call: an upper bound. */
 #define LEAF_SIZE 256
-
-static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, size_t size)
-{
-	uint64_t offset;
-
-	return rule->object.file &&
-	       elf_file_offset(rule->object.file, address - rule->object.bias, PF_X, &offset) &&
-	       !elf_file_read(rule->object.file, offset, code, size);
-}
 
 /* Checks that a call precedes an address; if the code is unreadable, it may. Signal handlers and
  * goroutines return to places without a call. */
@@ -533,6 +555,24 @@ static enum unwind_stop walk_by_go(struct walk *walk)
 
 /* --- Frames with call frame information, and full stacks --- */
 
+/* Goes to the frame that a signal interrupted, by what the kernel pushed. */
+static enum unwind_stop walk_to_interrupted(struct walk *walk)
+{
+	uint64_t regs[KD_REGS];
+
+	for (unsigned int i = 0; i < KD_REGS; i++)
+		if (!walk_word(walk, walk->sp + SIGNAL_REGISTERS + i * sizeof(*regs), &regs[i]))
+			return walk->failure;
+	memcpy(walk->regs, regs, sizeof(regs));
+	walk->missing = 0;
+	walk->begun = false;
+	walk->ip = regs[KD_REG_IP];
+	walk->sp = regs[KD_REG_SP];
+	walk->exact = true;
+	walk->elsewhere |= walk->sp - walk->copy->start >= KD_STACK_PAGES * KD_STACK_PAGE;
+	return WALK_ON;
+}
+
 /* Goes from a frame to its caller. Returns UNWIND_COMPLETE without one. */
 static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 {
@@ -541,6 +581,8 @@ static enum unwind_stop walk_apply(struct walk *walk, const struct rule *rule)
 	int err;
 
 	walk->failure = UNWIND_COMPLETE;
+	if (SIGNAL_REGISTERS && rule->fde.signal)
+		return walk_to_interrupted(walk);
 	if (!walk->begun)
 		unw_init_remote(&walk->cursor, walk->unwinder->space, walk);
 	walk->begun = true;

@@ -41,7 +41,7 @@ class Run:
 
 def fits(event, entry):
     before, after, call, result, _ = entry
-    return (event.call == call and before <= event.entry <= event.exit <= after and
+    return (event.call == (kdtest.POLL if call == "poll" else call) and before <= event.entry <= event.exit <= after and
             event.result == result)
 
 

@@ -102,8 +102,6 @@ def programs_of(pid):
 
 
 def program_of_32_bits():
-    if os.uname().machine != "x86_64":
-        raise Skip("32-bit mode is tested on x86-64 only")
     program = WORKLOADS / "compat32"
     if not os.access(program, os.X_OK):
         why = pathlib.Path(f"{program}.why").read_text(errors="replace").strip()

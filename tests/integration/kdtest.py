@@ -15,6 +15,7 @@ import os
 import pathlib
 import queue
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -445,6 +446,8 @@ class Test:
         other libraries."""
         folder = self.directory()
         (folder / "preload.c").write_text(source)
+        if not shutil.which("cc"):
+            raise Skip("cc is not installed")
         subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", folder / "preload.so",
                         folder / "preload.c"], check=True)
         return str(folder / "preload.so")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The critical path of recordings made by hand, of random ones, and of random ones that are true
  * to themselves, for which it is computed in another way as well. */
+#include "cli/base/syscall_set.h"
 #include "path_recording.h"
 #include "random.h"
 #include "say.h"
@@ -62,9 +63,9 @@ TEST(running)
 
 	made_thread(&made, 10, 10, "main");
 	made_state(&made, 10, 10 * MS, KD_USER);
-	made_state(&made, 10, 20 * MS, KD_KERNEL)->call = 1;
+	made_state(&made, 10, 20 * MS, KD_KERNEL)->call = (uint32_t)syscall_number("write");
 	made_state(&made, 10, 30 * MS, KD_FAULT);
-	made_state(&made, 10, 40 * MS, KD_RECLAIM)->call = 9;
+	made_state(&made, 10, 40 * MS, KD_RECLAIM)->call = (uint32_t)syscall_number("mmap");
 	made_state(&made, 10, 50 * MS, KD_STOPPED);
 	made_state(&made, 10, 60 * MS, KD_FROZEN);
 	made_irq(&made, 0, 13 * MS, 15 * MS, true, "nvme0q1");
@@ -127,7 +128,8 @@ TEST(waits)
 	struct recording made = { .to = 100 * MS };
 
 	made_thread(&made, 10, 10, "main");
-	made_wait(&made, 10, 10 * MS, KD_AWAITED_TIMER, KD_FROM_TIMER, 0)->call = 35;
+	made_wait(&made, 10, 10 * MS, KD_AWAITED_TIMER, KD_FROM_TIMER, 0)->call =
+		(uint32_t)syscall_number("nanosleep");
 	made_wait(&made, 10, 20 * MS, KD_AWAITED_DISK, KD_FROM_DISK, 0)->state = KD_BLOCKED_UNINT;
 	made_wait(&made, 10, 30 * MS, KD_AWAITED_SOCKET, KD_FROM_NETWORK, 0)->call = 0x20000003;
 	made_wait(&made, 10, 40 * MS, KD_AWAITED_OTHER, KD_FROM_INTERRUPT, 0);
@@ -166,7 +168,8 @@ TEST(chain)
 	made_thread(&made, 30, 0, "kworker/0:1")->of_target = false;
 	made.threads[3].of_kernel = true;
 	made_state(&made, 10, 10 * MS, KD_USER);
-	made_wait(&made, 10, 90 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call = 202;
+	made_wait(&made, 10, 90 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call =
+		(uint32_t)syscall_number("futex");
 	made_state(&made, 10, 91 * MS, KD_READY_WOKEN);
 	made_state(&made, 10, 100 * MS, KD_USER);
 	made_wait(&made, 11, 5 * MS, KD_AWAITED_WORK, KD_FROM_TASK, 10);

@@ -249,6 +249,8 @@ static void is_stamped(const struct sample *sample, const char *stamp, const cha
 	free(series_reported(sample, &timed, name));
 }
 
+/* System calls have one architecture's numbers. */
+#ifdef __x86_64__
 /* The series with these labels, without labels and values. */
 static char *series_with(const char *series, const char *labels, size_t length)
 {
@@ -267,8 +269,6 @@ static char *series_with(const char *series, const char *labels, size_t length)
 	return made_end(&made);
 }
 
-/* System calls have one architecture's numbers. */
-#ifdef __x86_64__
 /* Whatever threads are called, they have the same series. The golden file has their names. */
 static void is_hostile_golden(const struct sample *sample, const struct report_options *options,
 			      const char *name)

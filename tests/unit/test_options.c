@@ -113,7 +113,7 @@ static const char accepted[] =
 	"|-s 1.5ms = call_threshold=0.0015 call_events|-s10us = call_threshold=1e-05 call_events"
 	"|-s -p 9 = pid=9 call_events|-s --strict = call_events strict|-s -e futex,recvmsg"
 	"|--syscall-filter=futex -s = call_events calls_chosen calls_named -ppoll -read"
-	"|-e!poll -s1us = call_threshold=1e-06 call_events calls_chosen"
+	"|-e!ppoll -s1us = call_threshold=1e-06 call_events calls_chosen -ppoll"
 	"|--skip-syscall-poll-events = calls_chosen skip_polls -ppoll"
 	"|--skip-syscall-poll-events -s"
 	"|-s -e * --skip-syscall-poll-events = call_events calls_chosen skip_polls -ppoll"

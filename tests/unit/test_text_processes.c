@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include "cli/base/escape.h"
+#include "cli/base/syscall_set.h"
 #include "cli/model/path_choice.h"
 #include "cli/model/resource.h"
 #include "cli/model/summary.h"
@@ -214,11 +215,13 @@ TEST(path)
 	made_thread(&made, 11, 10, "\033[2J\n\xff evil");
 	made_thread(&made, 20, 20, "peer")->of_target = false;
 	made_state(&made, 10, 1010 * MS, KD_USER);
-	made_wait(&made, 10, 1090 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call = 202;
+	made_wait(&made, 10, 1090 * MS, KD_AWAITED_LOCK, KD_FROM_TASK, 11)->call =
+		(uint32_t)syscall_number("futex");
 	made_state(&made, 10, 1095 * MS, KD_READY_WOKEN)->cpu = 3;
-	made_state(&made, 10, 1110 * MS, KD_KERNEL)->call = 1;
+	made_state(&made, 10, 1110 * MS, KD_KERNEL)->call = (uint32_t)syscall_number("write");
 	made_state(&made, 11, 1020 * MS, KD_USER)->cpu = 1;
-	made_wait(&made, 11, 1060 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20)->call = 0;
+	made_wait(&made, 11, 1060 * MS, KD_AWAITED_PIPE, KD_FROM_TASK, 20)->call =
+		(uint32_t)syscall_number("read");
 	made_state(&made, 11, 1110 * MS, KD_USER)->cpu = 1;
 	made_run(&made, 3, 1080 * MS, 1094 * MS, 4000);
 	made_culprit(&made, 4000, CULPRIT_TASK, 812, "\033]0;backup");
@@ -244,7 +247,7 @@ TEST(long_path)
 
 		made_wait(&made, 10, at + MS + i * 1000 + (i % 10 == 0) * MS / 2, KD_AWAITED_DISK,
 			  KD_FROM_DISK, 0)
-			->call = 17;
+			->call = (uint32_t)syscall_number("pread64");
 		made_state(&made, 10, at + 2 * MS, i % 2 ? KD_KERNEL : KD_USER);
 	}
 	sample = path_sample(&made);

@@ -52,7 +52,7 @@ TEST(empty)
 TEST(healthy)
 {
 	struct call_row call = {
-		(uint32_t)syscall_number("epoll_wait"), 10, 600 * MILLI, 1, { 0 }, 0
+		(uint32_t)syscall_number("epoll_pwait"), 10, 600 * MILLI, 1, { 0 }, 0
 	};
 	struct call_row little_call = call;
 	struct lock_row condition = { .waits = times(50, 590 * MILLI, 20 * MILLI),

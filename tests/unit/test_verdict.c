@@ -283,7 +283,7 @@ TEST(disk)
 TEST(healthy)
 {
 	struct call_row calls[] = {
-		{ (uint32_t)syscall_number("epoll_wait"), 100, 700 * MILLI, 90 * MILLI, { 0 }, 0 },
+		{ (uint32_t)syscall_number("epoll_pwait"), 100, 700 * MILLI, 90 * MILLI, { 0 }, 0 },
 		{ (uint32_t)syscall_number("write"), 100, 50 * MILLI, MILLI, { 0 }, 0 },
 	};
 	struct thread_row row = runner(1, "main");

@@ -151,7 +151,8 @@ class Suite:
         keys = [path for path in KEYRINGS if os.path.exists(path)]
         if not uri or not keys:
             raise Unavailable(f"apt is not configured for a mirror with {name}")
-        self.place = CACHE / "apt" / (name if architecture is AMD64 else f"{name}-{architecture.debian}")
+        other = "" if architecture is AMD64 else f"-{architecture.debian}"
+        self.place = CACHE / "apt" / f"{name}{other}"
         for folder in ("lists/partial", "cache/archives/partial"):
             (self.place / folder).mkdir(parents=True, exist_ok=True)
         (self.place / "sources.list").write_text(f"deb [signed-by={keys[0]}] {uri} {name} main\n")

@@ -24,7 +24,8 @@ PACKAGES = (
     "libiberty-dev", "zlib1g-dev", "systemtap-sdt-dev",
     "base-files", "base-passwd", "bash", "busybox-static", "coreutils", "dash", "findutils", "grep",
     "hostname", "iproute2", "kmod", "libc-bin", "mount", "procps", "sed", "util-linux",
-    "binutils", "libc6-dbg", "libcap2-bin", "python3", "python3-prometheus-client", "strace")
+    "binutils", "libc6-dbg", "libcap2-bin", "mawk", "python3", "python3-prometheus-client",
+    "strace")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +42,7 @@ def complete(tree):
     host follows them."""
     for name in ("passwd", "group"):
         shutil.copy(tree / "usr" / "share" / "base-passwd" / f"{name}.master", tree / "etc" / name)
+    (tree / "usr" / "bin" / "awk").symlink_to("mawk")
     for folder in (tree / "lib", tree / "usr" / "lib"):
         for link in folder.rglob("*.so"):
             if link.is_symlink() and os.path.isabs(to := os.readlink(link)):
@@ -60,7 +62,9 @@ def fetch(architecture, place):
                      SUITE, tree, mirror])
         complete(tree)
         place.parent.mkdir(exist_ok=True)
-        for old in place.parent.glob(f"*-{architecture.debian}"):
+        # Another run may still use the one before.
+        others = place.parent.glob(f"*-{architecture.debian}")
+        for old in sorted(others, key=lambda path: path.stat().st_mtime)[:-1]:
             shutil.rmtree(old)
         tree.rename(place)
 
