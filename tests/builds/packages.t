@@ -236,6 +236,55 @@ def case_one_file(test):
     check_use(test, *inside_of(root), "/kernel_delay")
 
 
+IN_IMAGE = """
+import ctypes, os, sys
+os.chroot(sys.argv[1])
+os.chdir("/")
+for number in range(64):
+    if str(number) not in sys.argv[2].split(","):
+        ctypes.CDLL(None).prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def inside_image(root, capabilities):
+    """A command that runs something as a container of this image: with the host's PIDs, a read-only
+    root, and as a root with these capabilities."""
+    return ("unshare", "--mount", "sh", "-c",
+            f"mount --bind {root} {root} && mount -t proc none {root}/proc && "
+            f"mount --rbind /sys {root}/sys && mount -o remount,bind,ro {root} && "
+            f"! touch {root}/file 2>&- && "
+            f'exec "$0" -c "$@"', sys.executable, IN_IMAGE, root, capabilities)
+
+
+def case_image(test):
+    """The image of the one file; without an engine's way to run it, as not each machine lets it."""
+    kdneeds.need("podman", "unshare")
+    said = succeeds(test, "make static succeeds", "make", "static", cwd=kdtest.ROOT)
+    built = (kdtest.ROOT / said.splitlines()[-1].split()[-1]).parent
+    folder = test.directory()
+    engine = ("podman", "--root", folder / "root", "--runroot", folder / "run", "--storage-driver", "vfs",
+              "--cgroup-manager", "cgroupfs", "--events-backend", "file")
+    succeeds(test, "the image is built", *engine, "build", "--network=none", "-t", "kernel_delay", "-f",
+             kdtest.ROOT / "examples" / "packaging" / "Containerfile", built)
+    said = succeeds(test, "its place", *engine, "image", "mount", "kernel_delay")
+    root = test.directory() / "image"
+    shutil.copytree(said.split()[-1], root)
+    succeeds(test, "it is left", *engine, "image", "umount", "--all")
+    test.eq([str(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file()],
+            ["usr/local/sbin/kernel_delay"], "nothing else is in it")
+    for name in ("proc", "sys"):  # as engines make them
+        (root / name).mkdir(exist_ok=True)
+    load = test.workload("roles", "enters:-1:2000")
+    inside = inside_image(root, "38,39")  # CAP_PERFMON, CAP_BPF
+    status, said = run(*inside, "/usr/local/sbin/kernel_delay", "-p", str(load.pid), "--sample-time",
+                       "0.1", "-o", "html")
+    test.ok(status == 0 and said.startswith("<!DOCTYPE html>") and said.endswith("</pre>\n"),
+            "two capabilities are enough for a page on standard output", said[:500])
+    status, said = run(*inside_image(root, "39"), "/usr/local/sbin/kernel_delay", "-p", str(load.pid))
+    test.ok(status == 77, "one is not", status, said)
+
+
 def case_debian(test):
     kdneeds.need("dpkg-buildpackage", "dh", "lintian")
     packed = tarball(test, checkout(test))
@@ -288,4 +337,4 @@ def case_rpm(test):
              not re.search("no-buildroot-tag|invalid-url Source0", line)], [], "rpmlint finds nothing")
 
 
-kdtest.main(case_tarball, case_release, case_one_file, case_debian, case_rpm)
+kdtest.main(case_tarball, case_release, case_one_file, case_image, case_debian, case_rpm)
