@@ -3,8 +3,11 @@
 which lines of output arrive and, in separate runs, by a preloaded library that records when the
 program is in libbpf and in bpf(2)."""
 
+import os
 import pathlib
+import re
 import statistics
+import subprocess
 import tempfile
 import time
 
@@ -17,6 +20,7 @@ GOAL_MS = 60
 HERD, HERD_GOAL_MS = (200, 10), 100
 PRIVILEGES_GOAL_MS = 5
 NOTER = BUILD / "bench" / "phases.so"
+PROGRAM, ONE_FILE = BUILD / "kernel_delay", BUILD / "packages" / "kernel_delay"
 
 PHASES = (
     "exec, linking, options, finding the target",
@@ -123,6 +127,34 @@ def measure_privileges(table, target):
               [statistics.median(given) - statistics.median(kept)], "ms", 1, PRIVILEGES_GOAL_MS)
 
 
+def run_of(program, pid):
+    """From exec to the report in seconds, and the most memory until then, in KB."""
+    with Process([program, "-p", pid, "--full", "--sample-time", f"{SAMPLE_MS}ms", "--sample-count", "2",
+                  "--sample-interval", "1min"], cpus=CPUS) as process:
+        at = process.line(b"# Sample dump")[0]
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return at - process.began - SAMPLE_MS / 1000, int(re.search(r"VmHWM:\s+(\d+)", status)[1])
+
+
+def stripped(program):
+    """Its size in bytes."""
+    with tempfile.NamedTemporaryFile() as file:
+        subprocess.run(["strip", "-o", file.name, program], check=True)
+        return os.path.getsize(file.name)
+
+
+def measure_one_file(table, target):
+    """What is linked with all that it uses, beside the ordinary program, by turns."""
+    table.section("one file of `make static`, as a multiple of the ordinary program")
+    if not ONE_FILE.exists():
+        table.lack("exec to the report", "make static")
+        return
+    pairs = [(run_of(ONE_FILE, target.pid), run_of(PROGRAM, target.pid)) for _ in range(ROUNDS)]
+    for at, what in enumerate(("exec to the report", "memory at most")):
+        table.row(what, [one[at] / other[at] for one, other in pairs], "", 2)
+    table.row("size, stripped", [stripped(ONE_FILE) / stripped(PROGRAM)], "", 2)
+
+
 def rows(table, runs):
     table.row("until the report is printed",
               [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps in runs], "ms", 1, GOAL_MS)
@@ -153,5 +185,6 @@ def measure(table):
         table.row("  all of it until the report is printed",
                   [(stamps[3] - stamps[0]) * 1000 - SAMPLE_MS for stamps, _, _ in noted], "ms")
         measure_privileges(table, target)
+        measure_one_file(table, target)
         print_programs(table, target, [loads for _, _, loads in noted])
     measure_herd(table)

@@ -4,6 +4,7 @@
 """What is handed on: the tarball, from which a system without git builds; packages, which are
 installed, used and removed in a fresh system; and one file, which runs where there is nothing."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -13,10 +14,12 @@ import subprocess
 import sys
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+for folder_of_modules in ("integration", "vm"):
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder_of_modules))
 # pylint: disable=wrong-import-position
 import kdneeds  # noqa: E402
 import kdtest  # noqa: E402
+import kernels  # noqa: E402
 
 RELEASE = "98.7"
 COMMITTED = "2001-02-03T04:05:06Z"
@@ -132,20 +135,44 @@ def without(test, program):
     return str(folder)
 
 
-def fresh_root(test):
-    """A new system of this machine's release, and a command that runs something there."""
+def fresh_root(test, suite=None, variant="apt"):
+    """A new system of this machine's release, or of another one's."""
     kdneeds.need("mmdebstrap", "unshare", "chroot")
     root = test.directory() / "root"
-    release = dict(line.split("=", 1) for line in
-                   pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
     sources = [path for path in (pathlib.Path("/etc/apt/sources.list"),
                                  *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*")))
                if path.is_file() and path.suffix in (".list", ".sources")]
-    status, said = run("mmdebstrap", "--mode=root", "--variant=apt", "--skip=cleanup/apt",
-                       release.get("VERSION_CODENAME", "stable").strip('"'), root, *sources)
+    if suite:
+        try:
+            mirror = kernels.mirrors()["main"]
+        except (kernels.Unavailable, KeyError) as why:
+            raise kdtest.Skip(f"no mirror has {suite}: {why}") from None
+        key = next(key for key in kernels.KEYRINGS if os.path.exists(key))
+        sources = [f"deb [signed-by={key}] {mirror} {suite} main"]
+    status, said = run("mmdebstrap", "--mode=root", f"--variant={variant}", "--skip=cleanup/apt",
+                       suite or kernels.host().get("VERSION_CODENAME", "stable"), root, *sources)
     if status:
         raise kdtest.Skip(f"no fresh system can be made: {said.splitlines()[-1]}")
-    return root, inside_of(root)
+    return root
+
+
+def twice(test, script, packed, *options, **env):
+    """The packages of two builds, elsewhere, in another time zone, and by a user who lets nobody
+    read anything. Both at once, as a build has its pauses."""
+    folders = [test.directory(), test.directory() / "some" / "other" / "folder"]
+    words = [(script, packed, folder, *options) for folder in folders]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        first = pool.submit(run, *words[0], **env)
+        second = pool.submit(run, "sh", "-c", 'umask 077; exec "$@"', "sh", *words[1],
+                             **{**env, "TZ": "Pacific/Kiritimati"})
+    for done in first, second:
+        status, said = done.result()
+        test.ok(status == 0, "packages are built", *said.splitlines()[-30:])
+    one, other = ({str(path.relative_to(folder)): path.read_bytes() for ending in ("deb", "rpm")
+                   for path in folder.rglob(f"*.{ending}")} for folder in folders)
+    test.eq(sorted(one), sorted(other), "built twice, there are the same packages")
+    test.eq([name for name in one if one[name] != other.get(name)], [], "byte for byte")
+    return folders[0]
 
 
 def files_in(root):
@@ -220,42 +247,92 @@ def inside_of(root):
             f'exec chroot {root} "$@"', "sh")
 
 
+def check_one_file(test, root, built):
+    """The file in a system that nobody has set up."""
+    for name in ("dev", "proc", "sys"):
+        (root / name).mkdir(exist_ok=True)
+    if not (root / "dev" / "null").exists():
+        os.mknod(root / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    shutil.copy(built, root / "kernel_delay")
+    check_use(test, *inside_of(root), "/kernel_delay")
+
+
+def one_file(test):
+    said = succeeds(test, "make static succeeds", "make", "static", cwd=kdtest.ROOT)
+    return kdtest.ROOT / said.splitlines()[-1].split()[-1]
+
+
 def case_one_file(test):
     kdneeds.need("busybox", "unshare", "chroot")
-    said = succeeds(test, "make static succeeds", "make", "static", cwd=kdtest.ROOT)
-    built = kdtest.ROOT / said.splitlines()[-1].split()[-1]
+    built = one_file(test)
     test.ok(built.stat().st_size <= 12 << 20, "it is at most 12 MB", built.stat().st_size)
     said = succeeds(test, "it is read", "readelf", "-lW", built)
     test.ok("INTERP" not in said and "DYNAMIC" not in said, "it needs no library", said)
     root = test.directory()
-    for name in ("bin", "dev", "proc", "sys"):
-        (root / name).mkdir()
+    (root / "bin").mkdir()
     shutil.copy(kdneeds.tool("busybox"), root / "bin")
-    shutil.copy(built, root / "kernel_delay")
-    os.mknod(root / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-    check_use(test, *inside_of(root), "/kernel_delay")
+    check_one_file(test, root, built)
 
 
-def case_debian(test):
-    kdneeds.need("dpkg-buildpackage", "dh", "lintian")
-    packed = tarball(test, checkout(test))
+def case_one_file_in_old(test):
+    """The same file with Debian 11, whose C library is older than that of the build."""
+    check_one_file(test, fresh_root(test, "bullseye", "extract"), one_file(test))
+
+
+IN_IMAGE = """
+import ctypes, os, sys
+os.chroot(sys.argv[1])
+os.chdir("/")
+for number in range(64):
+    if str(number) not in sys.argv[2].split(","):
+        ctypes.CDLL(None).prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def inside_image(root, capabilities):
+    """A command that runs something as a container of this image: with the host's PIDs, a read-only
+    root, and as a root with these capabilities."""
+    return ("unshare", "--mount", "sh", "-c",
+            f"mount --bind {root} {root} && mount -t proc none {root}/proc && "
+            f"mount --rbind /sys {root}/sys && mount -o remount,bind,ro {root} && "
+            f"! touch {root}/file 2>&- && "
+            f'exec "$0" -c "$@"', sys.executable, IN_IMAGE, root, capabilities)
+
+
+def case_image(test):
+    """The image of the one file; without an engine's way to run it, as not each machine lets it."""
+    kdneeds.need("podman", "unshare")
+    built = one_file(test).parent
     folder = test.directory()
-    succeeds(test, "packages are built, without git", kdtest.ROOT / "examples" / "packaging" / "deb",
-             packed, folder, PATH=without(test, "git"))
-    architecture = succeeds(test, "for this machine", "dpkg", "--print-architecture").strip()
-    package = folder / f"kernel-delay_{RELEASE}-1_{architecture}.deb"
-    check_contents(test, package)
-    said = succeeds(test, "lintian finds nothing", "lintian", "--fail-on", "error,warning",
-                    "--allow-root", package)
-    test.eq([line for line in said.splitlines() if line[:2] in ("E:", "W:")], [], "not even a hint")
-    test.ok(list(folder.glob("kernel-delay-dbgsym_*.deb")), "debug symbols are a package")
+    engine = ("podman", "--root", folder / "root", "--runroot", folder / "run", "--storage-driver", "vfs",
+              "--cgroup-manager", "cgroupfs", "--events-backend", "file")
+    succeeds(test, "the image is built", *engine, "build", "--network=none", "-t", "kernel_delay", "-f",
+             kdtest.ROOT / "examples" / "packaging" / "Containerfile", built)
+    said = succeeds(test, "its place", *engine, "image", "mount", "kernel_delay")
+    root = test.directory() / "image"
+    shutil.copytree(said.split()[-1], root)
+    succeeds(test, "it is left", *engine, "image", "umount", "--all")
+    test.eq([str(path.relative_to(root)) for path in sorted(root.rglob("*")) if path.is_file()],
+            ["usr/local/sbin/kernel_delay"], "nothing else is in it")
+    for name in ("proc", "sys"):  # as engines make them
+        (root / name).mkdir(exist_ok=True)
+    load = test.workload("roles", "enters:-1:2000")
+    inside = inside_image(root, "38,39")  # CAP_PERFMON, CAP_BPF
+    status, said = run(*inside, "/usr/local/sbin/kernel_delay", "-p", str(load.pid), "--sample-time",
+                       "0.1", "-o", "html")
+    test.ok(status == 0 and said.startswith("<!DOCTYPE html>") and said.endswith("</pre>\n"),
+            "two capabilities are enough for a page on standard output", said[:500])
+    status, said = run(*inside_image(root, "39"), "/usr/local/sbin/kernel_delay", "-p", str(load.pid))
+    test.ok(status == 77, "one is not", status, said)
 
-    root, inside = fresh_root(test)
+
+def installed(test, root, package):
+    """The package is installed, used, and removed in a system."""
+    inside, before = inside_of(root), files_in(root)
     shutil.copy(package, root / "kernel-delay.deb")
-    before = files_in(root)
-    install = ("apt-get", "-y", "install")
-    succeeds(test, "it is installed in a fresh system", *inside, *install, "/kernel-delay.deb",
-             DEBIAN_FRONTEND="noninteractive")
+    succeeds(test, "it is installed in a fresh system", *inside, "apt-get", "-y", "install",
+             "/kernel-delay.deb", DEBIAN_FRONTEND="noninteractive")
     check_hardening(test, root / "usr" / "sbin" / "kernel_delay")
     said = succeeds(test, "it runs there", *inside, "kernel_delay", "--version")
     test.eq(said.split()[-1], RELEASE, "in its version")
@@ -265,14 +342,31 @@ def case_debian(test):
     test.eq(left, set(), "and leaves nothing")
 
 
+def case_debian(test):
+    """Of this release, in this one, and in the newest, where the one file runs, too."""
+    kdneeds.need("dpkg-buildpackage", "dh", "lintian")
+    packed = tarball(test, checkout(test))
+    folder = twice(test, kdtest.ROOT / "examples" / "packaging" / "deb", packed,
+                   PATH=without(test, "git"))
+    architecture = succeeds(test, "for this machine", "dpkg", "--print-architecture").strip()
+    package = folder / f"kernel-delay_{RELEASE}-1_{architecture}.deb"
+    check_contents(test, package)
+    said = succeeds(test, "lintian finds nothing", "lintian", "--fail-on", "error,warning",
+                    "--allow-root", package)
+    test.eq([line for line in said.splitlines() if line[:2] in ("E:", "W:")], [], "not even a hint")
+    test.ok(list(folder.glob("kernel-delay-dbgsym_*.deb")), "debug symbols are a package")
+    installed(test, fresh_root(test), package)
+    root = fresh_root(test, "stable")
+    check_one_file(test, root, one_file(test))
+    installed(test, root, package)
+
+
 def case_rpm(test):
     """Built without optimisation, and where this is no system of RPMs, with what it has."""
     kdneeds.need("rpmbuild", "rpm", "rpmlint")
     packed = tarball(test, checkout(test))
-    folder = test.directory()
-    succeeds(test, "packages are built", kdtest.ROOT / "examples" / "packaging" / "rpm", packed,
-             folder, "--nodeps", "--define", "optflags -O0 -g", "--define",
-             "_unitdir /usr/lib/systemd/system")
+    folder = twice(test, kdtest.ROOT / "examples" / "packaging" / "rpm", packed, "--nodeps",
+                   "--define", "optflags -O0 -g", "--define", "_unitdir /usr/lib/systemd/system")
     package, = folder.glob(f"RPMS/*/kernel_delay-{RELEASE}-1*.rpm")
     listed = succeeds(test, "it is listed", "rpm", "-qpl", package).split()
     for name in ("/usr/sbin/kernel_delay", "/usr/lib/systemd/system/kernel_delay.service",
@@ -288,4 +382,4 @@ def case_rpm(test):
              not re.search("no-buildroot-tag|invalid-url Source0", line)], [], "rpmlint finds nothing")
 
 
-kdtest.main(case_tarball, case_release, case_one_file, case_debian, case_rpm)
+kdtest.main(case_tarball, case_release, case_one_file, case_one_file_in_old, case_image, case_debian, case_rpm)

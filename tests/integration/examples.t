@@ -467,6 +467,64 @@ def case_daemonset(test):
     test.ok(status == 0 and "kernel_delay_thread_seconds_total{" in said, "they are enough", said)
 
 
+KUBERNETES = kdtest.ROOT / "build" / "kubernetes" / "node_modules"
+# The schemas allow members that they do not have; those are members that nobody looked at.
+MANIFEST = """
+const { DaemonSet } = require("module").createRequire(process.argv[1] + "/")("kubernetes-models/apps/v1");
+const document = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const made = new DaemonSet(document), read = new Set(Object.keys(made).map((key) => "." + key));
+const watched = (value, path) => typeof value !== "object" || value === null ? value :
+  new Proxy(value, { get: (target, key) => {
+    const at = `${path}.${String(key)}`;
+    read.add(at);
+    return watched(target[key], at);
+  } });
+const faults = [];
+for (const key of Object.keys(made))
+  made[key] = watched(made[key], "." + key);
+try {
+  made.validate();
+} catch (error) {
+  faults.push(error.message);
+}
+const walk = (value, path) => {
+  for (const key of typeof value === "object" && value ? Object.keys(value) : []) {
+    const at = `${path}.${key}`;
+    if (read.has(at))
+      walk(value[key], at);
+    else
+      faults.push(`there is no ${at}`);
+  }
+};
+walk(document, "");
+console.log(JSON.stringify(faults));
+"""
+
+
+def manifest_faults(document):
+    """What the schemas of Kubernetes have against a DaemonSet."""
+    done = subprocess.run([tool("node"), "-e", MANIFEST, KUBERNETES], input=json.dumps(document),
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def case_daemonset_schema(test):
+    document = yaml_of("daemonset.yaml")
+    if not (KUBERNETES / "kubernetes-models").exists():
+        raise kdtest.Skip("kubernetes-models is not there, which npm installs: tests/deps check")
+    test.eq(manifest_faults(document), [], "the schemas of Kubernetes find no fault")
+    spec = document["spec"]["template"]["spec"]
+    container = spec["containers"][0]
+    spec["hostPid"] = spec.pop("hostPID")
+    container["securityContext"]["capabilities"]["added"] = []
+    container["ports"][0]["containerPort"] = "10440"
+    del document["spec"]["selector"]
+    said = " ".join(manifest_faults(document))
+    for fault in ("no .spec.template.spec.hostPid", "capabilities.added", "containerPort must be integer",
+                  "required property selector"):
+        test.ok(fault in said, f"they find one that there is: {fault}", said)
+
+
 def captures(test, folder, load, *options, conditions=(), target=None, **more):
     script = EXAMPLES / "repeated-captures.sh"
     words = [part for expr in conditions for part in ("-c", expr)]
@@ -552,5 +610,5 @@ def case_repeated_captures_groups(test):
 
 kdtest.main(case_contents, case_alerts, case_prometheus_config,
             case_dashboard, case_scraped, case_service_privileges, case_service_calls, case_service_calls_of_options,
-            case_service_file, case_daemonset, case_repeated_captures, case_repeated_captures_end,
+            case_service_file, case_daemonset, case_daemonset_schema, case_repeated_captures, case_repeated_captures_end,
             case_repeated_captures_target, case_repeated_captures_groups)

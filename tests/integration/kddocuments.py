@@ -10,7 +10,7 @@ import kdtest
 
 EXAMPLES = kdtest.ROOT / "examples"
 # What takes the program's file, or its name, but does not run it.
-NO_RUN = {"install", "cp", "scp", "man", "strip", "oc", "podman", "systemctl"}
+NO_RUN = {"install", "cp", "scp", "rm", "man", "strip", "oc", "podman", "systemctl"}
 
 
 def joined(text):
