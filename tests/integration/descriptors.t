@@ -433,6 +433,8 @@ def case_requests(test):
     metrics = test.program("--replay", report, "-o", "openmetrics").stdout
     told = re.findall(r'^kernel_delay_disk_requests_total\{device="(.*)"\} (\d+)$', metrics, re.M)
     test.eq(told, [(rows[0]["device"], str(got["requests"]))], "metrics have them by disk")
+    if got["total_ns"] < (end - start) / 5:
+        raise kdtest.Skip("it hardly waited for the disk")
     disks = [row for row in sample["verdict"] if row["cause"] == "disk"]
     test.ok(disks, "the verdict has a disk", sample["verdict"])
     for row in disks:

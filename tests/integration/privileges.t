@@ -236,11 +236,11 @@ def case_replay(test):
 def case_compare(test):
     """The capture to compare with may be anybody's, too: it is read once all privileges are gone."""
     load, folder = sleeper(test), test.directory()
-    saved = test.program("-p", load.pid, "--sample-time", "50ms", "--sample-count", 2, "--quiet", "-o", "json").stdout
+    saved = test.program("-p", load.pid, "--sample-time", "300ms", "--sample-count", 2, "--quiet", "-o", "json").stdout
     (folder / "now").write_text(saved, encoding="utf-8")
     kdtest.os.mkfifo(folder / "before")
     for what, every, args in (("--replay", "--replay", ["--replay", folder / "now"]),
-                              ("--compare", EVERY, ["-p", load.pid, "--sample-time", "50ms", "--sample-count", 2])):
+                              ("--compare", EVERY, ["-p", load.pid, "--sample-time", "300ms", "--sample-count", 2])):
         pipe = kdtest.os.open(folder / "before", kdtest.os.O_RDWR)  # does not wait for a reader
         run = test.child([PROGRAM, *args, "--compare", folder / "before", "-o", "json:/dev/null", "--quiet"])
         confined(run)

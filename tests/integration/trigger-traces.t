@@ -34,7 +34,8 @@ def pair(test, programs, *args):
     load = test.workload("roles", "calls:100:5:20000")
     other = test.workload("roles", "calls:0:1000:100")
     run = Triggered(test, load.pid, "--start-trigger", "t:syscalls:sys_enter_clock_nanosleep",
-                    "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep", *UNLIMITED, *args)
+                    "--stop-trigger", "trace:syscalls:sys_exit_clock_nanosleep",
+                    "--window-banks", "7", *UNLIMITED, *args)
     check_attached(test, run.pid, ("kd_start_", "kd_stop_", "kd_both_"), programs,
                    "the programs of the triggers are where they should be")
     other.send("go")
