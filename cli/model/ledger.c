@@ -390,9 +390,9 @@ struct mode_ticks {
 	uint64_t ns, kernel_ns;
 };
 
-/* Where no tracepoint tells of ticks (nohz_full), only their sums are known, or exact times in their
- * place. They say nothing of a thread that runs in step with the ticks: their sum is not its run
- * time then. */
+/* Where no tracepoint tells of ticks (nohz_full), only their sums are known, or exact times in
+ * their place. They say nothing of a thread that runs in step with the ticks: their sum is not its
+ * run time then. */
 static void ticks_summed(struct mode_ticks *ticks, const struct ledger *ledger, uint64_t sum)
 {
 	double running = (double)ledger_running(ledger), off = (double)sum - running;

@@ -15,22 +15,7 @@
 
 #include "probes/elf/cfi.h"
 #include "probes/elf/go_table.h"
-
-#if defined(__x86_64__)
-#define REG_RETURN UNW_X86_64_RIP
-#define REG_FRAME UNW_X86_64_RBP
-#define ADDRESS_MASK UINT64_MAX
-#define LEAF_NEEDS_STACK true /* its return address is there */
-#define SIGNAL_REGISTERS 0    /* call frame information has them */
-#else
-#define REG_RETURN UNW_AARCH64_X30
-#define REG_FRAME UNW_AARCH64_X29
-#define ADDRESS_MASK ((1ULL << 48) - 1) /* bits above are for pointer authentication */
-#define LEAF_NEEDS_STACK false
-/* Offset of registers in what the kernel pushes for a signal: struct rt_sigframe. */
-#define SIGNAL_REGISTERS 312
-#endif
-#define RETURNS_FROM_SIGNAL 32 /* bytes: more than the function is that handlers return to */
+#include "unwind_machine.h"
 
 /* Rule to get from an address of code to its caller. */
 struct rule {
@@ -281,8 +266,7 @@ static bool code_read(const struct rule *rule, uint64_t address, uint8_t *code, 
  */
 static bool rule_returns_from_signal(const struct rule *rule)
 {
-	static const uint8_t returns[] = { 0x68, 0x11, 0x80, 0xd2,   /* mov x8, 139: rt_sigreturn */
-					   0x01, 0x00, 0x00, 0xd4 }; /* svc 0 */
+	static const uint8_t returns[] = SIGNAL_RETURNS;
 	uint8_t code[sizeof(returns)];
 
 	/* Handlers return to its first instruction, and the rule is that of the byte before. */

@@ -615,9 +615,6 @@ VERB(locks, 1, MAX_ROLES, "ROLE...")
 #define NR_FUTEX_WAIT 455
 #define NR_FUTEX_BY_INT 240
 #define FUTEX_32_PRIVATE (2 | 128) /* FUTEX2_SIZE_U32 | FUTEX2_PRIVATE */
-#ifndef MAP_32BIT
-#define MAP_32BIT 0 /* where there are no calls by int $0x80 */
-#endif
 
 struct futex_of_several {
 	unsigned long long value, address;

@@ -26,6 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MAP_32BIT
+#define MAP_32BIT 0 /* where there are no calls by int $0x80 */
+#endif
+
 #define MS 1000000LL /* in ns */
 #define PAGE 4096
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
