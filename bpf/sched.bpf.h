@@ -184,6 +184,53 @@ static __always_inline u32 move_of(struct kd_thread *thread, u32 cpu)
 	return thread->moved;
 }
 
+/* 1 if one is less than the other, else 0: numbers below 2^63. */
+static __always_inline u64 is_less(u64 one, u64 other)
+{
+	u64 less = one - other;
+
+	barrier_var(less); /* or the compiler makes a branch */
+	return less >> 63;
+}
+
+/* 1 for keys of tasks, which are not those of limits; else 0. */
+static __always_inline u64 is_task(u64 key)
+{
+	return is_less(KD_WHO_TASK - 1, key) & is_zero(key & KD_WHO_LIMIT);
+}
+
+/* Returns the key of the task that had the CPU for most of a wait; others: number of those that had
+ * it, too. Branchless, unlike kd_taker_longest(), which takes the verifier ten times as long. */
+static __always_inline u32 taker_task(const struct kd_takers *takers, u32 *others)
+{
+	u64 most = 0, tasks = takers->gone;
+
+	for (u32 i = 0; i < KD_TAKERS; i++) {
+		const struct kd_taker *taker = &takers->of[i];
+		u64 is_one = is_task(taker->key) & is_less(i, takers->n), rank;
+
+		barrier_var(is_one);
+		rank = taker->ns * is_one * KD_TAKERS + i;
+		tasks += is_one;
+		most = most + rank - lesser(most, rank);
+	}
+	*others = tasks - is_set(tasks);
+	return takers->of[BOUNDED(most, KD_TAKERS)].key * is_set(most / KD_TAKERS);
+}
+
+/* A thread gets a CPU in a call, after waiting so long. Global, to be verified once. */
+TRACES_GLOBAL int call_behind_note(u32 slot, u64 ns)
+{
+	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
+	struct kd_thread *thread = slot_thread(slot);
+
+	if (!wait || !thread || wait->call_since != thread->call_since || ns <= wait->behind.ns)
+		return 0;
+	wait->behind.ns = ns;
+	wait->behind.who = taker_task(&thread->waiting.takers, &wait->behind.others);
+	return 0;
+}
+
 /* The thread is switched in on this CPU at t. steal: of the CPU, see steal_now(). rarely: a
  * constant, see event_rarely(). */
 static __always_inline void switch_in(struct target target, u64 steal, u64 t, bool rarely)

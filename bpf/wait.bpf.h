@@ -42,19 +42,6 @@ TRACES_GLOBAL int call_times_note(u32 slot, u64 t)
 	return 0;
 }
 
-/* A thread gets a CPU in a call, after waiting so long. */
-TRACES_GLOBAL int call_behind_note(u32 slot, u64 ns)
-{
-	struct kd_wait *wait = bpf_map_lookup_elem(&kd_waits, &slot);
-	struct kd_thread *thread = slot_thread(slot);
-
-	if (!wait || !thread || wait->call_since != thread->call_since || ns <= wait->behind.ns)
-		return 0;
-	wait->behind.ns = ns;
-	wait->behind.who = kd_taker_longest(&thread->waiting.takers, &wait->behind.others);
-	return 0;
-}
-
 /* A sleep ends that may be the longest of a slow call. by: the current thread, or 0. */
 TRACES_GLOBAL int call_waker_note(u32 slot, u32 by, u64 t)
 {

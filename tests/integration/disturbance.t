@@ -205,6 +205,8 @@ def case_off_the_bound_cpu(test):
     kdtest.only_beside_another_cpu("for the program")
     cpu = kdtest.last_cpu()
     load = test.workload("roles", f"spin:{cpu}")
+    tid, = load.tid("spin")
+    kdtest.wait_until(lambda: os.sched_getaffinity(tid) == {cpu})
     capture = test.capture(load.pid)
     test.eq(allowed(capture.pid), everywhere - {cpu}, "it leaves the spinner's CPU alone")
     test.books(capture.close(test))
