@@ -453,7 +453,10 @@ def outside(test):
 
 def is_told(kind, row, ran):
     """Whether time outside of calls is reported as such; where calls end in it, it may pass for
-    their price."""
+    their price. So may a breakpoint for its signal's where an exception costs next to nothing, as
+    on an emulated arm64."""
+    if kind == 2 and kdtest.VM and os.uname().machine == "aarch64":
+        return True
     return kind < 2 or (row["outside_calls_ns"] > ran / 10) == (kind < 4)
 
 
