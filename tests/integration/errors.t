@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 
+import kdbpfcall
 import kdbtf
 import kdneeds
 import kdtest
@@ -99,41 +100,17 @@ def case_missing_ptrace(test):
             test.skip(f"{more}", "this kernel does without")
 
 
-# Stands before the C library: a BPF program's tracepoint cannot be had.
-SHIM = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <linux/bpf.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-long syscall(long number, ...)
-{
-	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	union bpf_attr *attr;
-	va_list list;
-	long a[6];
-
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	attr = (union bpf_attr *)a[1];
-	if (number != SYS_bpf || a[0] != BPF_RAW_TRACEPOINT_OPEN || !attr->raw_tracepoint.name ||
-	    strcmp((char *)(uintptr_t)attr->raw_tracepoint.name, getenv("TRACEPOINT")))
-		return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+# A BPF program's tracepoint cannot be had.
+REFUSES = """
 	errno = atoi(getenv("ERROR"));
-	return -1;
-}
+	return command == BPF_RAW_TRACEPOINT_OPEN && attr->raw_tracepoint.name &&
+	       !strcmp((char *)(uintptr_t)attr->raw_tracepoint.name, getenv("TRACEPOINT"));
 """
 
 
 def case_no_memory_for_a_tracepoint(test):
     """Running out of memory for a tracepoint is not mistaken for a kernel that lacks it."""
-    library = test.preload(SHIM)
+    library = kdbpfcall.library(test, REFUSES)
     load = test.workload("roles", "poll")
     arguments = ["-p", load.pid, "--sample-time", "0.1", "--off-cpu=1ms", "--resources", "-o", "json"]
 

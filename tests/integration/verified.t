@@ -11,6 +11,7 @@ import re
 import subprocess
 import unittest.mock
 
+import kdbpfcall
 import kdneeds
 import kdtest
 import kdxlated
@@ -111,43 +112,21 @@ def case_conditions(test):
 #
 # Large ones by other threads meanwhile, unless there is but one CPU.
 
-REFUSES = """#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <linux/bpf.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-long syscall(long number, ...)
-{
-	long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	union bpf_attr *attr;
-	va_list list;
-	long a[6];
-
-	va_start(list, number);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(list, long);
-	va_end(list);
-	attr = (union bpf_attr *)a[1];
-	if (number != SYS_bpf || a[0] != BPF_PROG_LOAD || strcmp(attr->prog_name, getenv("PROGRAM")))
-		return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+REFUSES = """
+	if (command != BPF_PROG_LOAD || strcmp(attr->prog_name, getenv("PROGRAM")))
+		return false;
 	if (attr->insn_cnt == 2) {
 		fputs("left to others\\n", stderr);
-		return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		return false;
 	}
 	errno = EACCES;
-	return -1;
-}
+	return true;
 """
 
 
 def case_refused(test):
     """The kernel refuses one of the programs."""
-    load, library = test.workload("roles", "poll"), test.preload(REFUSES)
+    load, library = test.workload("roles", "poll"), kdbpfcall.library(test, REFUSES)
     several = len(os.sched_getaffinity(0)) > 1
     for program, large in (("kd_sched_switch", True), ("kd_task_iter", True),
                            ("kd_sys_enter", True), ("kd_signal_deliv", False)):
