@@ -35,7 +35,11 @@ SPLAT = re.compile(r"BUG:|WARNING:|\bOops\b|[Gg]eneral protection|Kernel panic|[
                    r"(?:self-)?detected (?:\w+ )*stalls?\b|kthread starved|"
                    r"[Ss]oft lockup|[Hh]ard LOCKUP|blocked for more than|double fault|"
                    r"possible (?:recursive|circular|irq) lock|inconsistent lock state|"
-                   r"UBSAN:|KASAN:|refcount_t:|list_(?:add|del) corruption|[Bb]ad page")
+                   r"UBSAN:|KASAN:|refcount_t:|list_(?:add|del) corruption|[Bb]ad page|RIP: 0010:")
+# A frame of a call trace, unless it may be left from an earlier call ("? name").
+TRACE = re.compile(r"[Cc]all [Tt]race:")
+FRAME = re.compile(r"\] +([\w.]+)\+0x[\da-f]+/0x[\da-f]+")
+FRAMES = 24
 
 
 class Outcome:
@@ -48,7 +52,14 @@ class Outcome:
 
     @property
     def splats(self):
-        return [line for line in self.messages if SPLAT.search(line)]
+        """The messages that tell of a fault; those of call traces with the functions."""
+        return [line + self.trace(number + 1) if TRACE.search(line) else line
+                for number, line in enumerate(self.messages) if SPLAT.search(line)]
+
+    def trace(self, number):
+        """The functions of a call trace, the innermost first."""
+        found = map(FRAME.search, self.messages[number:number + FRAMES])
+        return "".join(f" {frame[1]}" for frame in found if frame)
 
 
 def tools(architecture=AMD64):
