@@ -8,6 +8,7 @@ import os
 import re
 import time
 
+import kdbpfcall
 import kdtest
 from kdtest import MS
 
@@ -127,6 +128,32 @@ def case_more_than_there_is_room_for(test):
         load.end()
 
 
+FEW_TIDS = """
+	if (command == BPF_MAP_CREATE && !strcmp(attr->map_name, "kd_tids"))
+		attr->max_entries = 12;
+	return false;
+"""
+
+
+def case_no_space_for_tids(test):
+    """The hash of TIDs fills up while there are slots: whom no TID leads to is in no row, rather than
+    in one state for ever."""
+    load = test.workload("late", "40")
+    library = kdbpfcall.library(test, FEW_TIDS)
+    capture = test.capture(load.pid, env={**os.environ, "LD_PRELOAD": str(library)})
+    truth = load.go()
+    report = capture.close(test)
+    late = [thread for thread in report.threads if thread.tid != load.pid]
+    calls = {born["tid"]: born["getppid"] for born in truth["threads"]}
+    test.between(len(late), 1, 12, "some are there")
+    test.eq({thread.tid: thread.count("getppid") for thread in late},
+            {thread.tid: calls[thread.tid] for thread in late}, "each with its own calls")
+    test.ok(all(thread.ns["blocked interruptible"] for thread in late), "and its own sleep", late)
+    test.books(report, losses=True, late=set(calls))
+    test.ok(any("events are missing" in told for told in kdtest.losses_told(report)),
+            "the others are told", report.warnings)
+
+
 def case_rename(test):
     """A thread that changes its name is one row under its new name."""
     load = test.workload("names")
@@ -162,4 +189,4 @@ def case_found_once(test):
 
 
 kdtest.main(case_many_threads, case_lossless_up_to_the_slots, case_born_in_the_window,
-            case_more_than_there_is_room_for, case_rename, case_found_once)
+            case_more_than_there_is_room_for, case_no_space_for_tids, case_rename, case_found_once)
