@@ -136,13 +136,18 @@ static __always_inline void fault_end(bool major)
 		major_add(event, since);
 }
 
-/* True if an unhandled signal of this number kills the process. */
+/* True if an unhandled signal of this number kills the current process. The init of a PID namespace
+ * is spared all but SIGKILL: get_signal() in kernel/signal.c drops what was blocked when it was
+ * sent, but after the tracepoint. */
 static __always_inline bool signal_kills(u32 signal)
 {
-	const u32 spared = 1U << SIGCHLD | 1U << SIGCONT | 1U << SIGSTOP | 1U << SIGTSTP |
-			   1U << SIGTTIN | 1U << SIGTTOU | 1U << SIGURG | 1U << SIGWINCH;
+	const u64 others = 1 << SIGCHLD | 1 << SIGCONT | 1 << SIGSTOP | 1 << SIGTSTP |
+			   1 << SIGTTIN | 1 << SIGTTOU | 1 << SIGURG | 1 << SIGWINCH;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u32 init = BPF_CORE_READ(task, signal, flags) & SIGNAL_UNKILLABLE;
+	u64 spared = init ? ~(1ULL << SIGKILL) : others;
 
-	return signal >= 32 || !(spared >> signal & 1);
+	return !(spared >> (signal & 63) & 1); /* the last one, 64, is like those before it */
 }
 
 /* The current thread is about to leave the kernel, where it has been since its last call

@@ -124,12 +124,14 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define REQ_OP_READ 0
 #define REQ_OP_WRITE 1
 
-/* include/linux/sched/signal.h; the last one is gone since 5.18 */
+/* include/linux/sched/signal.h; SIGNAL_GROUP_COREDUMP is gone since 5.18 */
 #define SIGNAL_STOP_STOPPED 0x1
 #define SIGNAL_GROUP_EXIT 0x4
 #define SIGNAL_GROUP_COREDUMP 0x8
+#define SIGNAL_UNKILLABLE 0x40
 
 /* include/uapi/asm-generic/signal.h, signal-defs.h */
+#define SIGKILL 9
 #define SIGCHLD 17
 #define SIGCONT 18
 #define SIGSTOP 19

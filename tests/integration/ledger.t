@@ -9,9 +9,12 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import time
 
 import kdbooks
+import kdneeds
+import kdprocesses
 import kdtest
 import kdtraced
 from kdtest import MS
@@ -527,6 +530,54 @@ def case_never_in_user_mode(test):
     test.between(ran["running user"], 0, ran["running kernel"] / 10, "which is the kernel's work")
 
 
+# The init of a PID namespace, to which a fatal signal comes in vain from within; then it computes. In
+# C, as an interpreter makes calls.
+INIT = """
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	kill(getpid(), SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	for (volatile long i = 0; i < 500 * 1000 * 1000; i++)
+		;
+	puts("done");
+	fflush(stdout);
+	pause();
+}
+"""
+
+
+def case_spared_init(test):
+    """A signal that kills others is delivered to a container's init, which goes on in user mode."""
+    folder = test.directory()
+    (folder / "init.c").write_text(INIT)
+    subprocess.run([kdneeds.tool("cc"), "-O1", "-o", folder / "init", folder / "init.c"], check=True)
+    outer = test.child([kdneeds.tool("unshare"), "--pid", "--fork", "--kill-child", folder / "init"])
+    outer.line("ready")
+    pid, = kdprocesses.children_of(outer.pid)
+    before, after = kdtest.ticks(pid, pid), []
+
+    def act():
+        outer.send("go")
+        outer.line("done")
+        after.extend(kdtest.ticks(pid, pid))
+
+    ran = observed(test, pid, act).thread(pid).ns
+    user, system = (new - old for old, new in zip(before, after))
+    test.ok(user > 5 * max(1, system), "its ticks found it in user mode", user, system)
+    test.between(ran["running kernel"], 0, ran["running user"] / 4, "and it ran there")
+
+
 def observed(test, pid, act):
     capture = test.capture(pid)
     act()
@@ -540,4 +591,4 @@ def observed(test, pid, act):
 kdtest.main(case_two_hogs, case_signal_before_sleep, case_shared_with_fifo, case_woken_often, case_stopped,
             case_stopped_at_both_edges, case_spinner, case_poll_throughout, case_call_begun_inside,
             case_ping_pong, case_vfork, case_yield, case_user_like_ticks, case_outside_calls,
-            case_never_in_user_mode)
+            case_never_in_user_mode, case_spared_init)
