@@ -6,20 +6,11 @@
 #include "cli/base/arith.h"
 #include "rows.h"
 
-/* The row of one thread; NULL: it has none, or not alone. */
-static struct thread_row *thread_alone(const struct sample *sample, pid_t tid)
-{
-	for (size_t i = 0; i < sample->n_threads; i++)
-		if (sample->threads[i].tid == tid && sample->threads[i].members <= 1)
-			return &sample->threads[i];
-	return NULL;
-}
-
 static struct thread_row *main_of(const struct sample *sample)
 {
 	const bool is_one = sample->capture && sample->capture->command;
 
-	return is_one && !sample_is_triggered(sample) ? thread_alone(sample, sample->pid) : NULL;
+	return is_one && !sample_is_triggered(sample) ? sample_thread(sample, sample->pid) : NULL;
 }
 
 const struct thread_row *command_main(const struct sample *sample)
@@ -123,7 +114,7 @@ int command_chains(struct sample *sample)
 	for (size_t i = 0; main && i < main->n_descriptors && !error; i++) {
 		const struct descriptor_row *sleep = &main->descriptors[i];
 		const struct thread_row *thread = is_of_longest(sleep)
-							  ? thread_alone(sample, sleep->ended_by)
+							  ? sample_thread(sample, sleep->ended_by)
 							  : NULL;
 
 		if (thread && thread != main && *sleep->wchan && is_life(sleep, thread) &&

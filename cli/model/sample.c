@@ -41,7 +41,7 @@ void processes_sort_rows(struct sample *sample)
 	ARRAY_SORT(sample->processes, sample->n_processes, process_row_compare);
 }
 
-const struct thread_row *sample_thread(const struct sample *sample, pid_t tid)
+struct thread_row *sample_thread(const struct sample *sample, pid_t tid)
 {
 	for (size_t i = 0; i < sample->n_threads; i++)
 		if (sample->threads[i].tid == tid && sample->threads[i].members == 1)

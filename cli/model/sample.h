@@ -230,7 +230,7 @@ struct sample {
 bool sample_is_triggered(const struct sample *sample);
 
 /* Row of a thread; NULL: it has none of its own. */
-const struct thread_row *sample_thread(const struct sample *sample, pid_t tid);
+struct thread_row *sample_thread(const struct sample *sample, pid_t tid);
 
 /* The thread for which a time is longest, and that percentage of the window or more; NULL: none. */
 struct thread_row *sample_most(const struct sample *sample,

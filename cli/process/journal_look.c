@@ -2,14 +2,12 @@
 #define _GNU_SOURCE
 #include "journal_look.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
@@ -17,14 +15,6 @@
 
 #define LOOK_MOST_NS (10 * NSEC_PER_MSEC) /* CPU time */
 #define DESCRIPTORS_MOST 256              /* of a process that are looked at */
-
-static uint64_t cpu_time(void)
-{
-	struct timespec now = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
 
 /* True if a process sleeps until pages are written: folio_wait_bit(), and as that was called
  * before, and balance_dirty_pages(). */
@@ -58,26 +48,26 @@ static void process_add(struct journal_process *all, size_t *n, pid_t pid, const
 
 bool journal_look(struct journal_seen *seen)
 {
-	const uint64_t until = cpu_time() + LOOK_MOST_NS;
-	DIR *directory = opendir("/proc");
-	struct dirent *entry = NULL;
-	bool is_read = directory;
+	const uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
+	struct proc_list processes;
+	bool is_read;
 
 	seen->n_journals = seen->n_writers = 0;
-	while (is_read && (entry = readdir(directory))) {
-		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+	proc_list_begin(&processes, "/proc");
+	is_read = processes.directory;
+	while (is_read && proc_list_next(&processes)) {
+		const pid_t pid = processes.number;
 		char name[KD_COMM_LEN + 1] = "";
 
-		is_read = cpu_time() < until;
-		if (pid <= 0 || !awaits_data(pid) || proc_comm_read(pid, name, sizeof(name)) <= 0)
+		is_read = clock_read(CLOCK_THREAD_CPUTIME_ID) < until;
+		if (!awaits_data(pid) || proc_comm_read(pid, name, sizeof(name)) <= 0)
 			continue;
 		if (journal_is_name(name))
 			process_add(seen->journals, &seen->n_journals, pid, name);
 		else
 			process_add(seen->writers, &seen->n_writers, pid, name);
 	}
-	if (directory)
-		closedir(directory);
+	proc_list_end(&processes);
 	return is_read;
 }
 
