@@ -117,7 +117,18 @@ for thread in threads:
 for thread in threads:
     thread.join()
 print("done", flush=True)
+while "busy" in sys.argv:
+    signal.sigtimedwait([signal.SIGUSR2], 0)
 """
+
+
+def dropped_told(run):
+    """How many hits are reported as dropped by the kernel, and whether it does not count them."""
+    told = [re.match(r"([\d,]+) hits? (?:is|are) missing \(the kernel dropped", text)
+            for text in run.triggers.warnings]
+    return (sum(int(match[1].replace(",", "")) for match in told if match),
+            any("this kernel does not say how many it drops" in text
+                for report in run.reports for text in report.notices))
 
 
 def case_dropped(test):
@@ -132,16 +143,25 @@ def case_dropped(test):
     load.line("done", patience=60)
     run = run.stop(test, (0, 1))
     hits = run.triggers.roles["start"].hits
-    told = [re.match(r"([\d,]+) hits? (?:is|are) missing \(the kernel dropped", text)
-            for text in run.triggers.warnings]
-    told = [int(match[1].replace(",", "")) for match in told if match]
     test.between(hits, 1, 59, "of 60 returns the kernel drops some")
-    silent = any("this kernel does not say how many it drops" in text
-                 for report in run.reports for text in report.notices)
-    if told:
-        test.eq((hits + told[0], silent), (60, False), "it says how many")
+    dropped, silent = dropped_told(run)
+    if dropped:
+        test.eq((hits + dropped, silent), (60, False), "it says how many")
     else:
-        test.ok(silent, "it does not say how many, and that is noted", run.triggers.warnings)
+        test.ok(silent, "it does not say how many, and that is noted", hits, run.triggers.warnings)
+
+
+def case_dropped_before_the_limit(test):
+    """They are counted, too, if the run ends early, as triggers cost too much."""
+    need_kprobes()
+    load = test.child([sys.executable, "-c", CROWD, "busy"])
+    load.line("ready")
+    run = Triggered(test, load.pid, "--start-trigger", RETURN, "--sample-time", "1ms",
+                    "--max-overhead", "1,stop", *UNLIMITED)
+    load.send("go")
+    run = run.finish(test, 75)
+    dropped, silent = dropped_told(run)
+    test.ok(dropped or silent, "that some were dropped is said", run.triggers.warnings)
 
 
 def case_whose_calls(test):
@@ -214,4 +234,4 @@ def case_refused(test):
 
 
 kdtest.main(case_entry_to_return, case_delta, case_return_opens, case_whose_calls, case_pattern,
-            case_dropped, case_nothing_is_left, case_no_trigger_fires, case_refused)
+            case_dropped, case_dropped_before_the_limit, case_nothing_is_left, case_no_trigger_fires, case_refused)

@@ -399,10 +399,16 @@ bool triggers_have_events(const struct triggers *triggers, bool in_files)
 	return false;
 }
 
-void triggers_detach(struct triggers *triggers)
+static void probes_detach(struct triggers *triggers)
 {
 	attachments_close(triggers->attachments, KD_ROLES);
 	memset(triggers->attachments, 0, sizeof(triggers->attachments));
+}
+
+void triggers_detach(struct triggers *triggers)
+{
+	triggers->dropped += dropped_now(triggers);
+	probes_detach(triggers);
 }
 
 static void hits_count(struct triggers *triggers, bool count)
@@ -414,7 +420,7 @@ static void *detach(void *context)
 {
 	struct triggers *triggers = context;
 
-	triggers_detach(triggers);
+	probes_detach(triggers);
 	__atomic_store_n(&triggers->detached, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -479,7 +485,7 @@ static void triggers_close(struct session *session)
 	struct triggers *triggers = session->triggers;
 
 	detacher_await(triggers);
-	triggers_detach(triggers);
+	probes_detach(triggers);
 	attach_costs_free(triggers->costs);
 }
 
