@@ -102,6 +102,8 @@ static exit_status window_take(struct triggered *state, const struct session_vie
 		run->lost |= sample_lost(&sample) > 0;
 		worst_offer(&state->worst, &sample);
 	} else {
+		/* A signal meanwhile may detach all, see attached_drop(). */
+		triggers_dropped(session_triggers(run->session));
 		status = sample_tell(state, &sample);
 	}
 	state->reported++;

@@ -419,8 +419,10 @@ exit_status attachment_add_calls(struct attachment **attachment, const struct bp
 	return list_attach(attachment, program, trigger, list, 2, 0);
 }
 
-/* Beginning of struct bpf_link_info for kprobe events since 6.7 (commit 3acf8ace6823). The
- * headers at build may have less. */
+/* Beginning of struct bpf_link_info for kprobe events since 6.7 (commit 3acf8ace6823), and two
+ * values of enum bpf_perf_event_type: others have something else there. The headers at build may
+ * have less. */
+enum { PERF_EVENT_KPROBE = 3, PERF_EVENT_KRETPROBE = 4 };
 struct kprobe_info {
 	__u32 type, id, program, unused;
 	__u32 event, unused_too;
@@ -440,7 +442,8 @@ bool attachment_dropped(const struct attachment *attachment, uint64_t *dropped)
 
 		/* If the kernel's structure ends earlier, the size says so. */
 		if (!link || bpf_obj_get_info_by_fd(bpf_link__fd(link), &info, &size) ||
-		    info.type != BPF_LINK_TYPE_PERF_EVENT || size < sizeof(info))
+		    info.type != BPF_LINK_TYPE_PERF_EVENT || size < sizeof(info) ||
+		    (info.event != PERF_EVENT_KPROBE && info.event != PERF_EVENT_KRETPROBE))
 			return false;
 		*dropped += info.missed;
 	}

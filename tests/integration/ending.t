@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a run ends: signals, the target's end, counts, and outputs that fail."""
 
-import contextlib
 import datetime
-import fcntl
 import json
 import os
 import pathlib
@@ -15,6 +13,7 @@ import time
 
 import kdneeds
 import kdtest
+from kdstuck import attached, drained, full_pipe, objects_of
 from kdtest import MS, SECOND
 
 
@@ -37,30 +36,8 @@ def case_signals_close_the_window(test):
         test.books(report)
 
 
-def full_pipe(test):
-    """Both ends of a pipe that is full and that nobody reads."""
-    ends = os.pipe()
-    for end in ends:
-        test.stack.callback(os.close, end)
-    fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
-    os.write(ends[1], bytes(4096))
-    return ends
-
-
-def drained(reader):
-    os.set_blocking(reader, False)
-    with contextlib.suppress(BlockingIOError):
-        while os.read(reader, 65536):
-            pass
-    return True
-
-
 def waits_in_any(child, *functions):
     kdtest.wait_until(lambda: any(kdtest.waits_in(child.pid, name) for name in functions))
-
-
-def attached(pid):
-    return objects_of(pid).get("link")
 
 
 def case_blocked_outputs(test):
@@ -103,13 +80,6 @@ def case_unopened_outputs(test):
         waits_in_any(child, "wait_for_partner", "fifo_open")
         child.signal(signal.SIGTERM)
         test.eq(child.wait(), 128 + signal.SIGTERM, f"{args[0]} FIFO: one signal ends who waits for the other side")
-
-
-def objects_of(pid):
-    """Ids of the BPF objects that a process holds, by their kinds."""
-    with contextlib.suppress(OSError):  # a descriptor is closed meanwhile
-        return {key.removesuffix("_id"): ids for key, ids in kdneeds.kernel_objects(pid).items()}
-    return {}
 
 
 def listed(kind):

@@ -17,6 +17,7 @@ sys.path += [str(HERE), str(HERE.parent / "integration")]
 import kdreport  # noqa: E402
 import kdtest  # noqa: E402
 from kdtest import MS  # noqa: E402
+from kdstuck import attached, drained, full_pipe  # noqa: E402
 from kdtrigger import NO_LIMIT, UNLIMITED, Triggered, asleep, check_reports  # noqa: E402
 from kernelevents import CALL, FunctionEvent, need_kprobes  # noqa: E402
 
@@ -164,6 +165,25 @@ def case_dropped_before_the_limit(test):
     test.ok(dropped or silent, "that some were dropped is said", run.triggers.warnings)
 
 
+def case_dropped_before_a_signal(test):
+    """They are counted, too, if all is detached by a signal, as an output cannot be written."""
+    need_kprobes()
+    load = test.child([sys.executable, "-c", CROWD])
+    load.line("ready")
+    reader, writer = full_pipe(test)
+    run = Triggered(test, load.pid, "--start-trigger", RETURN, "--sample-time", "1ms", "-o", "text",
+                    "-o", f"json:/dev/fd/{writer}", *UNLIMITED, *NO_LIMIT, pass_fds=[writer])
+    load.send("go")
+    load.line("done", patience=60)
+    kdtest.wait_until(lambda: kdtest.waits_in(run.pid, "pipe_write"))
+    run.signal(kdtest.signal.SIGINT)
+    kdtest.wait_until(lambda: attached(run.pid) == set())
+    kdtest.wait_until(lambda: drained(reader) and run.proc.poll() is not None)
+    run = run.finish(test, (0, 1))
+    dropped, silent = dropped_told(run)
+    test.ok(dropped or silent, "that some were dropped is said", run.triggers.warnings)
+
+
 def case_whose_calls(test):
     """Calls of any process are hits unless only those of the target are asked for."""
     for arguments, both in (((), True), (("--trigger-target-only",), False)):
@@ -234,4 +254,5 @@ def case_refused(test):
 
 
 kdtest.main(case_entry_to_return, case_delta, case_return_opens, case_whose_calls, case_pattern,
-            case_dropped, case_dropped_before_the_limit, case_nothing_is_left, case_no_trigger_fires, case_refused)
+            case_dropped, case_dropped_before_the_limit, case_dropped_before_a_signal,
+            case_nothing_is_left, case_no_trigger_fires, case_refused)

@@ -89,8 +89,9 @@ struct triggers {
 	bool stale;                 /* sites were added after measuring */
 	uint64_t means[KD_ROLES];   /* of costs, ns */
 	pthread_t detacher;
-	bool detaching, detached; /* detached is atomic */
-	uint64_t dropped;         /* hits of probes that have been detached */
+	bool detaching, detached;        /* detached is atomic */
+	uint64_t dropped;                /* hits of probes that have been detached */
+	uint64_t dropped_seen[KD_ROLES]; /* of attached ones, when last read */
 	bool on, token;
 };
 
@@ -288,16 +289,25 @@ static exit_status probes_attach(struct triggers *triggers)
 	return status;
 }
 
-/* Sums the drops of the attached probes. */
-static uint64_t dropped_now(const struct triggers *triggers)
+/* Sums the drops of the attached probes. After attached_drop() they can no longer be read. */
+static uint64_t dropped_now(struct triggers *triggers)
 {
 	uint64_t dropped, sum = 0;
 
-	for (int role = 0; role < KD_ROLES; role++)
+	for (int role = 0; role < KD_ROLES; role++) {
 		if (triggers->attachments[role] &&
 		    attachment_dropped(triggers->attachments[role], &dropped))
-			sum += dropped;
+			triggers->dropped_seen[role] = dropped;
+		sum += triggers->dropped_seen[role];
+	}
 	return sum;
+}
+
+/* Call it before the probes are detached. */
+static void dropped_keep(struct triggers *triggers)
+{
+	triggers->dropped += dropped_now(triggers);
+	memset(triggers->dropped_seen, 0, sizeof(triggers->dropped_seen));
 }
 
 static void silence_note(const struct triggers *triggers, struct programs *programs)
@@ -407,7 +417,7 @@ static void probes_detach(struct triggers *triggers)
 
 void triggers_detach(struct triggers *triggers)
 {
-	triggers->dropped += dropped_now(triggers);
+	dropped_keep(triggers);
 	probes_detach(triggers);
 }
 
@@ -431,7 +441,7 @@ int triggers_detach_begin(struct triggers *triggers)
 	int error;
 
 	hits_count(triggers, false);
-	triggers->dropped += dropped_now(triggers);
+	dropped_keep(triggers);
 	triggers->detached = false;
 	/* Blocks signals in the new thread: another thread waits for them. */
 	sigfillset(&all);
@@ -506,7 +516,7 @@ uint64_t triggers_skipped(const struct triggers *triggers)
 	return skipped;
 }
 
-uint64_t triggers_dropped(const struct triggers *triggers)
+uint64_t triggers_dropped(struct triggers *triggers)
 {
 	return triggers->dropped + (triggers->detaching ? 0 : dropped_now(triggers));
 }

@@ -16,8 +16,9 @@ int triggers_tally(const struct triggers *triggers, struct kd_tally *sum);
 /* Returns how many hits did not run their program, because another program was running. */
 uint64_t triggers_skipped(const struct triggers *triggers);
 
-/* Returns how many hits of kernel functions the kernel dropped, as far as it counts them. */
-uint64_t triggers_dropped(const struct triggers *triggers);
+/* Returns how many hits of kernel functions the kernel dropped, as far as it counts them; after
+ * attached_drop(), how many there were at the last call. */
+uint64_t triggers_dropped(struct triggers *triggers);
 
 /* Returns the approximate cost of a hit of a role's probe to its thread, ns. 0 if the role has no
  * probe of its own. The first call measures, which takes about 10 ms. */
