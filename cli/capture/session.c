@@ -22,6 +22,7 @@
 #include "cli/capture/parts/recorder.h"
 #include "cli/capture/parts/triggers.h"
 #include "cli/capture/session/config.h"
+#include "cli/capture/session/cpus.h"
 #include "cli/capture/session/file_names.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
@@ -71,6 +72,7 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_detail_ns = config->options->detail;
 #if defined(__aarch64__)
 	skel->rodata->kd_swaps = kernel_has_swap();
+	skel->rodata->kd_timer_line = timer_line();
 #endif
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)

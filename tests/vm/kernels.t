@@ -52,6 +52,7 @@ MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integra
                    "integration/staged.t", "vm/sched_ext.t", "vm/settings.t"),
         # What is of the machine's architecture, as far as six minutes go.
         "arm64": ("vm/unit.t", "integration/counts.t",
+                  "integration/irq.t:case_local_timer:case_recorded",
                   "integration/ledger.t:case_two_hogs:case_signal_before_sleep:case_stopped:"
                   "case_call_begun_inside:case_ping_pong:case_vfork:case_outside_calls",
                   "integration/trigger-traces.t",
