@@ -71,8 +71,10 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->options->detail;
 #if defined(__aarch64__)
-	skel->rodata->kd_swaps = kernel_has_swap();
 	skel->rodata->kd_timer_line = timer_line();
+	skel->rodata->kd_swaps = kernel_has_swap();
+#else
+	skel->rodata->kd_swaps = session->triggered && kernel_has_swap();
 #endif
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)
