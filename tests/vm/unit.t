@@ -19,8 +19,6 @@ UNIT = pathlib.Path(kdtest.PROGRAM).parent / "unit"
 EMULATED = os.uname().machine != "x86_64"
 NUMBERS = "has numbers of x86-64's calls in what is expected"
 LEFT_OUT = {
-    "test_cfi": "has registers by their numbers of x86-64",
-    "test_resolve": "has instructions of x86-64",
     "test_replay_recording": NUMBERS,
     "test_text_processes": NUMBERS,
     "test_text_traces": NUMBERS,
