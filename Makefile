@@ -60,11 +60,14 @@ PACKAGE_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(HTTP) 2>/dev/null
 PURE_LIBS := $(shell $(PKG_CONFIG) --libs $(PURE_PACKAGES) ncursesw 2>/dev/null) -liberty -lm
 PACKAGE_LIBS := $(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null) $(PURE_LIBS)
 
+# tool: one of the binutils, as the compiler's are, which may be for another machine
+tool = $(shell $(CC) -print-prog-name=$(1))
+
 ifeq ($(STATIC),1)
 # Everything is linked in, see `make static`. Distributions build the HTTP server with TLS; what it
 # would use of that is one function that does nothing.
 PACKAGE_CFLAGS += -DLINK_ALL
-NO_TLS := $(shell nm "$$($(CC) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
+NO_TLS := $(shell $(call tool,nm) "$$($(CC) -print-file-name=libmicrohttpd.a)" 2>/dev/null | \
 	sed -n 's/^ *U \(gnutls_.*\)/-Wl,--defsym=\1=no_tls/p' | sort -u)
 PACKAGE_LIBS := -Wl,--start-group $(PACKAGE_LIBS) -lmicrohttpd -lcapstone -Wl,--end-group $(NO_TLS)
 endif
@@ -329,7 +332,7 @@ $(filter-out $(VERB_FILES),$(VERBS:%=tests/workloads/%.c)): ;
 # The same file in 32-bit mode. A compiler that makes no such programs leaves an empty file;
 # the tests skip what needs it, and say why. For arm64 clang makes it, as gcc has no such mode there.
 COMPAT_CC = $(if $(filter arm64,$(BPF_ARCH)),$(CLANG) --target=arm-linux-gnueabi \
-	-fuse-ld=$(shell $(CC) -print-prog-name=ld),$(CC) -m32)
+	-fuse-ld=$(call tool,ld),$(CC) -m32)
 $(BUILD)/workloads/compat32: tests/workloads/compat.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC $@
@@ -517,7 +520,7 @@ ONE_FILE := $(BUILD)/packages/kernel_delay
 static:
 	@$(MAKE) $(jobs) BUILD=$(BUILD)/static STATIC=1 $(BUILD)/static/kernel_delay
 	@mkdir -p $(dir $(ONE_FILE))
-	$(Q)strip -o $(ONE_FILE) $(BUILD)/static/kernel_delay
+	$(Q)$(call tool,strip) -o $(ONE_FILE) $(BUILD)/static/kernel_delay
 	@echo "  ONE FILE $(ONE_FILE)"
 
 deb rpm: $(TARBALL)
@@ -597,7 +600,8 @@ make deb          packages for Debian and Ubuntu from that; `make rpm`: for Fedo
                   They are in $(BUILD)/packages/
 make release      check that all of a release is there, for a commit with its tag, and make its
                   tarball and checksums
-make static       one file in $(BUILD)/packages/ that runs on any Linux of this machine's kind
+make static       one file in $(BUILD)/packages/ that runs on any Linux of this machine's kind;
+                  tests/vm/cross makes that, and other targets, for arm64 (in $(BUILD)/arm64)
 make map          what each file of the program is about, in the words at its head
 make bench        measure costs (as root); with BASE=PROGRAM also what events take more
                   than in that other build

@@ -162,19 +162,21 @@ __noinline u32 vector_index(u32 vector)
 	}
 }
 
+/* The same for a line: on arm64 the timer has one, whose number user space knows. */
+static __always_inline u32 line_vector(u32 line)
+{
+#if defined(__TARGET_ARCH_arm64)
+	if (line == kd_timer_line)
+		return VECTOR_LOCAL_TIMER;
+#endif
+	return KD_HARDIRQ_OTHER;
+}
+
 /* --- Ticks, which say whether the CPU was in user mode --- */
 
 /* No tracepoint tells of what the kernel does before sys_enter, after sys_exit, and in most
  * exceptions: its thread's state is KD_USER. A tick adds to utime or stime by what it has hit, so
  * their change during the local timer's interrupt is a sample of the mode, along with our state. */
-
-/* Of interrupts, by the index of the frame: on arm64 the timer is one of the lines, of which the
- * others change neither time. */
-#if defined(__TARGET_ARCH_x86)
-#define MAY_TICK(index) ((index) == VECTOR_LOCAL_TIMER)
-#else
-#define MAY_TICK(index) ((index) == KD_HARDIRQ_OTHER)
-#endif
 
 static __always_inline u64 task_utime(void)
 {
@@ -266,7 +268,7 @@ static __always_inline void irq_enter(bool hard, u32 index)
 	frame->stolen = 0;
 	frame->index = index;
 	frame->since = t;
-	if (hard && MAY_TICK(index))
+	if (hard && index == VECTOR_LOCAL_TIMER)
 		tick_begin(target.slot);
 }
 
@@ -309,7 +311,7 @@ static __always_inline void vector_exit(void)
 	struct target target = target_running();
 
 	idle_after(end);
-	if (target.thread && MAY_TICK(target.thread->hardirq.index))
+	if (target.thread && target.thread->hardirq.index == VECTOR_LOCAL_TIMER)
 		tick_end(target.slot);
 	if (target.thread)
 		irq_exit(target, true, vector_index(target.thread->hardirq.index), end.t);
@@ -347,14 +349,17 @@ static __always_inline void line_name(u64 key, const char *text)
 
 static __always_inline void line_exit(u32 line, struct irqaction *action, u32 result)
 {
-	struct irq_end end = runqueue_irq_exit(true);
-	struct target target = target_running();
+	struct target target;
+	struct irq_end end;
 	const char *name;
 	u64 key;
 
-#if !defined(__TARGET_ARCH_x86) /* where the timer has a line */
-	idle_after(end);
-#endif
+	if (line_vector(line) == VECTOR_LOCAL_TIMER) {
+		vector_exit();
+		return;
+	}
+	end = runqueue_irq_exit(true);
+	target = target_running();
 	if (!target.thread) {
 		irq_record_other(true, KD_HARDIRQ_OTHER, end);
 		return;
@@ -364,8 +369,6 @@ static __always_inline void line_exit(u32 line, struct irqaction *action, u32 re
 	line_name(key, name);
 	if (result == IRQ_NONE)
 		key |= KD_IRQ_UNHANDLED;
-	if (MAY_TICK(KD_HARDIRQ_OTHER))
-		tick_end(target.slot);
 	irq_exit(target, true, line_index(target.thread, key), end.t);
 }
 

@@ -123,9 +123,9 @@ int BPF_PROG(kd_group_attach, struct cgroup *group, const char *path, struct tas
 	return 0;
 }
 
-SEC("?raw_tp/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry)
+SEC("?raw_tp/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry, int irq)
 {
-	irq_enter(true, KD_HARDIRQ_OTHER);
+	irq_enter(true, line_vector(irq));
 	return 0;
 }
 

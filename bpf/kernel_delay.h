@@ -137,7 +137,7 @@ struct kd_histogram_set {
 /* Interrupts other than irq_handler_*: their tracepoints pass no name. They have the first
  * entries in a thread's table of hardirqs. */
 enum kd_vector {
-	KD_VECTOR_LOCAL_TIMER,
+	KD_VECTOR_LOCAL_TIMER, /* arm64: arch_timer, which has a line */
 	KD_VECTOR_RESCHEDULE,
 	KD_VECTOR_CALL_FUNCTION,
 	KD_VECTOR_CALL_FUNCTION_SINGLE,

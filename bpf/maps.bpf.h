@@ -77,7 +77,8 @@ const volatile __u8 kd_follow_fork = 0; /* includes children of its processes */
 const volatile __u64 kd_group = 0;      /* includes all in this cgroup or below; 0: none */
 const volatile __u32 kd_hierarchy = 0;  /* its cgroup hierarchy; 0: v2 */
 const volatile __u32 kd_self = 0;       /* our TGID */
-const volatile __u8 kd_swaps = 0;       /* arm64: atomic operations may have results */
+const volatile __u8 kd_swaps = 0;       /* atomic operations may have results; unknown: 0 */
+const volatile __u32 kd_timer_line = 0; /* arm64: the timer's interrupt line; 0: unknown */
 const volatile __u32 kd_filter = KD_FILTER_NONE;
 const volatile struct kd_names kd_names = {};
 

@@ -89,6 +89,49 @@ void syscall_set_fill(struct syscall_set *set)
 	memset(set->has, true, sizeof(set->has));
 }
 
+/* Old calls, which newer machines as arm64 lack, and what the C library calls there instead. */
+static const struct {
+	const char *name, *instead;
+} successors[] = {
+	{ "access", "faccessat" },
+	{ "chmod", "fchmodat" },
+	{ "chown", "fchownat" },
+	{ "dup2", "dup3" },
+	{ "epoll_wait", "epoll_pwait" },
+	{ "fork", "clone" },
+	{ "link", "linkat" },
+	{ "lstat", "newfstatat" },
+	{ "mkdir", "mkdirat" },
+	{ "open", "openat" },
+	{ "pause", "ppoll" },
+	{ "pipe", "pipe2" },
+	{ "poll", "ppoll" },
+	{ "readlink", "readlinkat" },
+	{ "rename", "renameat" },
+	{ "rmdir", "unlinkat" },
+	{ "select", "pselect6" },
+	{ "stat", "newfstatat" },
+	{ "symlink", "symlinkat" },
+	{ "unlink", "unlinkat" },
+	{ "vfork", "clone" },
+};
+
+/* Adds what a machine has instead of a call. Returns true if there is such a call. */
+static bool add_successor(struct syscall_set *set, const char *name)
+{
+	for (size_t i = 0; i < sizeof(successors) / sizeof(*successors); i++) {
+		int number = strcmp(successors[i].name, name) || syscall_number(name) >= 0
+				     ? -1
+				     : syscall_number(successors[i].instead);
+
+		if (number < 0)
+			continue;
+		set->has[SYSCALL_NATIVE][number] = true;
+		return true;
+	}
+	return false;
+}
+
 /* Adds or removes all calls with that name or pattern. Returns true if there are any. */
 static bool set_name(struct syscall_set *set, const char *name, bool has)
 {
@@ -157,6 +200,7 @@ static exit_status refuse_name(const char *option, const char *name)
 /* Adds a name, a pattern or a number. */
 static exit_status add_name(const char *option, const char *name, struct syscall_set *set)
 {
+	bool found;
 	uint64_t number;
 
 	if (name[strspn(name, "0123456789")] == '\0') {
@@ -173,7 +217,8 @@ static exit_status add_name(const char *option, const char *name, struct syscall
 		syscall_set_fill(set);
 		return 0;
 	}
-	return set_name(set, name, true) ? 0 : refuse_name(option, name);
+	found = add_successor(set, name);
+	return set_name(set, name, true) || found ? 0 : refuse_name(option, name);
 }
 
 exit_status syscall_set_read(const char *option, const char *list, struct syscall_set *set)

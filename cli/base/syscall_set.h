@@ -18,7 +18,8 @@ struct syscall_set {
 void syscall_set_fill(struct syscall_set *set);
 
 /* Parses a comma-separated list of names, patterns and numbers; a leading ! inverts it. Each
- * matches calls in any mode. Returns 0, or an exit status after printing what is wrong with the
+ * matches calls in any mode; a name that this machine lacks, what the C library calls instead, as
+ * ppoll for poll on arm64. Returns 0, or an exit status after printing what is wrong with the
  * option's value. */
 exit_status syscall_set_read(const char *option, const char *list, struct syscall_set *set);
 

@@ -18,6 +18,7 @@
 #include "cli/capture/parts/processes.h"
 #include "cli/capture/parts/resources.h"
 #include "cli/capture/parts/stops.h"
+#include "cli/capture/session/cpus.h"
 #include "cli/capture/session/types.h"
 #include "cli/model/ledger.h"
 #include "session.h"
@@ -178,7 +179,11 @@ void collect_hardirq_name(struct session *session, int index, const struct kd_th
 			  struct irq_row *row)
 {
 	static const char *const vectors[KD_VECTORS] = {
+#if defined(__aarch64__)
+		[KD_VECTOR_LOCAL_TIMER] = TIMER_LINE_NAME,
+#else
 		[KD_VECTOR_LOCAL_TIMER] = "local_timer",
+#endif
 		[KD_VECTOR_RESCHEDULE] = "reschedule",
 		[KD_VECTOR_CALL_FUNCTION] = "call_function",
 		[KD_VECTOR_CALL_FUNCTION_SINGLE] = "call_function_single",

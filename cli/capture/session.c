@@ -22,6 +22,7 @@
 #include "cli/capture/parts/recorder.h"
 #include "cli/capture/parts/triggers.h"
 #include "cli/capture/session/config.h"
+#include "cli/capture/session/cpus.h"
 #include "cli/capture/session/file_names.h"
 #include "cli/capture/session/maps.h"
 #include "cli/capture/session/parts.h"
@@ -70,7 +71,10 @@ static exit_status base_select(struct session *session)
 	skel->rodata->kd_cpus = session->cpus;
 	skel->rodata->kd_detail_ns = config->options->detail;
 #if defined(__aarch64__)
+	skel->rodata->kd_timer_line = timer_line();
 	skel->rodata->kd_swaps = kernel_has_swap();
+#else
+	skel->rodata->kd_swaps = session->triggered && kernel_has_swap();
 #endif
 	return session_map_resize(skel->maps.kd_threads, session->slots)
 		       ?: session_map_resize(skel->maps.kd_free_slots, session->slots)

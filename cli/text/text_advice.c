@@ -84,14 +84,16 @@ static const struct {
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
 };
 
+#define AGAINST_TICKS "use nohz_full against ticks; keep threads that set timers off its CPU"
+
 /* Advice by the start of an interrupt's name: some cannot be moved, and some are not from
  * devices. "": several kinds. */
 static const struct {
 	enum cause cause;
 	const char *name, *advice;
 } interrupt_advice[] = {
-	{ CAUSE_HARDIRQ, "local_timer",
-	  "use nohz_full against ticks; keep threads that set timers off its CPU" },
+	{ CAUSE_HARDIRQ, "local_timer", AGAINST_TICKS },
+	{ CAUSE_HARDIRQ, "arch_timer", AGAINST_TICKS }, /* of arm64 */
 	{ CAUSE_HARDIRQ, "call_function",
 	  "other CPUs send these: look for munmap, mprotect, membarrier, tracing" },
 	{ CAUSE_HARDIRQ, "reschedule", "other CPUs send these, to wake threads on its CPU" },

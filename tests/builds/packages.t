@@ -9,14 +9,13 @@ import os
 import pathlib
 import re
 import shutil
-import stat
 import subprocess
 import sys
-import urllib.request
 
 for folder_of_modules in ("integration", "vm"):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / folder_of_modules))
 # pylint: disable=wrong-import-position
+import kdelsewhere  # noqa: E402
 import kdneeds  # noqa: E402
 import kdtest  # noqa: E402
 import kernels  # noqa: E402
@@ -213,70 +212,18 @@ def check_hardening(test, program):
     test.ok(".debug_info" not in said and ".symtab" not in said, "symbols are apart", said)
 
 
-def check_use(test, *program):
-    """A program in a system of its own: BPF, symbols, triggers, the exporter."""
-    load = test.workload("roles", "enters:-1:2000")
-    target = "--pid", str(load.pid)
-    said = succeeds(test, "it takes a sample", *program, *target, "--sample-time", "0.2", "--full",
-                    "--syscall-events=1")
-    test.ok(all(part in said for part in ("getppid", "[THREAD TIME]", "worker_main+")),
-            "with calls, states and stacks", *said.splitlines()[:80])
-    said = succeeds(test, "it looks for triggers", *program, *target, "--check",
-                    "--start-trigger", "up:worker_main", "--stop-trigger", "ur:worker_main")
-    test.eq(said.count("per hit ("), 2, "it decodes instructions")
-    port = kdtest.free_port()
-    exporter = test.child([*program, *target, "--quiet", "--sample-count", "0", "--sample-time",
-                           "0.1", "--listen", f"127.0.0.1:{port}"])
-    url = f"http://127.0.0.1:{port}/metrics"
-    test.ok(kdtest.wait_until(lambda: b'syscall="getppid"' in page(url)), "it serves metrics")
-    exporter.end()
-
-
-def page(url):
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return answer.read()
-    except OSError:
-        return b""
-
-
-def inside_of(root):
-    """As a command that runs something in a system below this directory."""
-    return ("unshare", "--mount", "sh", "-c",
-            f"mount -t proc none {root}/proc && mount --rbind /sys {root}/sys && "
-            f'exec chroot {root} "$@"', "sh")
-
-
-def check_one_file(test, root, built):
-    """The file in a system that nobody has set up."""
-    for name in ("dev", "proc", "sys"):
-        (root / name).mkdir(exist_ok=True)
-    if not (root / "dev" / "null").exists():
-        os.mknod(root / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-    shutil.copy(built, root / "kernel_delay")
-    check_use(test, *inside_of(root), "/kernel_delay")
-
-
 def one_file(test):
     said = succeeds(test, "make static succeeds", "make", "static", cwd=kdtest.ROOT)
     return kdtest.ROOT / said.splitlines()[-1].split()[-1]
 
 
 def case_one_file(test):
-    kdneeds.need("busybox", "unshare", "chroot")
-    built = one_file(test)
-    test.ok(built.stat().st_size <= 12 << 20, "it is at most 12 MB", built.stat().st_size)
-    said = succeeds(test, "it is read", "readelf", "-lW", built)
-    test.ok("INTERP" not in said and "DYNAMIC" not in said, "it needs no library", said)
-    root = test.directory()
-    (root / "bin").mkdir()
-    shutil.copy(kdneeds.tool("busybox"), root / "bin")
-    check_one_file(test, root, built)
+    kdelsewhere.check_with_busybox(test, one_file(test))
 
 
 def case_one_file_in_old(test):
     """The same file with Debian 11, whose C library is older than that of the build."""
-    check_one_file(test, fresh_root(test, "bullseye", "extract"), one_file(test))
+    kdelsewhere.check_one_file(test, fresh_root(test, "bullseye", "extract"), one_file(test))
 
 
 IN_IMAGE = """
@@ -329,14 +276,14 @@ def case_image(test):
 
 def installed(test, root, package):
     """The package is installed, used, and removed in a system."""
-    inside, before = inside_of(root), files_in(root)
+    inside, before = kdelsewhere.inside_of(root), files_in(root)
     shutil.copy(package, root / "kernel-delay.deb")
     succeeds(test, "it is installed in a fresh system", *inside, "apt-get", "-y", "install",
              "/kernel-delay.deb", DEBIAN_FRONTEND="noninteractive")
     check_hardening(test, root / "usr" / "sbin" / "kernel_delay")
     said = succeeds(test, "it runs there", *inside, "kernel_delay", "--version")
     test.eq(said.split()[-1], RELEASE, "in its version")
-    check_use(test, *inside, "kernel_delay")
+    kdelsewhere.check_use(test, *inside, "kernel_delay")
     succeeds(test, "it is removed", *inside, "dpkg", "--purge", "kernel-delay")
     left = {name for name in files_in(root) - before if "kernel" in name and "delay" in name}
     test.eq(left, set(), "and leaves nothing")
@@ -357,7 +304,7 @@ def case_debian(test):
     test.ok(list(folder.glob("kernel-delay-dbgsym_*.deb")), "debug symbols are a package")
     installed(test, fresh_root(test), package)
     root = fresh_root(test, "stable")
-    check_one_file(test, root, one_file(test))
+    kdelsewhere.check_one_file(test, root, one_file(test))
     installed(test, root, package)
 
 

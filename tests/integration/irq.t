@@ -3,6 +3,10 @@
 """Interrupts that hit the target's threads, against the kernel's counters."""
 
 import contextlib
+import json
+import os
+import pathlib
+import re
 import time
 
 import kdtest
@@ -10,6 +14,14 @@ from kdtest import interrupts
 
 TIMERS = 10000
 TRIES = 4
+
+
+def timer():
+    """Its row of /proc/interrupts, and what reports call it. On arm64 it has a line."""
+    if os.uname().machine == "x86_64":
+        return "LOC", "local_timer"
+    text = pathlib.Path("/proc/interrupts").read_text()
+    return re.search(r"^ *(\d+):.* arch_timer$", text, re.MULTILINE)[1], "arch_timer"
 
 
 def case_net_rx(test):
@@ -44,25 +56,26 @@ def case_net_rx(test):
 def case_local_timer(test):
     """A real-time spinner, alone on its CPU, takes the timer interrupts of that CPU."""
     cpu, alone = kdtest.last_cpu(), kdtest.one_cpu()
+    line, name = timer()
     load = test.workload("roles", kdtest.spinner(cpu) if alone else f"spin:{cpu}")
     tid, = load.tid("fifo" if alone else "spin")
-    outer = interrupts("LOC", cpu)
+    outer = interrupts(line, cpu)
     capture = test.capture(load.pid)
     with contextlib.nullcontext() if alone else kdtest.real_time(load.pid, tid):
-        inner, first = interrupts("LOC", cpu), load.mark()
+        inner, first = interrupts(line, cpu), load.mark()
         time.sleep(0.4)
-        second, least = load.mark(), interrupts("LOC", cpu) - inner
+        second, least = load.mark(), interrupts(line, cpu) - inner
     report = capture.close(test)
-    most = interrupts("LOC", cpu) - outer
+    most = interrupts(line, cpu) - outer
     if any("HARD IRQ" in line for line in report.notices):
-        test.skip("local_timer", report.notices[0])
+        test.skip(name, report.notices[0])
         return
     if not least:
-        test.skip("local_timer", "no timer interrupt: a nohz_full CPU")
+        test.skip(name, "no timer interrupt: a nohz_full CPU")
         return
     thread = report.thread(tid)
     entries = report.irq_entries(thread)
-    row = thread.hardirqs.get("local_timer")
+    row = thread.hardirqs.get(name)
     # Those that hit while another thread had the CPU are not its own.
     share = (second.cpu[tid] - first.cpu[tid]) / (second.end - first.start)
     test.ok(share > 0.2, "it had the CPU", share)
@@ -73,6 +86,20 @@ def case_local_timer(test):
                  sum(row.total for row in thread.hardirqs.values()) + entries,
                  "which is the ledger's line, with what the tracepoints do not see")
     test.books(report)
+
+
+def case_recorded(test):
+    """The recorder names the timer, too, when it hits another thread, for which one waits."""
+    cpu, folder = kdtest.last_cpu(), test.directory()
+    load, other = (test.workload("roles", f"spin:{cpu}") for _ in range(2))
+    tid, = other.tid("spin")
+    done = test.program("-p", load.pid, "--record=500ms", "--sample-time", "200ms", "-o",
+                        f"json:{folder}/json")
+    test.ok(done.status == 0, "status", done.stderr)
+    lists = (json.loads(line) for line in (folder / "json").read_text().splitlines())
+    names = {kind["name"] for rows in lists if rows.get("list") == "irqs"
+             for kind in rows["kinds"] if kind.get("hard") and kind.get("tid") == tid}
+    test.ok(timer()[1] in names, "by its name", names)
 
 
 def case_whole(test):
@@ -99,4 +126,4 @@ def case_whole(test):
     test.books(report)
 
 
-kdtest.main(case_net_rx, case_local_timer, case_whole)
+kdtest.main(case_net_rx, case_local_timer, case_recorded, case_whole)

@@ -8,6 +8,16 @@
 
 #define FRAMES_ADDRESS (TEXT_ADDRESS + 0x10000)
 
+/* DWARF's numbers of registers: the return address, the last one, and the first that is none. */
+#if defined(__x86_64__)
+#define RETURN_REGISTER 16
+#define LAST_REGISTER 16
+#else
+#define RETURN_REGISTER 30
+#define LAST_REGISTER 31
+#endif
+#define NO_REGISTER (LAST_REGISTER + 1)
+
 struct frames_program {
 	const uint8_t *bytes;
 	size_t size;
@@ -48,7 +58,7 @@ static inline void frames_end(struct frames *frames, size_t begin)
 static inline struct elf_file *
 frames_file(struct frames_program cie, const struct frames_program *fdes, uint32_t n, bool signal)
 {
-	static const uint8_t fixed[] = { 1, 0x78, 16, 1, 0x1b };
+	static const uint8_t fixed[] = { 1, 0x78, RETURN_REGISTER, 1, 0x1b };
 	static struct frames frames;
 	static struct image image;
 

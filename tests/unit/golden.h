@@ -74,6 +74,22 @@ __attribute__((unused)) static void is_text(const char *got, const char *want, c
 		golden_difference(got, want);
 }
 
+/* The files have the numbers that calls have on x86-64; elsewhere JSON is compared without. */
+static void golden_hide_numbers(char *text)
+{
+#if !defined(__x86_64__)
+	static const char key[] = "\"number\":";
+
+	while ((text = strstr(text, key))) {
+		size_t digits = strspn(text += sizeof(key) - 1, "0123456789");
+
+		memmove(text, text + digits, strlen(text + digits) + 1);
+	}
+#else
+	(void)text;
+#endif
+}
+
 /* Compares a text, which is released, with the golden file of this name. */
 static void golden_is(char *text, const char *name)
 {
@@ -86,6 +102,9 @@ static void golden_is(char *text, const char *name)
 	golden = fopen(path, "r");
 	if (golden)
 		want = golden_text(golden);
+	golden_hide_numbers(text);
+	if (want)
+		golden_hide_numbers(want);
 	ok(want && !strcmp(text, want), "as in %s", path);
 	if (want && strcmp(text, want))
 		golden_difference(text, want);

@@ -200,6 +200,31 @@ TEST(interrupts)
 	is_count("one without its header", "CAL:  20  30  Function call interrupts\n", false, 0, 0);
 }
 
+static void is_timer(const char *what, const char *text, uint32_t line)
+{
+	FILE *file = fmemopen((char *)text, strlen(text), "r");
+
+	need(file);
+	is_u64(timer_line_parse(file), line, "the timer's line: %s", what);
+	fclose(file);
+}
+
+TEST(timer)
+{
+	is_timer("arm64",
+		 "           CPU0       CPU1\n"
+		 "  9:          0          0     GICv3  25 Level     vgic\n"
+		 " 11:        763        805     GICv3  27 Level     arch_timer\n"
+		 " 12:          0          0     GICv3  28 Level     another_arch_timer\n"
+		 "IPI4:         0          0       Timer broadcast interrupts\n",
+		 11);
+	is_timer("x86",
+		 "            CPU0       CPU1\n"
+		 "  0:          9          0   IO-APIC   2-edge      timer\n"
+		 "LOC:        100        200   Local timer interrupts\n",
+		 0);
+}
+
 /* --- Perf events --- */
 
 /* Values of include/uapi/linux/perf_event.h, as perf stat -v shows them. */

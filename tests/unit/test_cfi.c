@@ -243,10 +243,10 @@ static const struct program_case programs[] = {
 	{ "nothing", true, BYTES(0) },
 	{ "a push", true, BYTES(0x41, 0x0e, 16, 0x86, 2) },
 	{ "all advances", true, BYTES(0x41, 2, 9, 3, 9, 9, 4, 9, 9, 9, 9) },
-	{ "the last register", true, BYTES(0x07, 16) },
-	{ "the first register that is none", false, BYTES(0x07, 17) },
+	{ "the last register", true, BYTES(0x07, LAST_REGISTER) },
+	{ "the first register that is none", false, BYTES(0x07, NO_REGISTER) },
 	{ "a register of more bits", false, BYTES(0x07, 0x80, 0x80, 0x80, 0x80, 0x10) },
-	{ "an offset of register 17", false, BYTES(0x91, 1) },
+	{ "an offset of such a register", false, BYTES(0x80 + NO_REGISTER, 1) },
 	{ "a restored register 63", false, BYTES(0xff) },
 	{ "a register kept in register 200", false, BYTES(0x09, 3, 0xc8, 1) },
 	{ "the CFA by register 40", false, BYTES(0x0c, 40, 8) },
@@ -266,7 +266,7 @@ static const struct program_case programs[] = {
 	{ "an expression longer than the program", false, BYTES(0x0f, 3, 0x77, 8) },
 	{ "an expression of 4 GB", false, BYTES(0x0f, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x77, 8) },
 	{ "a register by an expression", true, BYTES(0x10, 6, 2, 0x76, 0) },
-	{ "register 17 by an expression", false, BYTES(0x10, 17, 2, 0x76, 0) },
+	{ "such a register by an expression", false, BYTES(0x10, NO_REGISTER, 2, 0x76, 0) },
 }, expressions[] = {
 	{ "a PLT's", true, BYTES(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22) },
 	{ "a realigned frame's", true, BYTES(0x76, 0x78, 0x06) },
@@ -279,7 +279,9 @@ static const struct program_case programs[] = {
 	{ "a remainder", false, BYTES(0x38, 0x30, 0x1d) },
 	{ "a jump back", false, BYTES(0x2f, 0xfd, 0xff) },
 	{ "a branch", false, BYTES(0x31, 0x28, 0, 0) },
+#if defined(__x86_64__) /* on arm64 all 32 that an instruction can name exist */
 	{ "register 17", false, BYTES(0x81, 0) },
+#endif
 	{ "a register's name", false, BYTES(0x50) },
 	{ "regx", false, BYTES(0x90, 0xff, 1) },
 	{ "bregx", false, BYTES(0x92, 7, 0) },

@@ -149,7 +149,8 @@ TEST(own_code)
 	says("up:resolve_me_one+0x10000", "ends after");
 	says("up:libc.so.6:resolve_me_one", "libc.so.6 has no function resolve_me_one");
 	says("up:libnone.so:read", "has no object libnone.so");
-	says("up:0x7", "not in the code");
+	snprintf(text, sizeof(text), "up:0x%lx", (uint64_t)(uintptr_t)&table - base);
+	says(text, "not in the code");
 }
 
 TEST(globs)

@@ -47,7 +47,7 @@ static struct sample calls_begin(void)
 	row.kernel = &kernel_futex, row.user = &user_cut;
 	trace_add(&sample, row);
 
-	row = trace(TRACE_CALL, 9725, "urcu2", "poll"); /* still inside */
+	row = trace(TRACE_CALL, 9725, "urcu2", "ppoll"); /* still inside */
 	row.start = 3649619927997, row.end = 0;
 	row.kernel = &kernel_futex, row.waited = 1000;
 	row.timed = true, row.ran = 900; /* another wait was longer */

@@ -581,6 +581,24 @@ TEST(patterns)
 	is_u64(count(&set), 4, "and no others");
 }
 
+/* arm64 has no poll: its C library calls ppoll. */
+TEST(old_names)
+{
+	struct syscall_set set;
+
+	is_i64(syscall_set_read("x", "poll,open", &set), 0, "poll and open are known everywhere");
+#ifdef SYS_poll
+	ok(set.has[SYSCALL_NATIVE][SYS_poll] && set.has[SYSCALL_NATIVE][SYS_open],
+	   "they are those calls");
+	is_u64(set.has[SYSCALL_NATIVE][SYS_ppoll], 0, "and no others");
+#else
+	ok(set.has[SYSCALL_NATIVE][SYS_ppoll] && set.has[SYSCALL_NATIVE][SYS_openat],
+	   "they are the calls that are made instead");
+	ok(!set.has[SYSCALL_COMPAT][336] && set.has[SYSCALL_COMPAT][168],
+	   "but not in 32-bit mode, which has poll");
+#endif
+}
+
 /* Names and numbers stand for calls of 32-bit mode, too. */
 TEST(modes)
 {

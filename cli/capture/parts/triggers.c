@@ -210,8 +210,7 @@ static exit_status triggers_select(struct session *session)
 	triggers->skel = skel;
 	triggers->set = set;
 	triggers->pid = set->everywhere ? 0 : config->tgid;
-	if (session->triggered)
-		triggers->token = !kernel_has_swap();
+	triggers->token = session->triggered && !skel->rodata->kd_swaps;
 	for (int role = 0; role < KD_ROLES; role++) {
 		trigger_select(triggers, role, session->programs.classic);
 		skel->rodata->kd_target_only[role] = set->target_only[role];

@@ -208,3 +208,29 @@ void ipi_count_end(const struct ipi_count *before, const char *what)
 		log_note("%s sent %" PRIu64 " function-call interrupts to each other CPU", what,
 			 (now.received - before->received) / (now.cpus - 1));
 }
+
+/* --- The timer of arm64 --- */
+
+uint32_t timer_line_parse(FILE *file)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	uint32_t number = 0;
+
+	/* "11:   763   805   GICv3  27 Level   arch_timer" */
+	while (!number && getline(&line, &capacity, file) > 0)
+		if (strstr(line, " " TIMER_LINE_NAME "\n"))
+			number = (uint32_t)strtoul(line, NULL, 10);
+	free(line);
+	return number;
+}
+
+uint32_t timer_line(void)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	uint32_t number = file ? timer_line_parse(file) : 0;
+
+	if (file)
+		fclose(file);
+	return number;
+}

@@ -77,4 +77,14 @@ void ipi_count_begin(struct ipi_count *count);
  * the activity, such as "attaching". */
 void ipi_count_end(const struct ipi_count *before, const char *what);
 
+/* --- The timer of arm64 --- */
+
+#define TIMER_LINE_NAME "arch_timer"
+
+/* Number of its interrupt line in a file like /proc/interrupts; 0: there is none. */
+uint32_t timer_line_parse(FILE *file);
+
+/* The same of this machine. */
+uint32_t timer_line(void);
+
 #endif
