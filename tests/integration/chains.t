@@ -105,7 +105,8 @@ def case_crowded(test):
                ("which waited for a CPU, on which outside",))
 
 
-# A thread waits for another one, again and again; prints how often it did.
+# A thread waits for another one, again and again; prints how often it did, when, and how long each
+# of the last hundred waits took.
 AGAIN = """
 import threading, time
 asked, done = threading.Semaphore(0), threading.Semaphore(0)
@@ -115,14 +116,16 @@ def work():
         time.sleep(0.0015)
         done.release()
 threading.Thread(target=work, daemon=True).start()
-n = 0
+n, took = 0, [0] * 100
 print("ready", flush=True)
 while True:
+    before = time.monotonic_ns()
     asked.release()
     done.acquire()
+    took[n % 100] = time.monotonic_ns() - before
     n += 1
     if n % 100 == 0:
-        print("n", n, time.monotonic_ns(), flush=True)
+        print("n", n, time.monotonic_ns(), *took, flush=True)
 """
 KNOWN = 128  # long sleeps of a thread
 
@@ -136,17 +139,18 @@ def case_part(test):
                         "-o", f"json:{path}", "-o", "-")
     sample, = kdtest.samples_of(path)
     window = sample["window"]
-    waits = 0
+    waits, took = 0, []
     while waits == 0 or at < window["end_ns"]:
-        n, at = map(int, load.line("n").split()[1:])
+        n, at, *lengths = map(int, load.line("n").split()[1:])
         waits += 100 * (window["start_ns"] <= at < window["end_ns"])
+        took += lengths if at >= window["start_ns"] else []
     if waits < 3 * KNOWN:
         test.skip("a part is followed", f"it waited {waits} times only: the machine is busy")
         return
     thread = kdtest.thread_of(sample, load.pid)
     asleep = sum(thread["ledger"][state] for state in ("blocked_ns", "blocked_uninterruptible_ns"))
-    # Some sleeps are short, and have no part in the number of long ones.
-    test.between(thread["followed_ns"] / asleep, 0.5 * KNOWN / (waits + 100), 1.5 * KNOWN / (waits - 100),
+    # A long sleep takes 1 ms at least, and no longer than the wait of which it is.
+    test.between(thread["followed_ns"], min(0.9 * KNOWN * MS, asleep / 2), sum(sorted(took)[-KNOWN - 1:]),
                  "as much as those that are known")
     line = re.search(r"sleeps of ([0-9,]+) ns were followed, of ([0-9,]+) ns asleep$", done.stdout,
                      re.MULTILINE)
