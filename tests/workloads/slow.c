@@ -14,8 +14,8 @@
  *                         end, so many MB each time: both need the lock of the inode
  *   zeros:CALLS:MB        reads /dev/zero: long without waiting
  *   quick:CALLS           getppid, at the end of a chain of functions, quick_1(), ... quick_5()
- *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more; "from" and "until"
- *                         are its first and last reading of it
+ *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more, and notes when
+ *                         it read that "from" and "until"
  * throughout:
  *   blocked               one poll without end
  *   hog:CPU               burns a CPU
