@@ -11,7 +11,8 @@ struct text;
 
 /* Sentences of a screen: VERDICT, and as its last lines the advice on what comes first, on the
  * largest other culprit (text_has_second()), on idle CPUs (text_has_cpus()), and on moved threads.
- * text_verdict() returns its lines, VERDICT_LINES at most. */
+ * text_verdict() returns its lines: VERDICT_LINES at most, and as many before them that say what
+ * the time of a window was. */
 #define VERDICT_LINES 4
 unsigned int text_verdict(struct text *text);
 void text_advice(struct text *text);

@@ -431,15 +431,15 @@ static void threads(struct text *text, const struct verdict_thread *const *order
 static void full_top(struct text *text, size_t spare)
 {
 	const struct verdict *verdict = text->sample->verdict;
-	size_t left = VERDICT_LINES + CAUSES_MOST + spare;
+	size_t left = VERDICT_LINES + CAUSES_MOST + spare, used;
 
 	screen_window(text);
-	left -= screen_pressure(text);
-	left -= text_verdict(text);
+	used = screen_pressure(text);
+	used += text_verdict(text);
 	if (verdict->life)
 		left += STATES_MOST - states(text, verdict, STATES_MOST);
 	if (verdict->n_told || verdict->unexplained)
-		causes(text, verdict, left);
+		causes(text, verdict, left > used ? left - used : 0);
 }
 
 void text_screen_top(struct text *text, size_t lines)

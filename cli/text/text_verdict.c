@@ -287,14 +287,16 @@ unsigned int text_verdict(struct text *text)
 {
 	char sentence[SENTENCE_LEN];
 	const char *lines[VERDICT_LINES];
-	/* What the time of a window was says nothing yet of who is to blame. */
-	const unsigned int most = VERDICT_LINES + (text->sample->verdict->subject ? 2 : 0);
+	/* What the time of a window was says nothing yet of who is to blame, which the next one
+	 * does. */
+	const size_t always = text->sample->verdict->subject ? 2 : 1;
+	const unsigned int most = VERDICT_LINES + (always == 2 ? 2 : 0);
 	unsigned int n, used = 0;
 	bool multiple = text_is_multiprocess(text->sample);
 
 	for (size_t i = 0; sentence_next(sentence, text->sample, i, multiple); i++) {
 		n = wrap(sentence, lines);
-		if (used && used + n > most)
+		if (i >= always && used + n > most)
 			break;
 		n = (unsigned int)u64_min(n, VERDICT_LINES);
 		lines_add(text, lines, n);

@@ -172,8 +172,7 @@ def certainly(entries, least):
 
 def monotonic(stamp):
     """A report's wall clock stamp in terms of CLOCK_MONOTONIC, to within some us."""
-    shift = time.clock_gettime_ns(time.CLOCK_REALTIME) - time.monotonic_ns()
-    return round(stamp.timestamp() * 1e6) * 1000 - shift
+    return round(stamp.timestamp() * 1e6) * 1000 - kdtest.wall_ahead()
 
 
 def compiled(test, source, name, *flags, compiler=None):

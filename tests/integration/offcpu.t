@@ -96,9 +96,16 @@ def case_ends(test):
                        (Libc("read"), "reader_wait"))
     test.eq({(row.waker, row.ended_by) for row in rows},
             {(run.truths["reader"]["partner"], "writer")}, "the reader's by the writer")
-    rows = [row for row in run.waits("sleeper", *BLOCKED, call="clock_nanosleep")]
-    test.eq(sum(row.count for row in rows), 10, "the sleeper's long sleeps, not the short ones")
-    test.eq({(row.waker, row.ended_by) for row in rows}, {(None, "timer")},
+    rows = run.waits("sleeper", *BLOCKED, call="clock_nanosleep")
+    # One that is kept from falling asleep for long sleeps too short; beside others a short one may be
+    # as long.
+    hidden, found = run.report.unreported, sum(row.count for row in rows)
+    test.between(found, 10 - hidden - run.awake("sleeper") / (9000 - 4000),
+                 sum(us >= 4000 for us in run.lengths("sleeper")), "the sleeper's long sleeps, not the short ones")
+    # Nobody is known to have ended one whose end the kernel hid.
+    unknown = sum(row.count for row in rows if (row.waker, row.ended_by) == (None, "-"))
+    test.ok(unknown <= hidden, "who ended them is known", unknown, hidden, *rows)
+    test.eq({(row.waker, row.ended_by) for row in rows} - {(None, "-")}, {(None, "timer")} if found > unknown else set(),
             "a timer ended them")
     test.ok(all(row.stack.in_kernel(*SLEEP) for row in rows), "where they slept", *rows[:2])
     test.books(run.report, late={truth["partner"] for truth in run.truths.values()

@@ -222,16 +222,23 @@ def case_ended_threads(test):
     run = test.capture(load.pid, "--sample-time", "20ms", "--sample-count", "0", "-o",
                        f"json:{path}", "-o", "text")
     load.go()
+    kdtest.wait_until(lambda: kdtest.threads_of(load.pid) == [load.pid])
     run.interrupt(test, "status")
     samples = kdtest.samples_of(path)
     ended = sum(thread["members"] for sample in samples for thread in sample["threads"]
                 if thread["ended"] and thread["name"] == "churn")
+    # A thread is waited for, and gone from /proc, before its last switch, which others may delay, and
+    # the kernel hide.
+    ending = sum(thread["members"] for thread in samples[-1]["threads"]
+                 if not thread["ended"] and thread["name"] == "churn" and thread["tid"] != load.pid)
+    hidden = sum(sample["resynced"] for sample in samples)
     losses = [{key: n for key, n in sample["losses"].items() if n} for sample in samples if sample["lost"]]
     # Two wakers on different CPUs may take the same entry of a CPU's list, so that one wait has no culprit.
     unlisted = sum(loss.pop("waiters", 0) for loss in losses)
     test.ok(not any(losses), "nothing is lost", *losses[:3])
     test.between(unlisted, 0, 3, "but for who had the CPU in a few of more than 1,000 waits")
-    test.eq(ended, 1000, "threads ended")
+    test.between(ending, 0, 10 + hidden, "few have yet to be switched out")
+    test.eq(ended + ending, 1000, "threads ended")
 
 
 def case_slow_output(test):

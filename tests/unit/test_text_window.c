@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/text/text_advice.h"
+#include "cli/text/text_parts.h"
 #include "cli/text/text_window.h"
 #include "verdict_said.h"
 
@@ -126,4 +128,39 @@ TEST(sleeps)
 		  "\\x1b[2J took 1.00 s in client[4711]: 500 ms asleep in read, 400 ms asleep "
 		  "elsewhere, 60.0 ms ready, 40.0 ms running.",
 		  "a call without wait channel, and the others");
+}
+
+/* However many lines say what the time was, those on who is to blame follow. */
+TEST(blame)
+{
+	struct staged staged;
+	struct verdict verdict = { 0 };
+	char *said = NULL;
+	size_t length;
+	FILE *out = open_memstream(&said, &length);
+	struct text text = { .sample = &staged.sample };
+
+	stage(&staged);
+	staged.sample.start_triggered = staged.sample.stop_triggered = true;
+	staged.sample.started_on = 4711;
+	staged.capture.start_trigger = "up:a_function_with_a_name_that_takes_most_of_a_line_of_it";
+	staged.capture.stop_trigger = "ur:another_one_that_takes_most_of_the_next_line_of_it";
+	staged.sleeps[0].awaited = KD_AWAITED_PIPE;
+	staged.sleeps[0].waits.count = 9;
+	snprintf(staged.sleeps[0].wchan, sizeof(staged.sleeps[0].wchan), "anon_pipe_write");
+	staged.sleeps[0].is = (struct descriptor){ .fd = 8 };
+	snprintf(staged.sleeps[0].is.path, sizeof(staged.sleeps[0].is.path),
+		 "/var/run/a_directory_with_a_long_name/and_a_file_with_one");
+	staged.sleeps[0].ended_by = staged.sleeps[0].ended_pid = 4712;
+	snprintf(staged.sleeps[0].ended_name, sizeof(staged.sleeps[0].ended_name),
+		 "worker15bytes__");
+	staged.row.ledger.awaited[KD_AWAITED_PIPE] = staged.row.ledger.awaited[KD_AWAITED_WORK];
+	staged.row.ledger.awaited[KD_AWAITED_WORK] = (struct kd_count){ 0 };
+	need(out && !verdict_find(&verdict, &staged.sample));
+	columns_begin(&text.columns, out);
+	is_i64(text_verdict(&text), 7, "lines");
+	need(!columns_end(&text.columns) && !fclose(out));
+	ok(strstr(said, "\nVERDICT "), "a second sentence: %s", said);
+	verdict_clear(&verdict);
+	free(said);
 }

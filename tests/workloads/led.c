@@ -17,7 +17,7 @@
  * Where there are several CPUs, the main thread has another one than the worker.
  *
  *   <- go  -> {"main": TID, "worker": TID, "second": TID, "outside": TID,
- *              "waits": [[before, after], ...]} */
+ *              "waits": [[before, waits from, work from, work until, after], ...]} */
 #include "workload.h"
 
 #include <poll.h>
@@ -42,6 +42,7 @@ struct led {
 	int to_outside[2], from_outside[2];
 	pid_t tids[4];
 	long cpus;
+	long long waits_from, works_from, works_until; /* of the last call */
 };
 
 static void turn_ask(struct turn *turn)
@@ -151,7 +152,9 @@ static void *worker_run(void *of)
 		if (holds)
 			pthread_mutex_lock(&led->held);
 		event_tell(led->has_it);
+		led->works_from = now_ns();
 		work(led);
+		led->works_until = now_ns();
 		if (holds)
 			pthread_mutex_unlock(&led->held);
 		event_tell(led->done);
@@ -181,6 +184,7 @@ static void request(void *of)
 
 	turn_ask(&led->worker);
 	event_wait(led->has_it);
+	led->waits_from = now_ns();
 	if (!strcmp(led->wait, "mutex")) {
 		pthread_mutex_lock(&led->held);
 		pthread_mutex_unlock(&led->held);
@@ -226,12 +230,14 @@ VERB(led, 2, 2, "WAIT WORK")
 	printf("{\"main\": %d, \"worker\": %d, \"second\": %d, \"outside\": %d, \"waits\": [",
 	       (int)led.tids[0], (int)led.tids[1], (int)led.tids[2], (int)led.tids[3]);
 	for (int i = 0; i < ROUNDS; i++) {
-		long long before = now_ns();
+		long long before = now_ns(), after;
 
 		probed_call(request, &led);
-		printf("%s[%lld, %lld]", i ? ", " : "", before, now_ns());
+		after = now_ns();
 		event_wait(led.done);
 		turn_wait(&led.worker);
+		printf("%s[%lld, %lld, %lld, %lld, %lld]", i ? ", " : "", before, led.waits_from,
+		       led.works_from, led.works_until, after);
 		sleep_ns(WORK_NS);
 	}
 	say("]}");

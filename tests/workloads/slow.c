@@ -14,7 +14,8 @@
  *                         end, so many MB each time: both need the lock of the inode
  *   zeros:CALLS:MB        reads /dev/zero: long without waiting
  *   quick:CALLS           getppid, at the end of a chain of functions, quick_1(), ... quick_5()
- *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more
+ *   gaps:MS:CPU           spins and logs where its clock jumped by GAP_NS or more, and notes when
+ *                         it read that "from" and "until"
  * throughout:
  *   blocked               one poll without end
  *   hog:CPU               burns a CPU
@@ -320,6 +321,7 @@ static void gaps(struct worker *worker)
 
 	pin(worker->args[1]);
 	last = now_ns();
+	worker_note(worker, "from", last);
 	end = last + worker->args[0] * 1000000LL;
 	while (last < end) {
 		now = now_ns();
@@ -327,6 +329,7 @@ static void gaps(struct worker *worker)
 			log_add(worker, last, "", 0, 0);
 		last = now;
 	}
+	worker_note(worker, "until", last);
 }
 
 static void blocked(struct worker *worker)
