@@ -151,7 +151,8 @@ def named(test, thread, who, bounds, text, points=0.03, **properties):
     rows = of(thread, **who)
     least, most = bounds
     slack = max(thread.culprits.total * points, most * 0.1) + thread.hidden
-    lost = total(of(thread, kind="rest"))
+    # Its time has the interrupts that took its CPU from it, which have rows of their own.
+    lost = sum(total(of(thread, kind=kind)) for kind in ("rest", "softirq", "hardirq"))
     test.between(total(rows), least - slack - lost, most + slack, f"{text} has its time") or \
         test.remark(*thread.all)
     for row in rows:
