@@ -123,12 +123,8 @@ int BPF_PROG(kd_group_attach, struct cgroup *group, const char *path, struct tas
 	return 0;
 }
 
-SEC("?raw_tp/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry, int irq)
-{
-	irq_enter(true, line_vector(irq));
-	return 0;
-}
-
+/* Attached in this order, the exits first: an interrupt that began before the one and ended before
+ * the other would last until the next one on that CPU. */
 SEC("?raw_tp/irq_handler_exit")
 int BPF_PROG(kd_irq_handler_exit, int irq, struct irqaction *action, int ret)
 {
@@ -136,15 +132,21 @@ int BPF_PROG(kd_irq_handler_exit, int irq, struct irqaction *action, int ret)
 	return 0;
 }
 
-SEC("?raw_tp/softirq_entry") int BPF_PROG(kd_softirq_entry, unsigned int vector)
+SEC("?raw_tp/irq_handler_entry") int BPF_PROG(kd_irq_handler_entry, int irq)
 {
-	irq_enter(false, vector);
+	irq_enter(true, line_vector(irq));
 	return 0;
 }
 
 SEC("?raw_tp/softirq_exit") int BPF_PROG(kd_softirq_exit, unsigned int vector)
 {
 	softirq_exit(vector);
+	return 0;
+}
+
+SEC("?raw_tp/softirq_entry") int BPF_PROG(kd_softirq_entry, unsigned int vector)
+{
+	irq_enter(false, vector);
 	return 0;
 }
 
