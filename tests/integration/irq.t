@@ -9,6 +9,7 @@ import pathlib
 import re
 import time
 
+import kdbpfcall
 import kdtest
 from kdtest import interrupts
 
@@ -102,6 +103,26 @@ def case_recorded(test):
     test.ok(timer()[1] in names, "by its name", names)
 
 
+NAMES = """
+	if (command == BPF_RAW_TRACEPOINT_OPEN && attr->raw_tracepoint.name)
+		fprintf(stderr, "attached %s\\n", (const char *)(uintptr_t)attr->raw_tracepoint.name);
+	return false;
+"""
+
+
+def case_exits_first(test):
+    """An interrupt that begins and ends while the program attaches is never taken for one that goes
+    on, as its end is attached before its beginning."""
+    load = test.workload("roles", "poll")
+    done = test.program("-p", load.pid, "--sample-time", "0.1", wrapper=(
+        "env", f"LD_PRELOAD={kdbpfcall.library(test, NAMES)}"))
+    names = re.findall("^attached (\\w+)$", done.stderr, re.MULTILINE)
+    pairs = [(name, name.removesuffix("exit") + "entry") for name in names if name.endswith("_exit")]
+    pairs = [pair for pair in pairs if pair[1] in names and not pair[0].startswith("sys_")]
+    test.ok({"softirq_exit", "irq_handler_exit"} <= {first for first, _ in pairs}, "there are some", names)
+    test.eq([pair for pair in pairs if names.index(pair[0]) > names.index(pair[1])], [], "none is late")
+
+
 def case_whole(test):
     """An interrupt takes more from its thread than its handler's time: compared with how long the
     thread saw its clock stand still. Repeated on a mismatch: other interrupts come, and on a shared
@@ -126,4 +147,4 @@ def case_whole(test):
     test.books(report)
 
 
-kdtest.main(case_net_rx, case_local_timer, case_recorded, case_whole)
+kdtest.main(case_net_rx, case_local_timer, case_recorded, case_exits_first, case_whole)

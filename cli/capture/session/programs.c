@@ -387,11 +387,13 @@ static exit_status vectors_attach(struct programs *programs)
 	int status = 0;
 
 	for (size_t i = 0; i < 2 * sizeof(vectors) / sizeof(*vectors) && status <= 0; i++) {
-		const char *end = vectors[i / 2].ends[i % 2], *needs = vectors[i / 2].needs;
+		/* The exit first: see kd_softirq_exit. */
+		const size_t which = !(i % 2);
+		const char *end = vectors[i / 2].ends[which], *needs = vectors[i / 2].needs;
 
 		if (needs && access(needs, F_OK))
 			continue;
-		status = programs_hook(programs, ends[i % 2], end, NULL, NULL);
+		status = programs_hook(programs, ends[which], end, NULL, NULL);
 		if (status < 0)
 			tracepoint_spare(programs, end);
 	}
