@@ -168,7 +168,8 @@ def siblings_have_theirs(test, report, target, ran, slack=0):
         least -= unsure + total(of(thread, kind="stolen"))
         most += unsure + thread.hidden
         test.between(total(of(thread, own=True)), least, most,
-                     "its siblings have their time") or test.remark(thread.hidden, *thread.all)
+                     "its siblings have their time") or \
+            test.remark(thread.hidden, report.outside, ran, *thread.all)
         test.between(thread.own, least, most, "which own threads took together")
         if len(tids) <= LISTED:
             unexplained(test, report, thread)

@@ -55,31 +55,15 @@ struct kernel_delay *skeleton_open(bool traces, const struct session_btf *btf)
 
 /* --- Kernel BTF that an object needs --- */
 
-/* One pass here finds all types and tracepoints of an object. libbpf scans all types, about
- * 100,000, for each of them. */
-
 #define TRACEPOINT "btf_trace_" /* prefix of the kernel's typedef for a tracepoint */
-#define ITERATOR "bpf_iter_"    /* prefix of its function for an iterator */
-#define PREEMPTED_CALLS "trace_call_bpf_faultable"
 #define NAME_MOST 256
-
-struct slicer {
-	struct btf *kernel, *slice;
-	struct btf *names;    /* its strings are the names to find */
-	uint32_t *numbers;    /* by kernel type: its number in the slice; 0: not in it */
-	uint32_t *kernel_ids; /* of the types in the slice */
-	uint32_t n;
-};
-
-/* First types of the slice: behind a pointer, relocations only look at the kind of type. */
-enum { EMPTY_STRUCT = 1, EMPTY_UNION, FIRST_TYPE };
 
 static bool program_iterates(const struct bpf_program *program)
 {
 	return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER;
 }
 
-static int name_want(struct slicer *slicer, const char *prefix, const char *name)
+static int name_want(struct btf_names *names, const char *prefix, const char *name)
 {
 	char text[NAME_MOST];
 	char *flavour;
@@ -88,7 +72,7 @@ static int name_want(struct slicer *slicer, const char *prefix, const char *name
 	flavour = strstr(text, "___"); /* "name___flavour" is another form of "name" */
 	if (flavour)
 		*flavour = '\0';
-	return btf__add_str(slicer->names, text);
+	return btf_names_add(names, text);
 }
 
 /* Returns the attach target in a program's section name; NULL: none. */
@@ -99,147 +83,97 @@ static const char *program_target(const struct bpf_program *program)
 	return slash ? slash + 1 : NULL;
 }
 
-/* Collects the names of the object's types and of its programs' targets, after those that no
- * section names. */
-static int names_collect(struct slicer *slicer, const struct bpf_object *object)
+static size_t programs_count(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+	size_t n = 0;
+
+	bpf_object__for_each_program (program, object)
+		n++;
+	return n;
+}
+
+/* Collects the names of the object's types and of its programs' targets, after two that no section
+ * names. Returns NULL without memory; the caller frees them. */
+static struct btf_names *names_collect(const struct bpf_object *object)
 {
 	const struct btf *own = bpf_object__btf(object);
+	struct btf_names *names = btf_names_new(2 + programs_count(object) + btf__type_cnt(own));
 	struct bpf_program *program;
-	int error = name_want(slicer, TRACEPOINT, "sched_process_exit");
+	int error = names ? name_want(names, TRACEPOINT, "sched_process_exit") : -ENOMEM;
 
-	if (error >= 0)
-		error = name_want(slicer, "", PREEMPTED_CALLS);
+	error = error ?: name_want(names, "", BTF_PREEMPTED_CALLS);
 	bpf_object__for_each_program (program, object)
-		if (program_target(program) && error >= 0)
-			error = name_want(slicer, program_iterates(program) ? ITERATOR : TRACEPOINT,
+		if (program_target(program) && !error)
+			error = name_want(names,
+					  program_iterates(program) ? BTF_ITERATOR : TRACEPOINT,
 					  program_target(program));
-	for (uint32_t id = 1; id < btf__type_cnt(own) && error >= 0; id++)
-		error = name_want(slicer, "",
+	for (uint32_t id = 1; !error && id < btf__type_cnt(own); id++)
+		error = name_want(names, "",
 				  btf__name_by_offset(own, btf__type_by_id(own, id)->name_off));
-	return error < 0 ? error : 0;
+	if (!error)
+		return names;
+	btf_names_free(names);
+	return NULL;
 }
 
-/* Returns a type's number in the slice, a new one if it has none. It is copied once all types
- * before it are. */
-static uint32_t type_number(struct slicer *slicer, uint32_t id)
+/* The kernel's BTF, or that of a file in its place. */
+struct kernel_btf {
+	const void *data;
+	size_t size;
+	void *mapped; /* file, NULL: none */
+	size_t mapped_size;
+	struct btf *parsed; /* an ELF file's */
+};
+
+/* Maps a file as is possible with the kernel's BTF since 6.16, or reads it, a page with each call.
+ * Returns NULL on failure. */
+static void *file_map(int fd, size_t size)
 {
-	if (!slicer->numbers[id]) {
-		slicer->numbers[id] = slicer->n;
-		slicer->kernel_ids[slicer->n++] = id;
-	}
-	return slicer->numbers[id];
+	void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	ssize_t got = 1;
+
+	if (data != MAP_FAILED)
+		return data;
+	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (data == MAP_FAILED)
+		return NULL;
+	for (size_t at = 0; at < size && got > 0; at += (size_t)got)
+		got = read(fd, (char *)data + at, size - at);
+	if (got > 0)
+		return data;
+	munmap(data, size);
+	return NULL;
 }
 
-/* True if the object could need a type. Half of the kernel's types are functions. */
-static bool may_be_wanted(const struct btf_type *type, const char *name)
-{
-	if (btf_is_func(type))
-		return !strncmp(name, ITERATOR, strlen(ITERATOR)) || !strcmp(name, PREEMPTED_CALLS);
-	return *name && (btf_is_composite(type) || btf_is_any_enum(type) || btf_is_typedef(type));
-}
-
-static void names_search(struct slicer *slicer)
-{
-	for (uint32_t id = 1; id < btf__type_cnt(slicer->kernel); id++) {
-		const struct btf_type *type = btf__type_by_id(slicer->kernel, id);
-		const char *name = btf__name_by_offset(slicer->kernel, type->name_off);
-
-		if (may_be_wanted(type, name) && btf__find_str(slicer->names, name) > 0)
-			type_number(slicer, id);
-	}
-}
-
-/* Returns the number of a type mentioned by another, without typedefs and qualifiers. */
-static uint32_t mentioned(struct slicer *slicer, uint32_t id, bool is_pointed_to)
-{
-	int plain = btf__resolve_type(slicer->kernel, id);
-	const struct btf_type *type;
-
-	if (plain <= 0) /* void */
-		return 0;
-	type = btf__type_by_id(slicer->kernel, (uint32_t)plain);
-	if (is_pointed_to && btf_is_composite(type))
-		return btf_is_struct(type) ? EMPTY_STRUCT : EMPTY_UNION;
-	return type_number(slicer, (uint32_t)plain);
-}
-
-static int type_copy(struct slicer *slicer, uint32_t id)
-{
-	int number = btf__add_type(slicer->slice, slicer->kernel,
-				   btf__type_by_id(slicer->kernel, id));
-	struct btf_type *type;
-
-	if (number < 0)
-		return number;
-	type = (struct btf_type *)btf__type_by_id(slicer->slice, (uint32_t)number);
-	if (btf_is_ptr(type) || btf_is_typedef(type) || btf_is_func(type) ||
-	    btf_is_func_proto(type))
-		type->type = mentioned(slicer, type->type, btf_is_ptr(type));
-	for (int i = 0; btf_is_composite(type) && i < btf_vlen(type); i++)
-		btf_members(type)[i].type = mentioned(slicer, btf_members(type)[i].type, false);
-	for (int i = 0; btf_is_func_proto(type) && i < btf_vlen(type); i++)
-		btf_params(type)[i].type = mentioned(slicer, btf_params(type)[i].type, false);
-	if (btf_is_array(type)) {
-		btf_array(type)->type = mentioned(slicer, btf_array(type)->type, false);
-		btf_array(type)->index_type = mentioned(slicer, btf_array(type)->index_type, false);
-	}
-	return 0;
-}
-
-static int types_copy(struct slicer *slicer)
-{
-	int error = btf__add_struct(slicer->slice, "", 0);
-
-	if (error >= 0)
-		error = btf__add_union(slicer->slice, "", 0);
-	for (uint32_t number = FIRST_TYPE; number < slicer->n && error >= 0; number++)
-		error = type_copy(slicer, slicer->kernel_ids[number]);
-	return error < 0 ? error : 0;
-}
-
-/* Maps the kernel's BTF, as is possible since 6.16: reading takes a call for each page. A file in
- * its place may be an ELF file. */
-static struct btf *kernel_parse(void)
+/* Returns 0 or a negative errno. The caller closes it in any case. */
+static int kernel_btf_open(struct kernel_btf *btf)
 {
 	int fd = open(BTF_FILE, O_RDONLY | O_CLOEXEC);
 	struct stat file = { 0 };
-	struct btf *btf = NULL;
-	void *data = MAP_FAILED;
+	__u32 size = 0;
 
 	if (fd >= 0 && !fstat(fd, &file) && file.st_size >= (off_t)sizeof(struct btf_header))
-		data = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		btf->mapped = file_map(fd, (size_t)file.st_size);
 	if (fd >= 0)
 		close(fd);
-	if (data != MAP_FAILED) {
-		if (((const struct btf_header *)data)->magic == BTF_MAGIC)
-			btf = btf__new(data, (__u32)file.st_size);
-		munmap(data, (size_t)file.st_size);
-	}
-	return btf ? btf : btf__parse(BTF_FILE, NULL);
+	btf->data = btf->mapped;
+	btf->size = btf->mapped_size = (size_t)file.st_size;
+	if (btf->mapped && ((const struct btf_header *)btf->mapped)->magic == BTF_MAGIC)
+		return 0;
+	btf->parsed = btf__parse(BTF_FILE, NULL);
+	if (!btf->parsed)
+		return -errno;
+	btf->data = btf__raw_data(btf->parsed, &size);
+	btf->size = size;
+	return btf->data ? 0 : -ENOMEM;
 }
 
-/* Makes the slice. The arrays can hold all types of the kernel; unused space takes no memory. */
-static int slice_make(struct slicer *slicer, const struct bpf_object *object)
+static void kernel_btf_close(struct kernel_btf *btf)
 {
-	size_t n;
-	int error;
-
-	slicer->kernel = kernel_parse();
-	if (!slicer->kernel)
-		return -errno;
-	n = btf__type_cnt(slicer->kernel);
-	slicer->n = FIRST_TYPE;
-	slicer->slice = btf__new_empty();
-	slicer->names = btf__new_empty();
-	slicer->numbers = calloc(n, sizeof(*slicer->numbers));
-	slicer->kernel_ids = calloc(FIRST_TYPE + n, sizeof(*slicer->kernel_ids));
-	if (!slicer->slice || !slicer->names || !slicer->numbers || !slicer->kernel_ids)
-		return -ENOMEM;
-	error = names_collect(slicer, object);
-	if (error)
-		return error;
-	names_search(slicer);
-	return types_copy(slicer);
+	if (btf->mapped)
+		munmap(btf->mapped, btf->mapped_size);
+	btf__free(btf->parsed);
 }
 
 /* --- Presents the slice to libbpf as the kernel's BTF --- */
@@ -290,26 +224,28 @@ int btf_open(struct session_btf *btf)
 				      : 0;
 }
 
+static int slice_write(const struct session_btf *btf)
+{
+	errno = 0;
+	if (write(btf->fd, btf->slice.data, btf->slice.size) == (ssize_t)btf->slice.size)
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
 int btf_search(struct session_btf *btf, const struct bpf_object *object)
 {
-	struct slicer slicer = { 0 };
-	int error = slice_make(&slicer, object);
-	const void *data;
-	__u32 size;
+	struct btf_names *names = names_collect(object);
+	struct kernel_btf kernel = { .data = NULL };
+	int error = names ? kernel_btf_open(&kernel) : -ENOMEM;
 
-	btf->slice = slicer.slice;
-	btf->kernel_ids = slicer.kernel_ids;
-	if (!error) {
-		data = btf__raw_data(btf->slice, &size);
-		if (!data)
-			error = -ENOMEM;
-		else if (write(btf->fd, data, size) != (ssize_t)size)
-			error = errno ? -errno : -EIO;
-	}
-	btf__free(slicer.kernel);
-	btf__free(slicer.names);
-	free(slicer.numbers);
-	return error;
+	error = error ?: btf_slice_make(&btf->slice, kernel.data, kernel.size, names);
+	kernel_btf_close(&kernel);
+	btf_names_free(names);
+	error = error ?: slice_write(btf);
+	if (error)
+		return error;
+	btf->types = btf__new(btf->slice.data, (__u32)btf->slice.size);
+	return btf->types ? 0 : -errno;
 }
 
 /* Returns an id in the kernel's BTF; 0: none. */
@@ -320,14 +256,14 @@ static uint32_t kernel_id(const struct session_btf *btf, uint32_t kind, const ch
 	int id;
 
 	snprintf(text, sizeof(text), "%s%s", prefix, name);
-	id = btf__find_by_name_kind(btf->slice, text, kind);
-	return id > 0 ? btf->kernel_ids[id] : 0;
+	id = btf__find_by_name_kind(btf->types, text, kind);
+	return id > 0 ? btf->slice.kernel_ids[id] : 0;
 }
 
 int btf_target(struct session_btf *btf, struct bpf_program *program, const char *name)
 {
 	uint32_t id = program_iterates(program)
-			      ? kernel_id(btf, BTF_KIND_FUNC, ITERATOR, name)
+			      ? kernel_id(btf, BTF_KIND_FUNC, BTF_ITERATOR, name)
 			      : kernel_id(btf, BTF_KIND_TYPEDEF, TRACEPOINT, name);
 
 	if (!id)
@@ -371,7 +307,7 @@ bool btf_has_tracepoint(const struct session_btf *btf, const char *name)
 
 bool btf_calls_are_preempted(const struct session_btf *btf)
 {
-	return kernel_id(btf, BTF_KIND_FUNC, "", PREEMPTED_CALLS);
+	return kernel_id(btf, BTF_KIND_FUNC, "", BTF_PREEMPTED_CALLS);
 }
 
 /* libbpf before 1.3 frees its list of handlers twice if it was empty once and another session
@@ -389,8 +325,8 @@ void btf_close(struct session_btf *btf)
 	for (size_t i = 0; i < sizeof(btf->handlers) / sizeof(*btf->handlers); i++)
 		if (btf->handlers[i] > 0)
 			libbpf_unregister_prog_handler(btf->handlers[i]);
-	btf__free(btf->slice);
-	free(btf->kernel_ids);
+	btf__free(btf->types);
+	btf_slice_clear(&btf->slice);
 	if (btf->fd > 0)
 		close(btf->fd);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "btf_slice.h"
+
 /* --- The slice of the kernel's BTF --- */
 
 #define BTF_PROGRAMS_MAX 32
@@ -22,8 +24,8 @@ struct session_btf {
 	int handlers[2]; /* libbpf has one set per process: one session at a time */
 	int fd;          /* of the slice */
 	char path[32];   /* for libbpf's btf_custom_path */
-	struct btf *slice;
-	uint32_t *kernel_ids; /* ids in the kernel's BTF of the slice's types */
+	struct btf_slice slice;
+	struct btf *types; /* of the slice */
 	struct {
 		const struct bpf_program *program;
 		uint32_t id; /* of the attach target */
