@@ -21,8 +21,8 @@ import unittest.mock
 import kdtest
 from kdgroup import heavy_group
 from kdneeds import named_objects, need
-from kdothers import (RUN, TICK, Herd, KernelThread, begin, hidden_ns, hog, named, observe, of, total,
-                      unexplained)
+from kdothers import (HIDDEN, RUN, TICK, Herd, KernelThread, begin, hidden_ns, hog, named, observe,
+                      of, total, unexplained)
 from kdtest import MS
 
 CELLS = 24  # of a thread, in the program
@@ -164,12 +164,12 @@ def siblings_have_theirs(test, report, target, ran, slack=0):
         most -= report.outside * (len(tids) - 2)  # one after the other
         unsure = slack + 0.03 * thread.culprits.total
         # A thread's own clock may run on while the hypervisor has its CPU; whom the kernel hides had it
-        # in the time of who had it before.
+        # in the time of who had it before, and so had those to whom it reports no switch.
         least -= unsure + total(of(thread, kind="stolen"))
-        most += unsure + thread.hidden
+        most += unsure + thread.hidden + HIDDEN * report.unreported
         test.between(total(of(thread, own=True)), least, most,
                      "its siblings have their time") or \
-            test.remark(thread.hidden, report.outside, ran, *thread.all)
+            test.remark(thread.hidden, report.unreported, report.outside, ran, *thread.all)
         test.between(thread.own, least, most, "which own threads took together")
         if len(tids) <= LISTED:
             unexplained(test, report, thread)
