@@ -11,6 +11,7 @@ import signal
 
 import kdgroup
 import kdtest
+import kdtraced
 from kdgroup import heavy_group, join_thread, limited_group, set_quota, throttled_periods
 from kdothers import RUN, Quota, hog, named, observe, of, total
 from kdtest import MS
@@ -35,19 +36,25 @@ TRIES = 10
 
 def advice(test, target, other):
     """The advice for what to do next, in a window in which this process had the target's CPU for most
-    of the time, by the kernel's count. Then it is stopped."""
+    of the time: by the kernel's count, which has interrupts, and by its tracing, which has them alone.
+    Then it is stopped."""
     tid, path = other.tid("spin")[0], test.directory() / "json"
     for load in (target, other):
         load.signal(signal.SIGCONT)
     os.setpriority(os.PRIO_PROCESS, tid, -15)  # beside load others have less
     with kdtest.RealTime.alone():
         for _ in range(TRIES):
-            capture = test.capture(target.pid, "--summary", "-o", "text", "-o", f"json:{path}")
-            before = kdtest.schedstat(other.pid, tid)[0]
-            kdtest.wait_until(lambda since=before: kdtest.schedstat(other.pid, tid)[0] - since >= 2 * RUN)
-            ran = kdtest.schedstat(other.pid, tid)[0] - before
-            capture.interrupt(test, "a sample")
+            with kdtraced.Traced(None, *kdtraced.INTERRUPTS) as traced:
+                capture = test.capture(target.pid, "--summary", "-o", "text", "-o", f"json:{path}")
+                before = kdtest.schedstat(other.pid, tid)[0]
+                kdtest.wait_until(lambda since=before: kdtest.schedstat(other.pid, tid)[0] - since >= 2 * RUN)
+                ran = kdtest.schedstat(other.pid, tid)[0] - before
+                capture.interrupt(test, "a sample")
+                events = [event[:3] for event in traced.of_cpu(kdtest.last_cpu())]
             window = kdtest.samples_of(path)[0]["window"]
+            interrupted = sum(max(0, min(until, window["end_ns"]) - max(since, window["start_ns"]))
+                              for since, until in kdtraced.stretches(events))
+            ran -= interrupted
             if ran > 0.6 * (window["end_ns"] - window["start_ns"]):
                 break
     other.signal(signal.SIGSTOP)
@@ -55,7 +62,7 @@ def advice(test, target, other):
         raise kdtest.Skip(f"others had the CPU: this one for {ran:,} ns of {window}")
     text = capture.stdout
     first = text.partition("VERDICT")[2].partition("VERDICT")[0].partition("STATE")[0]
-    test.ok(f"[{tid}]" in first or f"[{other.pid}]" in first, "it is blamed", text)
+    test.ok(f"[{tid}]" in first or f"[{other.pid}]" in first, "it is blamed", text, interrupted)
     return text.partition("NEXT")[2]
 
 
