@@ -111,7 +111,8 @@ static __always_inline bool culprit_is(const struct kd_culprit *culprit, u32 key
 	u64 differs = (culprit->tgid ^ is->tgid) | (culprit->prio ^ is->prio) |
 		      (is_set(key & KD_WHO_OF_TARGET) ^ ours) | ((culprit->tid ^ is->tid) * ours);
 
-	differs |= culprit->executed ^ is->executed; /* threads have it from the one that made them */
+	differs |= culprit->executed ^
+		   is->executed; /* threads have it from the one that made them */
 	differs |= (culprit->start ^ is->start) * same;
 	barrier_var(differs);
 	return key && !differs;
