@@ -234,7 +234,9 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 	if (*row->who.stopped_by)
 		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
 	named |= *row->who.stopped_by;
-	format = format_of(row, named, multiple);
+	format = named && text_quota_of_others(sample, row)
+			 ? "got no CPU time: the quota of the group %s was used up"
+			 : format_of(row, named, multiple);
 	cpu_of(cpu, row);
 	/* All formats are in the tables above; they need not use all arguments. */
 #pragma GCC diagnostic push
@@ -470,18 +472,27 @@ static void faulted_add(char *sentence, const struct sample *sample, const struc
 	sentence_add(sentence, " (%.200s)", path);
 }
 
-/* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
-static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
+/* Adds ", mostly by /pods/web/sidecar (93 %)", "... hog[712] (93 %)", "... others (93 %)". */
+static void user_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
 {
-	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+	const struct quota_use *use = &sample->quota_use;
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], who[WHO_LEN];
+	const uint64_t most = use->all_ns / 2;
 
-	if (row->cause != CAUSE_THROTTLED || use->own || !*use->group ||
-	    strncmp(use->group, row->who.comm, sizeof(use->group)) != 0 ||
-	    use->used_ns <= use->all_ns / 2)
+	if (!text_quota_of_others(sample, row))
 		return;
-	text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
-	sentence_add(sentence, ", mostly by %.200s (%s)", escaped,
-		     AS_SHARE(use->used_ns, use->all_ns));
+	sentence_add(sentence, ", mostly by ");
+	if (!use->own && use->used_ns > most) {
+		text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
+		sentence_add(sentence, "%.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
+	} else if (use->pid && use->pid_ns > most) {
+		sentence_add(sentence, "%s (%s)",
+			     text_who(who, use->name, sizeof(use->name), use->pid),
+			     AS_SHARE(use->pid_ns, use->all_ns));
+	} else {
+		sentence_add(sentence, "others (%s)",
+			     AS_SHARE(u64_sub(use->all_ns, use->target_ns), use->all_ns));
+	}
 }
 
 /* Adds ", while a CPU that it may use was idle for 80.0 ms". */
@@ -577,7 +588,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	}
 	did_add(sentence, row);
 	idle_add(sentence, verdict, row);
-	user_add(sentence, &sample->quota_use, row);
+	user_add(sentence, sample, row);
 	if (is_unanswered(row))
 		asked_add(sentence, row);
 	else
