@@ -83,6 +83,14 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
+/* Interrupts that came while the threads waited for their CPU, on top of who had it. */
+static const struct sentence handled[CAUSES] = {
+	[CAUSE_HARDIRQ] = { "waited for %s, which handled interrupts, mostly %s",
+			    "waited for %s, which handled interrupts" },
+	[CAUSE_SOFTIRQ] = { "waited for %s, which handled softirqs, mostly %s",
+			    "waited for %s, which handled softirqs" },
+};
+
 const char *text_thread_who(char who[static WHO_LEN], const struct thread_row *thread)
 {
 	return text_who(who, thread->name, KD_COMM_LEN, thread->tid);
@@ -133,6 +141,16 @@ static const char *cpu_of(char cpu[static 32], const struct verdict_row *row)
 	return cpu;
 }
 
+/* True for interrupts that mostly came while the thread that lost most waited for its CPU. */
+static bool is_handled(const struct verdict_row *row)
+{
+	const uint64_t *ns = row->worst->ledger.ns;
+	const uint64_t own = ns[row->cause == CAUSE_HARDIRQ ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ];
+	const uint64_t ready = u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]);
+
+	return handled[row->cause].unnamed && own < row->worst_ns / 2 && ready > row->worst_ns / 2;
+}
+
 /* Format for one thread of one process, or for several. With several processes, "own threads"
  * are those of all. */
 static const char *format_of(const struct verdict_row *row, bool named, bool multiple)
@@ -140,6 +158,8 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
 	bool is_one = is_of_one(row) && !(multiple && row->cause == CAUSE_OWN_THREADS);
 
+	if (is_handled(row))
+		return named ? handled[row->cause].named : handled[row->cause].unnamed;
 	if (named)
 		return is_one || !many->named ? one->named : many->named;
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
@@ -220,7 +240,7 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
-		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
+		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE || is_handled(row);
 	bool named;
 	const char *format;
 

@@ -59,6 +59,32 @@ TEST(knobs)
 	}
 }
 
+/* Who handled interrupts while a thread waited did not interrupt that thread; and what it ran
+ * outside of calls comes behind what is more. */
+TEST(handled)
+{
+	static const char *const said[] = { "waited for CPU 0, which handled softirqs.",
+					    " ran in the kernel outside system calls" };
+	struct culprit culprit = by(CULPRIT_SOFTIRQ, "", 0, 700 * MILLI);
+	struct thread_row row = runner(4711, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct made made;
+	char *text, *found, *at[2];
+
+	spend(&row, LEDGER_READY_WOKEN, 700 * MILLI);
+	row.ready = times(100, 700 * MILLI, 9 * MILLI);
+	row.culprits = &culprit, row.n_culprits = 1;
+	row.outside_calls = 100 * MILLI;
+	report_text(judged(&sample), &summary, made_begin(&made));
+	text = made_end(&made);
+	while ((found = strstr(text, "\n        ")))
+		memmove(found + 1, found + 9, strlen(found + 9) + 1), *found = ' ';
+	for (int i = 0; i < 2; i++)
+		at[i] = strstr(text, said[i]);
+	ok(at[0] && at[1] && at[0] < at[1], "%s", text);
+	free(text);
+}
+
 /* A quota that others used up is not the doing of who waits for it. */
 TEST(quota)
 {
