@@ -274,6 +274,25 @@ static void cpuset_advice(char advice[static SCREEN_WIDTH], const struct cpu_rul
 	group_advice(advice, "widen cpuset.cpus of ", rules->cpuset, after);
 }
 
+/* Nice values only matter between normal threads of the same cgroup, and then of the same
+ * autogroup. What does not say which rules hold is of an older version. */
+static bool nice_helps(const struct sample *sample, const struct verdict_row *row)
+{
+	const struct cpu_rules *rules = &sample->cpu_rules;
+
+	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
+	       (!rules->tid ||
+		(rules->rival == row->who.pid && rules->decided_by == CPU_BY_NICE)) &&
+	       FAIR(row->who.policy) && !text_is_multiprocess(sample);
+}
+
+static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
+{
+	return nice_helps(sample, row)
+		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
+		       : NULL;
+}
+
 /* A thread that others of other processes keep from its CPU. Returns false if no rule of a group
  * decides, and all knobs help. */
 static bool task_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
@@ -293,7 +312,9 @@ static bool task_advice(char advice[static SCREEN_WIDTH], const struct sample *s
 	else if (!chrt)
 		snprintf(advice, SCREEN_WIDTH, "%s",
 			 text_is_multiprocess(sample) ? "give them CPUs of their own (taskset)"
-						      : "give it a CPU of its own (taskset)");
+			 : nice_helps(sample, row)
+				 ? "give it a CPU of its own, or a higher priority (taskset, nice)"
+				 : "give it a CPU of its own (taskset)");
 	else
 		return false;
 	return true;
@@ -330,20 +351,6 @@ static bool rules_advice(char advice[static SCREEN_WIDTH], const struct sample *
 		return false;
 	}
 	return true;
-}
-
-/* Nice values only matter between normal threads of the same cgroup, and then of the same
- * autogroup. What does not say which rules hold is of an older version. */
-static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
-{
-	const struct cpu_rules *rules = &sample->cpu_rules;
-
-	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
-			       (!rules->tid || (rules->rival == row->who.pid &&
-						rules->decided_by == CPU_BY_NICE)) &&
-			       FAIR(row->who.policy) && !text_is_multiprocess(sample)
-		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
-		       : NULL;
 }
 
 /* Who does not answer, or does not go on. Returns false if there is nothing more to say. */

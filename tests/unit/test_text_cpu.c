@@ -15,6 +15,7 @@ TEST(knobs)
 					 .weighed = "/a",
 					 .weight = 100 };
 	struct cpu_rules idle = group, most = group, refused = group, class = { .tid = 4711 };
+	struct cpu_rules nice = class, both = { .tid = 4711, .rt_period_ns = 1 };
 	struct cpu_rules session = { .tid = 4711, .rival = 812, .decided_by = CPU_BY_AUTOGROUP };
 	const struct {
 		const struct cpu_rules *rules;
@@ -30,6 +31,8 @@ TEST(knobs)
 		{ &group, 1, 99, "give it a CPU of its own (taskset)\n" },
 		{ &group, 1, 98, "or a higher priority (taskset, chrt)\n" },
 		{ &class, 0, 0, "it is SCHED_IDLE, and gets what is left: chrt -o -p 0 4711\n" },
+		{ &nice, 0, 0, "or a higher priority (taskset, chrt, nice)\n" },
+		{ &both, 0, 0, "or a higher priority (taskset, nice)\n" },
 		{ &session, 0, 0,
 		  "taskset, chrt, or echo -20 >/proc/4711/autogroup (its nice is -10)" },
 	};
@@ -41,7 +44,9 @@ TEST(knobs)
 	most.weight = 10000;
 	refused.rt_period_ns = SECOND;
 	class.rival = 812, class.policy = 5, class.decided_by = CPU_BY_NICE;
+	nice.rival = both.rival = 812, nice.decided_by = both.decided_by = CPU_BY_NICE;
 	session.weight = -10;
+	culprit.same_group = true;
 	spend(&row, LEDGER_READY_WOKEN, 400 * MILLI);
 	row.ready = times(100, 400 * MILLI, 9 * MILLI);
 	row.culprits = &culprit, row.n_culprits = 1;
