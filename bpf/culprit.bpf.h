@@ -75,6 +75,7 @@ static __always_inline u32 culprit_fill_claimed(struct kd_culprit *culprit, u32 
 	culprit->parent = BPF_CORE_READ(task, real_parent, tgid);
 	__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
 	BPF_CORE_READ_INTO(&culprit->process, task, group_leader, comm);
+	culprit->executed = is->executed;
 	cpu_barrier();
 	WRITE_ONCE(culprit->key, key);
 	return key;
@@ -106,19 +107,19 @@ static __noinline u32 culprit_fill(u32 index, u64 address, struct kd_culprit *is
 static __always_inline bool culprit_is(const struct kd_culprit *culprit, u32 key,
 				       const struct kd_culprit *is, u32 ours)
 {
-	u64 leads = is_zero(is->tid ^ is->tgid), same = is_zero(culprit->last ^ is->last);
+	u64 same = is_zero(culprit->last ^ is->last);
 	u64 differs = (culprit->tgid ^ is->tgid) | (culprit->prio ^ is->prio) |
 		      (is_set(key & KD_WHO_OF_TARGET) ^ ours) | ((culprit->tid ^ is->tid) * ours);
 
-	differs |= (*(const u64 *)culprit->process ^ *(const u64 *)is->comm) * leads;
-	differs |= (*(const u64 *)(culprit->process + 8) ^ *(const u64 *)(is->comm + 8)) * leads;
+	differs |= culprit->executed ^
+		   is->executed; /* threads have it from the one that made them */
 	differs |= (culprit->start ^ is->start) * same;
 	barrier_var(differs);
 	return key && !differs;
 }
 
-/* Key of an entry with this task, which is on the CPU now; 0: another task's. If another CPU
- * replaces the entry meanwhile, the key loses its name. */
+/* Key of an entry with this task, which is on the CPU now; 0: another task's. It has the name that
+ * the task has now. If another CPU replaces the entry meanwhile, the key loses its name. */
 static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struct kd_culprit *is,
 					 u32 ours)
 {
@@ -133,6 +134,8 @@ static __always_inline u32 culprit_again(struct kd_culprit *culprit, const struc
 		culprit->last = is->last;
 		culprit->start = is->start;
 		__builtin_memcpy(culprit->comm, is->comm, KD_COMM_LEN);
+		if (is->tid == is->tgid)
+			__builtin_memcpy(culprit->process, is->comm, KD_COMM_LEN);
 		culprit->used = is->used;
 	}
 	culprit_release(culprit);
@@ -168,6 +171,7 @@ __noinline u32 culprit_find(u64 address, u64 t)
 	is.tgid = BPF_CORE_READ(task, tgid);
 	is.prio = BPF_CORE_READ(task, prio);
 	is.start = BPF_CORE_READ(task, start_time);
+	is.executed = BPF_CORE_READ(task, self_exec_id);
 	is.used = t;
 	BPF_CORE_READ_INTO(&is.comm, task, comm);
 	ours = process_was_ours(is.tgid);

@@ -429,6 +429,7 @@ struct task_struct {
 	u32 in_iowait : 1;
 	u32 pid, tgid;
 	u64 start_time;
+	u64 self_exec_id;
 	u64 timer_slack_ns;
 	u64 utime, stime;
 	unsigned long min_flt, maj_flt;

@@ -102,7 +102,7 @@ struct kd_culprit {
 	char comm[KD_COMM_LEN];    /* of the thread */
 	char process[KD_COMM_LEN]; /* of the process's first thread */
 	__u32 parent;              /* the process that it is a child of */
-	__u32 pad;
+	__u32 executed;            /* how many programs that process has executed, in 32 bits */
 };
 #define KD_LIMIT_NAME_LEN (2 * KD_COMM_LEN)
 

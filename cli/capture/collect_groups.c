@@ -10,7 +10,7 @@
 #include "cli/model/thread_row.h"
 #include "cli/model/verdict_row.h"
 
-#define QUOTA_USERS 64
+#define QUOTA_USERS 128
 
 /* --- Who used up a quota --- */
 
@@ -37,24 +37,50 @@ void quota_watch_look(struct quota_watch *watch, pid_t pid, bool open)
 	watch->due = now + NSEC_PER_SEC;
 }
 
-static uint64_t used_before(const struct quota_watch *watch, const struct quota_user *user)
+/* Since the older reading. */
+static uint64_t used_ns(const struct quota_watch *watch, const struct quota_user *user)
 {
-	for (size_t i = 0; i < watch->n[0]; i++)
-		if (!strcmp(watch->users[0][i].group, user->group) &&
-		    !strcmp(watch->users[0][i].of, user->of))
-			return watch->users[0][i].ns;
-	return 0;
+	for (size_t i = 0; i < watch->n[0]; i++) {
+		const struct quota_user *before = &watch->users[0][i];
+
+		if (before->pid == user->pid && before->at_least == user->at_least &&
+		    !strcmp(before->group, user->group) && !strcmp(before->of, user->of))
+			return u64_sub(user->ns, before->ns);
+	}
+	return user->ns;
+}
+
+/* A process of the target's own group. */
+static void process_use_add(const struct sample *sample, const struct quota_user *user, uint64_t ns,
+			    struct quota_use *use)
+{
+	if (sample_has_process(sample, user->pid)) {
+		use->has_target = true;
+		use->target_ns = u64_add(use->target_ns, ns);
+	} else if (ns > use->pid_ns) {
+		use->pid = user->pid;
+		use->pid_ns = ns;
+		memcpy(use->name, user->name, sizeof(use->name));
+	}
 }
 
 static void quota_use_find(const struct quota_watch *watch, const char *group,
-			   struct quota_use *use)
+			   const struct sample *sample, struct quota_use *use)
 {
+	uint64_t least = 0;
+
 	for (size_t i = 0; i < watch->n[1]; i++) {
 		const struct quota_user *user = &watch->users[1][i];
-		const uint64_t ns = u64_sub(user->ns, used_before(watch, user));
+		const uint64_t ns = used_ns(watch, user);
 
-		if (strcmp(user->of, group) != 0)
+		if (user->pid)
+			process_use_add(sample, user, ns, use);
+		if (user->pid || strcmp(user->of, group) != 0)
 			continue;
+		if (user->at_least) {
+			least = ns;
+			continue;
+		}
 		use->all_ns = u64_add(use->all_ns, ns);
 		if (ns <= use->used_ns)
 			continue;
@@ -62,6 +88,7 @@ static void quota_use_find(const struct quota_watch *watch, const char *group,
 		use->own = user->own;
 		memcpy(use->user, user->group, sizeof(use->user));
 	}
+	use->all_ns = u64_max(use->all_ns, least);
 	if (use->used_ns)
 		memcpy(use->group, group, sizeof(use->group));
 }
@@ -118,5 +145,5 @@ void cpu_rules_take(struct quota_watch *watch, struct sample *sample)
 	if (!quota || !watch->users[1])
 		return;
 	watch_read(watch, thread_pid(sample, thread));
-	quota_use_find(watch, quota->group, &sample->quota_use);
+	quota_use_find(watch, quota->group, sample, &sample->quota_use);
 }

@@ -391,8 +391,6 @@ static void quota_look(struct machine *machine)
 {
 	const struct cpu_quota *quota = &machine->quota;
 
-	if (!machine->pid)
-		return;
 	if (quota->period_ns)
 		finding_add(machine, FINDING_WARNING, "CPU quota",
 			    machine->rules.version_1
@@ -402,9 +400,21 @@ static void quota_look(struct machine *machine)
 			    "%.2f CPUs in each %.1f ms, of %s",
 			    (double)quota->quota_ns / (double)quota->period_ns,
 			    (double)quota->period_ns / 1e6, quota->group);
-	else
+	else if (machine->pid)
 		finding_add(machine, FINDING_OK, "CPU quota", NULL,
 			    "none in the target's control groups");
+}
+
+static void last_look(struct machine *machine)
+{
+	if (*machine->rules.idle_group)
+		finding_add(machine, FINDING_WARNING, "CPU weight",
+			    "the target gets what other groups leave: write 0 to cpu.idle",
+			    "cpu.idle is set, of %s", machine->rules.idle_group);
+	if (machine->rules.policy == SCHED_IDLE)
+		finding_add(machine, FINDING_WARNING, "scheduling class",
+			    "it gets what other threads leave: chrt -o -p 0 TID",
+			    "the target's main thread is SCHED_IDLE");
 }
 
 static void realtime_look(struct machine *machine)
@@ -539,6 +549,7 @@ static void steal_look(struct machine *machine)
 static void kernel_look(struct machine *machine)
 {
 	quota_look(machine);
+	last_look(machine);
 	realtime_look(machine);
 	clock_look(machine);
 	preemption_look(machine);

@@ -177,3 +177,9 @@ const char *culprit_label(const struct culprit *culprit, char buffer[CULPRIT_LAB
 			 culprit->tid ? culprit->tid : culprit->pid);
 	return buffer;
 }
+
+bool quota_use_is_others(const struct quota_use *use)
+{
+	return (!use->own && use->used_ns > use->all_ns / 2) ||
+	       (use->has_target && use->target_ns <= use->all_ns / 2 && use->all_ns);
+}

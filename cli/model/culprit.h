@@ -95,16 +95,30 @@ struct cpu_rules {
 	 * run on each of them, so that only the cpuset keeps it from others. */
 	char cpuset[CULPRIT_GROUP_LEN], cpus[CPU_RULES_LIST];
 	bool confined;
+	bool anywhere;   /* it may run on each CPU that is online */
+	uint32_t policy; /* the thread's: SCHED_*, in culprit_policies[] */
+	/* A group with cpu.idle, which gets what others leave: the weighed one, if it has it; "":
+	 * none. */
+	char idle_group[CULPRIT_GROUP_LEN];
 	char rt_group[CULPRIT_GROUP_LEN];     /* with a limit of its own for real-time threads, */
 	uint64_t rt_runtime_ns, rt_period_ns; /* so much per period; 0: none */
 };
 
-/* Who used up a CPU quota: of the group with it, the one right below that used most. */
+/* Who used up a CPU quota: of the group with it, the one right below that used most; and of the
+ * processes in the target's own group, the one that is not the target's and used most. */
 struct quota_use {
 	char group[CULPRIT_GROUP_LEN], user[CULPRIT_GROUP_LEN]; /* "": unknown */
 	bool own;                                               /* the target is in it */
 	uint64_t used_ns, all_ns;                               /* of the user, and of the group */
+	bool has_target; /* it is known what the target used: */
+	uint64_t target_ns;
+	int32_t pid; /* 0: none */
+	char name[KD_COMM_LEN];
+	uint64_t pid_ns;
 };
+
+/* True if that was mostly others than the target. */
+bool quota_use_is_others(const struct quota_use *use);
 
 /* Culprits that a report names; the others are "the rest". */
 #define CULPRITS_SHOWN 5

@@ -188,6 +188,37 @@ static void interrupts_fold(struct folding *folding, size_t *joined)
 	rows_without_time_drop(folding);
 }
 
+/* --- One that has had several names --- */
+
+/* Joins the rows of a thread that changed its name, or executed another program: it is one culprit,
+ * by the name under which it took most. The others of them are left without time. */
+static void renamed_fold(struct folding *folding, size_t *joined)
+{
+	for (size_t i = 0; i < folding->n; i++) {
+		struct verdict_row *into = &folding->rows[i];
+		uint64_t most = into->ns;
+
+		for (size_t j = i + 1; into->ns && into->who.tid && j < folding->n; j++) {
+			struct verdict_row *row = &folding->rows[j];
+			const struct verdict_who who = row->ns > most ? row->who : into->who;
+
+			if (!row->ns || row->cause != into->cause ||
+			    row->who.tid != into->who.tid || row->who.pid != into->who.pid ||
+			    row->culprits != 1 || into->culprits != 1 || *row->who.stopped_by ||
+			    *into->who.stopped_by)
+				continue;
+			most = u64_max(most, row->ns);
+			verdict_row_add(into, row);
+			into->who = who;
+			into->culprits = 1;
+			into->most = into->ns;
+			joined[row->number] = into->number;
+			row->ns = 0;
+		}
+	}
+	rows_without_time_drop(folding);
+}
+
 /* --- By what they have in common --- */
 
 #define INIT 1 /* the parent of all services: its children have little in common */
@@ -382,11 +413,13 @@ int verdict_fold(struct folding *folding, size_t *places)
 	}
 	if (enough) {
 		interrupts_fold(folding, joined);
+		renamed_fold(folding, joined);
 		common_fold(folding, joined);
 		small_fold(folding, folded);
 		rows_rank(folding);
 		for (size_t i = 0; i < n; i++)
-			places[i] = folded[joined[i]];
+			places[i] = folded[joined[joined[i]]]; /* one with several names may share a
+								  row */
 	}
 	free(joined);
 	free(folded);

@@ -11,6 +11,7 @@
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/texts.h"
 #include "group.h"
 
 #define SHORT_PATH 256 /* of directories in /proc and /sys; a test's root is not long either */
@@ -143,9 +144,67 @@ static void rival_find(const char *root, struct place *own, pid_t tid, struct cp
 	free(other.directory);
 }
 
+static void idle_group_find(const char *root, pid_t tid, struct cpu_rules *rules)
+{
+	struct group_levels levels;
+	long long idle;
+
+	if (!group_levels_begin(&levels, root, tid, "cpu"))
+		return;
+	while (group_levels_next(&levels)) {
+		if (number_read(&idle, levels.directory, "cpu.idle") && idle)
+			group_path_cut(rules->idle_group, sizeof(rules->idle_group), levels.path);
+		if (*rules->idle_group && !strcmp(rules->idle_group, rules->weighed))
+			return;
+	}
+}
+
+/* The text behind a thread's name in its stat file, which may have any character; NULL: unknown. */
+static const char *stat_read(char *line, int size, const char *root, pid_t tid)
+{
+	char directory[SHORT_PATH];
+	const char *end;
+
+	snprintf(directory, sizeof(directory), "%s/proc/%d", root, (int)tid);
+	line_read(line, size, directory, "stat");
+	end = strrchr(line, ')');
+	return end ? end + 1 : NULL;
+}
+
+#define POLICY_WORD 38 /* behind the name, from 0 */
+
+static uint32_t policy_read(const char *root, pid_t tid)
+{
+	char line[1024];
+	const char *word = stat_read(line, sizeof(line), root, tid);
+	unsigned long policy;
+
+	for (int i = 0; word && i < POLICY_WORD; i++) {
+		word += strspn(word, " ");
+		word += strcspn(word, " ");
+	}
+	policy = word ? strtoul(word, NULL, 10) : 0;
+	return policy < CULPRIT_POLICIES ? (uint32_t)policy : 0;
+}
+
 /* --- Where it may run, and how long with a real-time priority --- */
 
-static void affinity_compare(const char *root, pid_t tid, struct cpu_rules *rules)
+#define CPU_WORDS (8192 / 64)
+
+static bool cpus_are_all(const char *online, const char *allowed)
+{
+	uint64_t words[2][CPU_WORDS] = { { 0 } };
+
+	if (!cpu_list_parse(online, words[0], 8192) || !cpu_list_parse(allowed, words[1], 8192))
+		return false;
+	for (size_t i = 0; i < CPU_WORDS; i++)
+		if (words[0][i] & ~words[1][i])
+			return false;
+	return true;
+}
+
+static void affinity_compare(const char *root, pid_t tid, const char *online,
+			     struct cpu_rules *rules)
 {
 	static const char label[] = "Cpus_allowed_list:\t";
 	FILE *file = group_file_open("%s/proc/%d/status", root, (int)tid);
@@ -153,8 +212,10 @@ static void affinity_compare(const char *root, pid_t tid, struct cpu_rules *rule
 
 	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, label, strlen(label)))
-			rules->confined = !strcmp(line + strlen(label), rules->cpus);
+		if (strncmp(line, label, strlen(label)) != 0)
+			continue;
+		rules->confined = *rules->cpus && !strcmp(line + strlen(label), rules->cpus);
+		rules->anywhere = cpus_are_all(online, line + strlen(label));
 	}
 	if (file)
 		fclose(file);
@@ -165,12 +226,13 @@ static void cpuset_find(const char *root, pid_t tid, struct cpu_rules *rules)
 {
 	char directory[SHORT_PATH], online[CPU_RULES_LIST] = "", cpus[CPU_RULES_LIST];
 	struct group_levels levels;
+	bool more;
 
 	snprintf(directory, sizeof(directory), "%s/sys/devices/system/cpu", root);
-	if (!line_read(online, sizeof(online), directory, "online") ||
-	    !group_levels_begin(&levels, root, tid, "cpuset"))
+	if (!line_read(online, sizeof(online), directory, "online"))
 		return;
-	while (group_levels_next(&levels)) {
+	more = group_levels_begin(&levels, root, tid, "cpuset");
+	while (more && group_levels_next(&levels)) {
 		if (!line_read(cpus, sizeof(cpus), levels.directory,
 			       levels.version_1 ? "cpuset.effective_cpus"
 						: "cpuset.cpus.effective"))
@@ -180,8 +242,7 @@ static void cpuset_find(const char *root, pid_t tid, struct cpu_rules *rules)
 		memcpy(rules->cpus, cpus, sizeof(cpus));
 		group_path_cut(rules->cpuset, sizeof(rules->cpuset), levels.path);
 	}
-	if (*rules->cpus)
-		affinity_compare(root, tid, rules);
+	affinity_compare(root, tid, online, rules);
 }
 
 /* Only version 1 has it, with CONFIG_RT_GROUP_SCHED. */
@@ -208,12 +269,14 @@ void cpu_rules_read(const char *root, pid_t tid, pid_t rival, struct cpu_rules *
 	if (!place_find(root, tid, &own))
 		return;
 	rules->tid = tid;
+	rules->policy = policy_read(root, tid);
 	rules->version_1 = own.version_1;
 	rules->autogroup = own.autogroup;
 	rules->autogroup_nice = (int32_t)own.nice;
 	if (rival)
 		rival_find(root, &own, rival, rules);
 	free(own.directory);
+	idle_group_find(root, tid, rules);
 	cpuset_find(root, tid, rules);
 	rt_limit_find(root, tid, rules);
 }
@@ -225,15 +288,12 @@ void cpu_rules_read(const char *root, pid_t tid, pid_t rival, struct cpu_rules *
 /* CPU time of a process, which the kernel scales to what the scheduler counted. */
 static uint64_t process_ns(const char *root, pid_t pid)
 {
-	char directory[SHORT_PATH], line[1024];
+	char line[1024];
 	unsigned long long user = 0, kernel = 0;
-	const char *end;
+	const char *stat = stat_read(line, sizeof(line), root, pid);
 
-	snprintf(directory, sizeof(directory), "%s/proc/%d", root, (int)pid);
-	line_read(line, sizeof(line), directory, "stat");
-	end = strrchr(line, ')'); /* its name may have more of them */
-	if (!end || sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
-			   &kernel) != 2)
+	if (!stat || sscanf(stat, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+			    &kernel) != 2)
 		return 0;
 	return u64_times(user + kernel, NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
 }
@@ -255,7 +315,7 @@ static uint64_t processes_ns(const char *root, const char *directory)
 }
 
 /* CPU time of a group and those below: cpu.stat of version 2, cpuacct where it is mounted with
- * cpu, else the sum over its processes. */
+ * cpu, else the sum over its processes, which lacks those that have ended. */
 static uint64_t usage_ns(const char *root, const char *directory, bool version_1)
 {
 	char line[64];
@@ -286,14 +346,15 @@ static bool is_inside(const char *path, const char *directory)
 	return !strncmp(path, directory, length) && (!path[length] || path[length] == '/');
 }
 
-static void user_add(struct user_search *search, const struct group_levels *level,
-		     const char *directory, uint64_t ns)
+/* Returns NULL if there are enough. */
+static struct quota_user *user_add(struct user_search *search, const struct group_levels *level,
+				   const char *directory, uint64_t ns)
 {
 	struct quota_user *user = &search->users[search->n];
 	const char *path = directory + (level->path - level->directory);
 
 	if (search->n == search->most)
-		return;
+		return NULL;
 	memset(user, 0, sizeof(*user));
 	group_path_cut(user->group, sizeof(user->group), path);
 	group_path_cut(user->of, sizeof(user->of), level->path);
@@ -302,12 +363,12 @@ static void user_add(struct user_search *search, const struct group_levels *leve
 			    ? !strcmp(search->own, directory)
 			    : is_inside(search->own, directory);
 	search->n++;
+	return user;
 }
 
 /* What a group has beyond the sum of those below is its own processes'. */
 static void level_see(struct user_search *search, const struct group_levels *level)
 {
-	const size_t before = search->n;
 	char directory[GROUP_DIRECTORY + 256];
 	uint64_t below = 0, ns;
 	struct dirent *entry;
@@ -323,10 +384,58 @@ static void level_see(struct user_search *search, const struct group_levels *lev
 	}
 	if (folder)
 		closedir(folder);
-	if (search->n > before)
-		user_add(
-			search, level, level->directory,
-			u64_sub(usage_ns(search->root, level->directory, level->version_1), below));
+	ns = usage_ns(search->root, level->directory, level->version_1);
+	user_add(search, level, level->directory, u64_sub(ns, below));
+}
+
+/* Where only the sum over processes is known, what all used at least: the whole quota of each
+ * period in which they were stopped. */
+static void periods_see(struct user_search *search, const struct group_levels *level,
+			const struct cpu_quota *quota)
+{
+	FILE *file = group_file_open("%s/cpu.stat", level->directory);
+	unsigned long long stopped = 0;
+	struct quota_user *user;
+	long long usage;
+	char line[64];
+
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "nr_throttled %llu", &stopped) != 1)
+		;
+	if (file)
+		fclose(file);
+	if (!level->version_1 || number_read(&usage, level->directory, "cpuacct.usage"))
+		return;
+	user = user_add(search, level, level->directory, u64_times(stopped, quota->quota_ns));
+	if (user)
+		user->at_least = true;
+}
+
+static void process_see(struct user_search *search, const struct group_levels *level, pid_t pid)
+{
+	struct quota_user *user = user_add(search, level, level->directory,
+					   process_ns(search->root, pid));
+	char directory[SHORT_PATH];
+
+	if (!user)
+		return;
+	user->pid = pid;
+	snprintf(directory, sizeof(directory), "%s/proc/%d", search->root, (int)pid);
+	line_read(user->name, sizeof(user->name), directory, "comm");
+}
+
+/* Processes of a group itself, the one that is asked about first. */
+static void processes_see(struct user_search *search, const struct group_levels *level, pid_t own)
+{
+	FILE *file = group_file_open("%s/cgroup.procs", level->directory);
+	int pid;
+
+	process_see(search, level, own);
+	while (file && search->n < search->most && fscanf(file, "%d", &pid) == 1)
+		if (pid > 0 && pid != own)
+			process_see(search, level, pid);
+	if (file)
+		fclose(file);
 }
 
 size_t quota_users_read(const char *root, pid_t pid, struct quota_user *users, size_t most)
@@ -338,9 +447,14 @@ size_t quota_users_read(const char *root, pid_t pid, struct quota_user *users, s
 	if (!group_levels_begin(&levels, root, pid, "cpu"))
 		return 0;
 	search.own = strdup(levels.directory);
-	while (search.own && group_levels_next(&levels))
-		if (group_has_quota(&levels, &quota))
-			level_see(&search, &levels);
+	while (search.own && group_levels_next(&levels)) {
+		if (!group_has_quota(&levels, &quota))
+			continue;
+		level_see(&search, &levels);
+		periods_see(&search, &levels, &quota);
+	}
+	if (search.n && group_levels_begin(&levels, root, pid, "cpu") && group_levels_next(&levels))
+		processes_see(&search, &levels, pid);
 	free(search.own);
 	return search.n;
 }

@@ -79,6 +79,7 @@ static const struct {
 	[CAUSE_SERVER] = { LOOK_AT("the process that has to answer"),
 			   "see that thread's own sections for what it did meanwhile" },
 	[CAUSE_CHILD] = { NULL, "see the child's own sections for what it did meanwhile" },
+	[CAUSE_WAIT] = { NULL, "see that thread's own sections for what it did meanwhile" },
 	[CAUSE_PAGE_FAULT] = { LOOK_AT("the process that has the same pages"),
 			       "see the sections of the process that has the same pages" },
 	[CAUSE_STOPPED] = { "see why that process does so: ps -fp", NULL },
@@ -95,7 +96,7 @@ static const struct {
 	{ CAUSE_HARDIRQ, "local_timer", AGAINST_TICKS },
 	{ CAUSE_HARDIRQ, "arch_timer", AGAINST_TICKS }, /* of arm64 */
 	{ CAUSE_HARDIRQ, "call_function",
-	  "other CPUs send these: look for munmap, mprotect, membarrier, tracing" },
+	  "other CPUs send these: look for munmap, mprotect, membarrier, RPS, tracing" },
 	{ CAUSE_HARDIRQ, "reschedule", "other CPUs send these, to wake threads on its CPU" },
 	{ CAUSE_HARDIRQ, "nmi", "see what uses NMIs: perf, nmi_watchdog" },
 	{ CAUSE_HARDIRQ, "thermal", "its CPU is too hot: see to its cooling" },
@@ -214,46 +215,128 @@ static void memory_advice(char advice[static SCREEN_WIDTH], const struct memory_
 	group_advice(advice, before, limit->group, after);
 }
 
+/* --- Which knob helps a thread that waits for a CPU --- */
+
 #define FAIR(policy) ((policy) == SCHED_OTHER || (policy) == SCHED_BATCH || (policy) == SCHED_IDLE)
+#define RT_HIGHEST 99
+#define AUTOGROUP_NICE (-10) /* is advised */
+#define NICE_LEAST (-20)
+
+/* False if a real-time priority helps against nobody who has the CPU, or the thread's group has no
+ * time for one. */
+static bool chrt_helps(const struct cpu_rules *rules, const struct verdict_who *who)
+{
+	const bool rt = who->policy == SCHED_FIFO || who->policy == SCHED_RR;
+
+	return who->policy != SCHED_DEADLINE && !(rt && who->priority >= RT_HIGHEST) &&
+	       !(rules->rt_period_ns && !rules->rt_runtime_ns);
+}
+
+/* False if the group or autogroup has as much as it can have. */
+static bool weight_helps(const struct cpu_rules *rules)
+{
+	const int64_t most = rules->version_1 ? 262144 : 10000;
+
+	return rules->decided_by == CPU_BY_AUTOGROUP
+		       ? rules->weight > NICE_LEAST
+		       : rules->decided_by == CPU_BY_GROUP && rules->weight < most;
+}
 
 /* The knob that decides against the rival. */
-static void rival_advice(char advice[static SCREEN_WIDTH], const struct cpu_rules *rules)
+static void rival_advice(char advice[static SCREEN_WIDTH], const struct cpu_rules *rules, bool chrt)
 {
+	const char *others = chrt ? ", or taskset, chrt" : ", or taskset";
 	char after[64];
 
+	if (rules->decided_by == CPU_BY_GROUP && !strcmp(rules->idle_group, rules->weighed)) {
+		group_advice(advice, "write 0 to cpu.idle of ", rules->weighed, others);
+		return;
+	}
 	if (rules->decided_by == CPU_BY_GROUP) {
-		snprintf(after, sizeof(after), " (%lld), or taskset, chrt",
-			 (long long)rules->weight);
+		snprintf(after, sizeof(after), " (%lld)%s", (long long)rules->weight, others);
 		group_advice(advice,
 			     rules->version_1 ? "raise cpu.shares of " : "raise cpu.weight of ",
 			     rules->weighed, after);
 		return;
 	}
-	snprintf(advice, SCREEN_WIDTH,
-		 "taskset, chrt, or echo -10 >/proc/%d/autogroup (its nice is %d)", (int)rules->tid,
-		 (int)rules->weight % 100);
+	snprintf(advice, SCREEN_WIDTH, "taskset, %sor echo %d >/proc/%d/autogroup (its nice is %d)",
+		 chrt ? "chrt, " : "", rules->weight > AUTOGROUP_NICE ? AUTOGROUP_NICE : NICE_LEAST,
+		 (int)rules->tid, (int)rules->weight % 100);
 }
 
-/* Advice that names a control group's rule, where another knob would do nothing. Returns false if
- * none decides. */
+static void cpuset_advice(char advice[static SCREEN_WIDTH], const struct cpu_rules *rules,
+			  const char *other)
+{
+	char cpus[40], after[96];
+
+	escape_text(cpus, 24, rules->cpus, sizeof(rules->cpus));
+	snprintf(after, sizeof(after), " (%s)%s", cpus, other);
+	group_advice(advice, "widen cpuset.cpus of ", rules->cpuset, after);
+}
+
+/* Nice values only matter between normal threads of the same cgroup, and then of the same
+ * autogroup. What does not say which rules hold is of an older version. */
+static bool nice_helps(const struct sample *sample, const struct verdict_row *row)
+{
+	const struct cpu_rules *rules = &sample->cpu_rules;
+
+	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
+	       (!rules->tid ||
+		(rules->rival == row->who.pid && rules->decided_by == CPU_BY_NICE)) &&
+	       FAIR(row->who.policy) && !text_is_multiprocess(sample);
+}
+
+static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
+{
+	return nice_helps(sample, row)
+		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
+		       : NULL;
+}
+
+/* A thread that others of other processes keep from its CPU. Returns false if no rule of a group
+ * decides, and all knobs help. */
+static bool task_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			const struct verdict_row *row)
+{
+	const struct cpu_rules *rules = &sample->cpu_rules;
+	const bool chrt = chrt_helps(rules, &row->who);
+	const bool rival = row->who.pid == rules->rival && FAIR(row->who.policy);
+
+	if (*rules->cpus && rules->confined)
+		cpuset_advice(advice, rules, chrt ? ", or a higher priority (chrt)" : "");
+	else if (rival && weight_helps(rules))
+		rival_advice(advice, rules, chrt);
+	else if (rival && rules->decided_by == CPU_BY_NICE && rules->policy == SCHED_IDLE)
+		snprintf(advice, SCREEN_WIDTH,
+			 "it is SCHED_IDLE, and gets what is left: chrt -o -p 0 %d", rules->tid);
+	else if (!chrt)
+		snprintf(advice, SCREEN_WIDTH, "%s",
+			 text_is_multiprocess(sample) ? "give them CPUs of their own (taskset)"
+			 : nice_helps(sample, row)
+				 ? "give it a CPU of its own, or a higher priority (taskset, nice)"
+				 : "give it a CPU of its own (taskset)");
+	else
+		return false;
+	return true;
+}
+
+/* Advice that names the rule of a control group, or the like, where another knob would do nothing.
+ * Returns false if none decides. */
 static bool rules_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			 const struct verdict_row *row)
 {
 	const struct cpu_rules *rules = &sample->cpu_rules;
-	bool others = row->cause == CAUSE_TASK, waits = others || row->cause == CAUSE_OWN_THREADS;
-	char cpus[40], after[96];
+	char after[96];
 
 	if (!rules->tid)
 		return false;
-	if (waits && *rules->cpus && rules->confined) {
-		escape_text(cpus, 24, rules->cpus, sizeof(rules->cpus));
-		snprintf(after, sizeof(after), " (%s), or %s", cpus,
-			 others ? "a higher priority (chrt)" : "use fewer busy threads");
-		group_advice(advice, "widen cpuset.cpus of ", rules->cpuset, after);
-	} else if (others && row->who.pid == rules->rival &&
-		   (rules->decided_by == CPU_BY_AUTOGROUP || rules->decided_by == CPU_BY_GROUP) &&
-		   FAIR(row->who.policy)) {
-		rival_advice(advice, rules);
+	if (row->cause == CAUSE_TASK)
+		return task_advice(advice, sample, row);
+	if (row->cause == CAUSE_OWN_THREADS && *rules->cpus && rules->confined) {
+		cpuset_advice(advice, rules, ", or use fewer busy threads");
+	} else if (row->cause == CAUSE_OWN_THREADS && rules->anywhere) {
+		snprintf(advice, SCREEN_WIDTH,
+			 "use fewer busy threads: they may run on all CPUs that there are");
 	} else if (row->cause == CAUSE_RT_LIMIT && rules->rt_period_ns) {
 		snprintf(after, sizeof(after), " (%s of %s)", AS_LIMIT(rules->rt_runtime_ns),
 			 AS_LIMIT(rules->rt_period_ns));
@@ -261,25 +344,13 @@ static bool rules_advice(char advice[static SCREEN_WIDTH], const struct sample *
 	} else if (row->cause == CAUSE_THROTTLED && *row->who.comm) {
 		group_advice(advice,
 			     rules->version_1 ? "raise cpu.cfs_quota_us of " : "raise cpu.max of ",
-			     row->who.comm, ", or use less CPU time");
+			     row->who.comm,
+			     text_quota_of_others(sample, row) ? ", or let the others use less"
+							       : ", or use less CPU time");
 	} else {
 		return false;
 	}
 	return true;
-}
-
-/* Nice values only matter between normal threads of the same cgroup, and then of the same
- * autogroup. What does not say which rules hold is of an older version. */
-static const char *nice_advice(const struct sample *sample, const struct verdict_row *row)
-{
-	const struct cpu_rules *rules = &sample->cpu_rules;
-
-	return row->cause == CAUSE_TASK && row->who.pid && row->who.same_group &&
-			       (!rules->tid || (rules->rival == row->who.pid &&
-						rules->decided_by == CPU_BY_NICE)) &&
-			       FAIR(row->who.policy) && !text_is_multiprocess(sample)
-		       ? "give it a CPU of its own, or a higher priority (taskset, chrt, nice)"
-		       : NULL;
 }
 
 /* Who does not answer, or does not go on. Returns false if there is nothing more to say. */
@@ -383,7 +454,8 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 	const char *other = named_advice[row->cause].other, *named = named_advice[row->cause].own;
 	const char *usual = usual_advice[row->cause].multiple;
 	const pid_t pid = row->who.pid;
-	bool own = sample_has_process(sample, pid);
+	const bool own = sample_has_process(sample, pid) ||
+			 (row->who.tid && sample_thread(sample, row->who.tid));
 
 	if (row->cause == CAUSE_LOCK && row->at) /* of a file, which has no list */
 		named = named_advice[CAUSE_PEER].own;
@@ -408,9 +480,12 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		memory_advice(advice, &sample->memory_limit);
 	else if (pid && !own && other)
 		snprintf(advice, SCREEN_WIDTH, "%s %d", other, (int)pid);
+	else if (row->cause == CAUSE_CHILD && pid && !own && row->wait.state)
+		snprintf(advice, SCREEN_WIDTH, "look at what the child does: kernel_delay %d",
+			 (int)pid);
 	else if (!(row->cause == CAUSE_LOCK && !row->at && (own || !pid) &&
 		   text_next(advice, SCREEN_WIDTH, sample, true)))
-		snprintf(advice, SCREEN_WIDTH, "%s", pid && own && named ? named : usual);
+		snprintf(advice, SCREEN_WIDTH, "%s", own && named ? named : usual);
 }
 
 #define MOVER_SIZE 17 /* bytes of the name, which leave a line's space for PID and count */

@@ -2,6 +2,7 @@
 #include "text_limits.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/base/escape.h"
 #include "cli/base/parse.h"
@@ -62,6 +63,14 @@ bool text_limit_is_memory(const struct verdict_row *row)
 {
 	return (row->cause == CAUSE_RECLAIM || row->cause == CAUSE_MAJOR_FAULT) && !row->who.tid &&
 	       *row->who.comm;
+}
+
+bool text_quota_of_others(const struct sample *sample, const struct verdict_row *row)
+{
+	const struct quota_use *use = &sample->quota_use;
+
+	return row->cause == CAUSE_THROTTLED && *use->group &&
+	       !strncmp(use->group, row->who.comm, sizeof(use->group)) && quota_use_is_others(use);
 }
 
 /* "the memory limit of the group /pods/web (8.0 MiB)" */

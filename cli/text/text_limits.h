@@ -21,6 +21,9 @@ const char *text_disk_limit(char text[static TEXT_LIMIT_LEN], const struct disk_
 /* True if a row of the verdict is the doing of a group's memory limit. */
 bool text_limit_is_memory(const struct verdict_row *row);
 
+/* True if a row of the verdict is the doing of a quota that others than the target used up. */
+bool text_quota_of_others(const struct sample *sample, const struct verdict_row *row);
+
 /* The limit of a row, and what it allows: "/pods/web (20 ms per 100 ms)", "/pods/web (vda: 20
  * reads/s)", " of 5 ms per 20 ms", "the memory limit of the group /pods/web (8.0 MiB)"; "":
  * unknown. Returns false if the row is of no limit. */

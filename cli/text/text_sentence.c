@@ -83,6 +83,14 @@ static const struct sentence plural[CAUSES] = {
 	[CAUSE_FROZEN] = { "were" FROZEN " (%s)", "were" FROZEN },
 };
 
+/* Interrupts that came while the threads waited for their CPU, on top of who had it. */
+static const struct sentence handled[CAUSES] = {
+	[CAUSE_HARDIRQ] = { "waited for %s, which handled interrupts, mostly %s",
+			    "waited for %s, which handled interrupts" },
+	[CAUSE_SOFTIRQ] = { "waited for %s, which handled softirqs, mostly %s",
+			    "waited for %s, which handled softirqs" },
+};
+
 const char *text_thread_who(char who[static WHO_LEN], const struct thread_row *thread)
 {
 	return text_who(who, thread->name, KD_COMM_LEN, thread->tid);
@@ -133,6 +141,16 @@ static const char *cpu_of(char cpu[static 32], const struct verdict_row *row)
 	return cpu;
 }
 
+/* True for interrupts that mostly came while the thread that lost most waited for its CPU. */
+static bool is_handled(const struct verdict_row *row)
+{
+	const uint64_t *ns = row->worst->ledger.ns;
+	const uint64_t own = ns[row->cause == CAUSE_HARDIRQ ? LEDGER_HARDIRQ : LEDGER_SOFTIRQ];
+	const uint64_t ready = u64_add(ns[LEDGER_READY_WOKEN], ns[LEDGER_READY_PREEMPTED]);
+
+	return handled[row->cause].unnamed && own < row->worst_ns / 2 && ready > row->worst_ns / 2;
+}
+
 /* Format for one thread of one process, or for several. With several processes, "own threads"
  * are those of all. */
 static const char *format_of(const struct verdict_row *row, bool named, bool multiple)
@@ -140,6 +158,8 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
 	bool is_one = is_of_one(row) && !(multiple && row->cause == CAUSE_OWN_THREADS);
 
+	if (is_handled(row))
+		return named ? handled[row->cause].named : handled[row->cause].unnamed;
 	if (named)
 		return is_one || !many->named ? one->named : many->named;
 	return is_one || !many->unnamed ? one->unnamed : many->unnamed;
@@ -220,7 +240,7 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 {
 	char who[WHO_LEN + CLASS_LEN + 4], class[CLASS_LEN], cpu[32], lock[WHO_LEN];
 	bool waits = row->cause == CAUSE_TASK || row->cause == CAUSE_OWN_THREADS ||
-		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE;
+		     row->cause == CAUSE_RT_LIMIT || row->cause == CAUSE_IDLE || is_handled(row);
 	bool named;
 	const char *format;
 
@@ -234,7 +254,9 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 	if (*row->who.stopped_by)
 		text_append(who, sizeof(who), named ? " (%s)" : "%s", row->who.stopped_by);
 	named |= *row->who.stopped_by;
-	format = format_of(row, named, multiple);
+	format = named && text_quota_of_others(sample, row)
+			 ? "got no CPU time: the quota of the group %s was used up"
+			 : format_of(row, named, multiple);
 	cpu_of(cpu, row);
 	/* All formats are in the tables above; they need not use all arguments. */
 #pragma GCC diagnostic push
@@ -470,18 +492,27 @@ static void faulted_add(char *sentence, const struct sample *sample, const struc
 	sentence_add(sentence, " (%.200s)", path);
 }
 
-/* Adds ", mostly by /pods/web/sidecar (93 %)": who used up a quota, if that was not the target. */
-static void user_add(char *sentence, const struct quota_use *use, const struct verdict_row *row)
+/* Adds ", mostly by /pods/web/sidecar (93 %)", "... hog[712] (93 %)", "... others (93 %)". */
+static void user_add(char *sentence, const struct sample *sample, const struct verdict_row *row)
 {
-	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)];
+	const struct quota_use *use = &sample->quota_use;
+	char escaped[ESCAPE_SIZE(CULPRIT_GROUP_LEN)], who[WHO_LEN];
+	const uint64_t most = use->all_ns / 2;
 
-	if (row->cause != CAUSE_THROTTLED || use->own || !*use->group ||
-	    strncmp(use->group, row->who.comm, sizeof(use->group)) != 0 ||
-	    use->used_ns <= use->all_ns / 2)
+	if (!text_quota_of_others(sample, row))
 		return;
-	text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
-	sentence_add(sentence, ", mostly by %.200s (%s)", escaped,
-		     AS_SHARE(use->used_ns, use->all_ns));
+	sentence_add(sentence, ", mostly by ");
+	if (!use->own && use->used_ns > most) {
+		text_path_cut(escaped, sizeof(escaped), use->user, sizeof(use->user), PATH_WIDTH);
+		sentence_add(sentence, "%.200s (%s)", escaped, AS_SHARE(use->used_ns, use->all_ns));
+	} else if (use->pid && use->pid_ns > most) {
+		sentence_add(sentence, "%s (%s)",
+			     text_who(who, use->name, sizeof(use->name), use->pid),
+			     AS_SHARE(use->pid_ns, use->all_ns));
+	} else {
+		sentence_add(sentence, "others (%s)",
+			     AS_SHARE(u64_sub(use->all_ns, use->target_ns), use->all_ns));
+	}
 }
 
 /* Adds ", while a CPU that it may use was idle for 80.0 ms". */
@@ -577,7 +608,7 @@ void sentence_of_row(char *sentence, const struct sample *sample, const struct v
 	}
 	did_add(sentence, row);
 	idle_add(sentence, verdict, row);
-	user_add(sentence, &sample->quota_use, row);
+	user_add(sentence, sample, row);
 	if (is_unanswered(row))
 		asked_add(sentence, row);
 	else

@@ -191,9 +191,19 @@ static void outside_make(char *sentence, const struct verdict *verdict)
 	sentence_share(sentence, verdict, verdict->outside_calls);
 	sentence_add(sentence, "): ");
 	whose_add(sentence, verdict, thread_outside, verdict->outside_calls);
-	sentence_add(sentence,
-		     " ran in the kernel outside system calls (seccomp filters, breakpoints, "
-		     "closing files).");
+	sentence_add(sentence, " ran in the kernel outside system calls (signals, tracers, seccomp "
+			       "filters, closing files).");
+}
+
+/* The number of rows that come before so much time. */
+static size_t rows_above(const struct verdict *verdict, uint64_t ns)
+{
+	size_t above = 0;
+
+	for (size_t i = 0; i < verdict->n_told_blamed; i++)
+		if (verdict->told[i].ns >= ns)
+			above = i + 1;
+	return above;
 }
 
 /* Makes sentence i, largest share first. Returns false after the last one. Running time is only
@@ -202,36 +212,36 @@ static bool share_next(char sentence[static SENTENCE_LEN], const struct sample *
 		       bool multiple)
 {
 	const struct verdict *verdict = sample->verdict;
-	bool unexplained = verdict_is_unexplained(verdict);
-	size_t before = 0;
+	bool unexplained = verdict_is_unexplained(verdict), outside = is_outside(verdict);
+	const size_t before = rows_above(verdict, verdict->unexplained);
+	const size_t before_outside = rows_above(verdict, verdict->outside_calls);
+	size_t row = 0;
 
 	*sentence = '\0';
-	if (verdict->largest == VERDICT_RAN) {
-		if (!i) {
-			ran_make(sentence, sample, multiple);
-			return true;
-		}
-		i--;
-	}
-	if (is_outside(verdict)) {
-		if (i == (verdict->largest != VERDICT_RAN)) {
-			outside_make(sentence, verdict);
-			return true;
-		}
-		i -= i > 0;
-	}
-	for (size_t j = 0; j < verdict->n_told_blamed; j++)
-		if (verdict->told[j].ns >= verdict->unexplained)
-			before = j + 1;
-	if (unexplained && i == before) {
-		unexplained_make(sentence, verdict);
+	if (verdict->largest == VERDICT_RAN && !i--) {
+		ran_make(sentence, sample, multiple);
 		return true;
 	}
-	i -= unexplained && i > before;
-	if (i >= verdict->n_told_blamed)
-		return false;
-	sentence_of_row(sentence, sample, &verdict->told[i], multiple);
-	return true;
+	for (;; i--) {
+		if (outside && row >= before_outside &&
+		    !(unexplained && verdict->unexplained >= verdict->outside_calls)) {
+			if (!i)
+				outside_make(sentence, verdict);
+			outside = false;
+		} else if (unexplained && row >= before) {
+			if (!i)
+				unexplained_make(sentence, verdict);
+			unexplained = false;
+		} else if (row < verdict->n_told_blamed) {
+			if (!i)
+				sentence_of_row(sentence, sample, &verdict->told[row], multiple);
+			row++;
+		} else {
+			return false;
+		}
+		if (!i)
+			return true;
+	}
 }
 
 /* The same, after what the time of a window was that the user chose. */

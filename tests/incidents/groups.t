@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Processes that the limits of their control groups keep waiting."""
+"""Processes that the limits of their control groups, or the CPUs that they may use, keep waiting."""
 
 import contextlib
 import os
@@ -66,6 +66,50 @@ def quota(test):
     kdtest.wait_until(lambda: kdgroup.throttled_periods(group) > 2, PATIENCE)
     return Staged(worker.pid, f"computes in /{name}, which has 20 of 100 ms, by cpu.stat", THROTTLED,
                   (f"/{name}",), lambda start, stop: (logged(worker)(start, stop),) * 2)
+
+
+def quota_of_neighbour(test):
+    """A process that does little, in the group of another one that uses up the quota."""
+    name = f"kdt-shared-{os.getpid()}"
+    group = test.stack.enter_context(kdgroup.limited_group(name))
+    worker, other = Script(test, WORKER, 0.001, 0.004), Script(test, WORKER, 1, 0)
+    for each in (other, worker):
+        join(group, each.pid)
+        each.send("go")
+    kdtest.wait_until(lambda: kdgroup.throttled_periods(group) > 2, PATIENCE)
+    return Staged(worker.pid, f"the quota of /{name}, 20 of 100 ms, which worker[{other.pid}] uses up",
+                  THROTTLED, (("worker", other.pid),))
+
+
+def beside(test, *pinned):
+    """Two processes that compute on the last CPU, whatever the others do: the one that is looked at, and
+    its neighbour."""
+    worker, other = (Script(test, WORKER.replace("worker", name), 1, 0, wrapper=pinned)
+                     for name in ("worker", "neighbour"))
+    for each in (other, worker):
+        each.send("go")
+    return worker, other
+
+
+def affinity(test):
+    """A process that may only use the CPU on which another one computes."""
+    kdtest.only_beside_another_cpu("which could be idle")
+    cpu = kdtest.last_cpu()
+    worker, other = beside(test, "taskset", "-c", str(cpu))
+    return Staged(worker.pid, f"neighbour[{other.pid}] computes on CPU {cpu}, too, the only one that it may use",
+                  {"task"}, (("neighbour", other.pid),))
+
+
+def cpuset(test):
+    """A process that its cpuset confines to such a CPU."""
+    kdtest.only_beside_another_cpu("which could be idle")
+    cpu = kdtest.last_cpu()
+    group = test.stack.enter_context(kdgroup.cpuset_group(str(cpu)))
+    worker, other = beside(test)
+    for each in (worker, other):
+        join(group, each.pid)
+    return Staged(worker.pid, f"neighbour[{other.pid}] computes on CPU {cpu}, too, the only one of /{group.name}",
+                  {"task"}, (("neighbour", other.pid),))
 
 
 def quota_of_pod(test):
@@ -202,4 +246,5 @@ while True:
                   "reclaim_throttle", {"reclaim"}, (f"/{group}",))
 
 
-incidents.main(quota, quota_of_pod, freezer, freezer_asleep, freezer_throughout, block_throttle, memory_limit)
+incidents.main(quota, quota_of_neighbour, quota_of_pod, affinity, cpuset, freezer, freezer_asleep,
+               freezer_throughout, block_throttle, memory_limit)

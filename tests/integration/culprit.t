@@ -15,6 +15,7 @@ import pathlib
 import re
 import signal
 import struct
+import sys
 import time
 import unittest.mock
 
@@ -352,22 +353,29 @@ def case_same_entry(test):
 
 
 RENAMED = """import ctypes, os, signal, sys, time
-os.sched_setaffinity(0, {int(sys.argv[1])})
-print("ready", flush=True)
-input()
-for name in sys.argv[2:]:
-    ctypes.CDLL(None).prctl(15, name.encode())  # PR_SET_NAME
-    end = time.thread_time_ns() + int(150e6)
+os.sched_setaffinity(0, {int(sys.argv[2])})
+libc = ctypes.CDLL(None)
+def spend(name, ns):
+    libc.prctl(15, name.encode())  # PR_SET_NAME
+    end = time.thread_time_ns() + ns
     while time.thread_time_ns() < end: pass
+if sys.argv[3] == "before":
+    print("ready", flush=True)
+    input()
+    for i in range(60): spend(f"step-{i}", int(2.5e6))
+    spend("before", 0)
+    os.execv(sys.executable, [sys.executable, "-c", sys.argv[1], *sys.argv[1:3], "after"])
+spend("after", int(150e6))
 print("done", flush=True)
 signal.pause()"""
 
 
 def case_renamed(test):
-    """A task that executes another program while it has the CPU becomes another culprit."""
+    """A task that changes its name again and again is one culprit, by its last one; it becomes another
+    if it executes another program while it has the CPU."""
     kdtest.only_on_host("names are compared by the program itself")
     target, names = hog(test, f"spin:{kdtest.last_cpu()}"), ("before", "after")
-    other = test.child(["python3", "-c", RENAMED, kdtest.last_cpu(), *names])
+    other = test.child([sys.executable, "-c", RENAMED, RENAMED, kdtest.last_cpu(), "before"])
     other.line("ready")
     path = test.directory() / "sample.json"
     capture = test.capture(target.pid, "-o", "text", "-o", f"json:{path}")
@@ -379,15 +387,18 @@ def case_renamed(test):
     test.books(capture.close(test))
     sample = next(json.loads(line) for line in path.open() if '"type":"sample"' in line)
     (thread,) = (row for row in sample["threads"] if row["tid"] == target.tid("spin")[0])
-    # The turn in which it gets its other name may count for either. Beside many others, part of its time
-    # may be in the rest.
+    # The turn in which it executes the other program may count for either, which also takes time to
+    # begin. Beside many others, part of its time may be in the rest.
     found = [[row for row in thread["ready_by"] if (row.get("pid"), row.get("name")) == (other.pid, name)]
              for name in names]
     unsure = hidden + max((row["longest_ns"] for row in found[0] + found[1]), default=0)
     unsure += total([row for row in thread["ready_by"] if row["kind"] == "rest"])
+    ran = kdtest.schedstat(other.pid, other.pid)[0]
     for name, rows in zip(names, found):
-        test.between(total(rows), 135 * MS - unsure, 165 * MS + unsure,
+        test.between(total(rows), 135 * MS - unsure, ran - 135 * MS + unsure,
                      f"{name} has its time") or test.remark(*thread["ready_by"])
+    rows = [row for row in sample["verdict"] if row["who"].get("pid") == other.pid]
+    test.ok(len(rows) <= 1, "the verdict does not have it twice", *sample["verdict"])
 
 
 def runqueues_of(pid):

@@ -7,6 +7,7 @@ which knob helps."""
 import contextlib
 import os
 import pathlib
+import re
 import signal
 
 import kdgroup
@@ -123,6 +124,11 @@ def case_knobs(test):
         test.ok(f"widen cpuset.cpus of /{group.name} ({cpu})" in said, "the cpuset is named", said)
         found = test.program("--machine", target.pid).stdout
         test.ok(f"CPUs {cpu}, of /{group.name}" in found, "by --machine, too", found)
+    os.sched_setscheduler(target.tid("spin")[0], os.SCHED_IDLE, os.sched_param(0))
+    with heavy_group() as join:
+        join(target, other)
+        said = advice(test, target, other)
+        test.ok(f"chrt -o -p 0 {target.tid('spin')[0]}" in said, "nice does nothing for SCHED_IDLE", said)
         for load in (target, other):
             load.signal(signal.SIGCONT)
             load.end()
@@ -161,6 +167,32 @@ def case_quota(test):
         test.ok(rows and "/kd-culprit may have 20 ms per 100 ms" in (rows[0].remarks or ""),
                 "with the group and its quota", *thread.culprits)
         test.eq(thread.ns["throttled"], total([found]), "it is a state")
+
+
+def case_quota_of_neighbour(test):
+    """A process that computes little, in the group of another one that uses up the quota."""
+    cpu = kdtest.last_cpu()
+    with limited_group() as group:
+        target, other = hog(test, f"enters:{cpu}:20000"), hog(test, f"spin:{cpu}", f"spin:{cpu}", f"spin:{cpu}")
+        for load in (target, other):
+            (group / "cgroup.procs").write_text(str(load.pid))
+        report, _ = observe(test, target, other, Quota(group), until=lambda ran: ran[group] >= 3 * RUN,
+                            options=("--threads", "enters"))
+        use = report.sample["quota_use"]
+        ran = [sum(kdtest.schedstat(load.pid, tid)[0] for tid in kdtest.threads_of(load.pid))
+               for load in (target, other)]
+        if ran[1] < 0.6 * sum(ran):
+            raise kdtest.Skip(f"the one who was to use it up ran for {ran[1]:,} of {sum(ran):,} ns only")
+        test.eq((use["pid"], use["name"]), (other.pid, "roles"), "the neighbour used it up")
+        for key, ns in (("target_ns", ran[0]), ("pid_ns", ran[1])):
+            test.between(100 * use[key] / use["all_ns"], 100 * ns / sum(ran) - 20, 100 * ns / sum(ran) + 20,
+                         f"{key}: its percentage, by the threads' clocks") or test.remark(use, ran)
+        said = re.sub(r"\n {8}", " ", kdtest.Finished(test.child(
+            [kdtest.PROGRAM, "--replay", report.path, "--summary"], full=False)).stdout)
+        test.ok(re.search(rf"quota of the group /{group.name} \(20 ms per 100 ms\) was used up, mostly by "
+                          rf"roles\[{other.pid}\]", said), "and the sentence says so", said)
+        for load in (target, other):
+            load.end()
 
 
 def case_own_quotas(test):
@@ -213,4 +245,4 @@ def case_nested_quotas(test):
             load.end()
 
 
-kdtest.main(case_group, case_knobs, case_quota, case_own_quotas, case_nested_quotas)
+kdtest.main(case_group, case_knobs, case_quota, case_quota_of_neighbour, case_own_quotas, case_nested_quotas)

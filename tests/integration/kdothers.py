@@ -117,7 +117,7 @@ def observe(test, target, *others, until=have_run, options=(), status=0, freeze=
     report = capture.close(test, status, stop={
         pid for load in (target, *others) for pid in getattr(load, "pids", [getattr(load, "pid", 0)])
         if pid and freeze})
-    report.errors = capture.stderr
+    report.errors, report.path = capture.stderr, path
     test.books(report)
     sample = report.sample = next(json.loads(line) for line in path.open()
                                   if '"type":"sample"' in line)

@@ -162,6 +162,13 @@ def case_verbose(test):
     test.ok("#  got: " in by_hand(program, "-v")[1], "a unit test says what it compared")
 
 
+def case_cases(test):
+    """Cases behind a program are its own, also among several programs."""
+    paths = written(test.directory(), ["echo \"not ok 1 - cases: $*.\"; echo 1..1; exit 1"] * 2)
+    said = lint.output([RUN, paths[0], "case_a", "case_b", paths[1]])[1]
+    test.eq(sorted(re.findall(r"FAILED: cases: (.*)\.$", said, re.MULTILINE)), ["", "case_a case_b"], "each has its own")
+
+
 def case_builds(test):
     """Missing programs are built first, except under make, which has already built everything."""
     program = lint.ROOT / "build" / "fuzz" / "seeds"  # no test, and nobody else's
@@ -209,4 +216,4 @@ def case_interrupted(test):
 
 
 lint.main(case_counts, case_bad_ends, case_nothing_stays_behind, case_at_once, case_messages,
-          case_verbose, case_builds, case_sum, case_machine_programs, case_slowest, case_interrupted)
+          case_verbose, case_cases, case_builds, case_sum, case_machine_programs, case_slowest, case_interrupted)

@@ -2,6 +2,7 @@
 /* --machine on trees of files that are like /proc and /sys, or hostile; and lists of CPUs. */
 #define _GNU_SOURCE
 #include <jansson.h>
+#include <sched.h>
 
 #include "cli/base/texts.h"
 #include "cli/machine/machine.h"
@@ -161,12 +162,16 @@ TEST(bad)
 	rules = (struct cpu_rules){ .version_1 = true,
 				    .cpuset = "/pods",
 				    .cpus = "2-3",
+				    .idle_group = "/late",
+				    .policy = SCHED_IDLE,
 				    .rt_group = "/rt",
 				    .rt_runtime_ns = 50000000,
 				    .rt_period_ns = 100000000 };
 	look(7, &quota);
 	SAYS("note     cpuset             CPUs 2-3, of /pods\n",
 	     "taskset cannot give the target other CPUs: cpuset.cpus",
+	     "WARNING  CPU weight         cpu.idle is set, of /late\n",
+	     "WARNING  scheduling class   the target's main thread is SCHED_IDLE\n",
 	     "note     real-time limit    50000 of 100000 us, of /rt\n", "rest: cpu.rt_runtime_us",
 	     "next period: cpu.cfs_quota_us");
 	ok(!strstr(said, "kernel.sched_rt"), "the machine's limit is not what decides");

@@ -554,6 +554,30 @@ TEST(poller)
 	verdict_clear(&verdict);
 }
 
+/* Many who had the CPU may each have had less of it than the thread, but more together. */
+TEST(takers)
+{
+	struct culprit culprits[4];
+	struct thread_row row = spent(LEDGER_READY_PREEMPTED, 600 * MILLI);
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		culprits[i] = by(CULPRIT_TASK, "hog", 812 + i, 150 * MILLI);
+	row.ready = times(10, 600 * MILLI, 40 * MILLI);
+	row.culprits = culprits, row.n_culprits = 4;
+	spend(&row, LEDGER_BLOCKED, MILLI);
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_BLAMED, "it sleeps");
+	verdict_clear(&verdict);
+	row = spent(LEDGER_READY_PREEMPTED, 400 * MILLI);
+	row.ready = times(10, 400 * MILLI, 40 * MILLI);
+	for (int i = 0; i < 2; i++)
+		culprits[i].woken_ns = 150 * MILLI;
+	row.culprits = culprits, row.n_culprits = 2;
+	ok(!verdict_find(&verdict, &sample) && verdict.largest == VERDICT_BLAMED, "it polls");
+	verdict_clear(&verdict);
+}
+
 /* What nobody claims stays what it is, and nobody's share grows by it. */
 TEST(unexplained)
 {

@@ -77,6 +77,39 @@ TEST(common)
 	is_who(&row, "over[100]", "one has most of it");
 }
 
+/* One that has had several names is one, by that under which it took most; also among many. */
+TEST(renamed)
+{
+	struct thread_row row = runner(1, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct verdict verdict = { 0 };
+	struct culprit culprits[6];
+
+	spend(&row, LEDGER_READY_WOKEN, 400 * MILLI);
+	row.ready = times(100, 400 * MILLI, 9 * MILLI);
+	row.culprits = culprits;
+	row.n_culprits = 3;
+	for (int i = 0; i < 3; i++) {
+		char name[KD_COMM_LEN];
+
+		snprintf(name, sizeof(name), "step-%d", i);
+		culprits[i] = by(CULPRIT_TASK, name, 100, i == 1 ? 90 * MILLI : 50 * MILLI);
+	}
+	is_who(&row, "step-1[100]", "one of three names");
+	need(!verdict_find(&verdict, &sample));
+	ok(verdict.n_rows == 1 && verdict.rows[0].ns == 190 * MILLI, "which has all of its time");
+	verdict_clear(&verdict);
+	for (int i = 0; i < 6; i++)
+		culprits[i] = from("cc1", i < 2 ? 100 : 100 + i, "", 7, "make");
+	strcpy(culprits[0].name, "sh");
+	culprits[0].woken_ns = 9 * MILLI;
+	row.n_culprits = 6;
+	is_who(&row, "5 children of make[7] (cc1)", "and shares a row with others");
+	need(!verdict_find(&verdict, &sample));
+	ok(verdict.n_rows == 1, "which has all of it");
+	verdict_clear(&verdict);
+}
+
 /* The only row of a cause. */
 static void is_row(struct sample *sample, enum cause cause, struct kd_count want, const char *who,
 		   const char *what)
