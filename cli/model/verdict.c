@@ -288,19 +288,26 @@ bool verdict_had_little(const struct verdict *verdict)
 
 #define POLLER_LEAST 25 /* percent of busy time that is lost */
 
-/* What others took from them, whoever each of these was, and not their own page faults or the like.
- */
-static uint64_t taken_by_all(const struct verdict *verdict)
+/* What others took from them, and not their own page faults or the like: all of it, and the largest
+ * part. */
+struct taken {
+	uint64_t all, most;
+};
+
+static struct taken taken_find(const struct verdict *verdict)
 {
-	uint64_t sum = 0;
+	struct taken taken = { 0, 0 };
 
 	for (size_t i = 0; i < verdict->n_told_blamed; i++) {
 		const enum cause cause = verdict->told[i].cause;
+		const uint64_t ns = verdict->told[i].ns;
 
-		if (cause <= CAUSE_STOLEN || cause == CAUSE_STOPPED || cause == CAUSE_FROZEN)
-			sum = u64_add(sum, verdict->told[i].ns);
+		if (cause > CAUSE_STOLEN && cause != CAUSE_STOPPED && cause != CAUSE_FROZEN)
+			continue;
+		taken.all = u64_add(taken.all, ns);
+		taken.most = u64_max(taken.most, ns);
 	}
-	return sum;
+	return taken;
 }
 
 /* True if most of the busy time is of threads that never sleep, and much of it is lost. They need
@@ -323,13 +330,14 @@ static bool pollers_lost(const struct verdict *verdict)
 static enum verdict_share largest_of(const struct verdict *verdict)
 {
 	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
-	const uint64_t blamed = blamed_most(verdict), taken = taken_by_all(verdict);
+	const uint64_t blamed = blamed_most(verdict);
+	const struct taken taken = taken_find(verdict);
 
 	if (verdict_is_unexplained(verdict) && verdict->unexplained > u64_max(ran, blamed))
 		return VERDICT_UNEXPLAINED;
-	if (taken > verdict->delay / 2 && pollers_lost(verdict))
+	if (taken.most > verdict->delay / 2 && pollers_lost(verdict))
 		return VERDICT_BLAMED;
-	return blamed && u64_max(blamed, taken) >= ran ? VERDICT_BLAMED : VERDICT_RAN;
+	return blamed && u64_max(blamed, taken.all) >= ran ? VERDICT_BLAMED : VERDICT_RAN;
 }
 
 /* --- Threads that move target threads against the scheduler's choice --- */
