@@ -23,6 +23,7 @@
 	ROW(USER_JAVA)                                                                             \
 	ROW(USER_GO)                                                                               \
 	ROW(USER_PYTHON)                                                                           \
+	ROW(USER_APT)                                                                              \
 	ROW(USER_NODE)
 
 #define USER_FAMILY(family) family,

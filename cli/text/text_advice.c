@@ -322,6 +322,7 @@ static const char *const user_advice[USER_FAMILY_COUNT] = {
 	[USER_SQLITE] = "fuser, or lsof, says who has the database's files open",
 	[USER_JAVA] = "jstack %d says who has it, and where",
 	[USER_GO] = "go tool trace, and goroutines of net/http/pprof",
+	[USER_APT] = "fuser -v /var/lib/dpkg/lock-frontend says who has it",
 	[USER_PYTHON] = "py-spy dump --pid %d says what its threads do",
 };
 
