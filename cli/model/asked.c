@@ -10,8 +10,8 @@
 #define DELAYED_LEAST_NS 8000000
 #define DELAYED_MOST_NS 300000000
 
-#define REPORTS_LEAST 8
-#define REPORTS_RATIO 4
+#define REPORTS_LEAST 4
+#define REPORTS_RATIO 2
 #define REPORT_BYTES_MOST 512
 
 /* What is sent in the tick of the last answer came after it if it was acknowledged by itself. */

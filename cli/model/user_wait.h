@@ -19,6 +19,8 @@
 	ROW(USER_CLIENT)                                                                           \
 	ROW(USER_SQLITE)                                                                           \
 	ROW(USER_POSTGRESQL)                                                                       \
+	ROW(USER_WAL)                                                                              \
+	ROW(USER_STANDBY)                                                                          \
 	ROW(USER_MYSQL)                                                                            \
 	ROW(USER_JAVA)                                                                             \
 	ROW(USER_GO)                                                                               \
