@@ -190,9 +190,17 @@ static holder_find *holder_finder(const struct descriptor_row *sleep)
 
 	if (!user || user->cause != WCHAN_LOCK)
 		return NULL;
-	return user->family == USER_SQLITE       ? lock_holder_of_file
-	       : user->family == USER_POSTGRESQL ? lock_holder_of_session
-						 : NULL;
+	switch (user->family) {
+	case USER_SQLITE:
+		return lock_holder_of_file;
+	case USER_APT:
+		return lock_holder_of_dpkg;
+	case USER_POSTGRESQL:
+		return strstr(user->function, "advisory") ? lock_holder_of_advisory
+							  : lock_holder_of_session;
+	default:
+		return NULL;
+	}
 }
 
 /* A command that the program waits for by other means than wait4(). */
@@ -281,6 +289,66 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 	return of->is;
 }
 
+/* --- Locks by which servers take turns to accept connections --- */
+
+#define TURNS_LOOKS 3
+
+/* True if a thread waited for the lock of a file for a good part of the window. */
+static bool may_take_turns(const struct descriptor_row *sleep, uint64_t window)
+{
+	return sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0 && sleep->is.inode &&
+	       sleep->waits.total >= window / 20;
+}
+
+/* Who has the lock may be about to give it to the next, or to take a request. */
+static bool turns_look(struct sockets *sockets, pid_t pid, uint64_t inode, bool lasts)
+{
+	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
+	bool found = false;
+
+	for (unsigned int i = 0; i < TURNS_LOOKS && !found; i++) {
+		const pid_t holder = lock_holder_only(inode);
+
+		found = holder && asked_takes_turns(sockets, pid, holder);
+		if (found || lasts)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return found;
+}
+
+/* All who wait for the same lock do so for the same reason. */
+static void turns_set(struct sample *sample, uint64_t inode, uint64_t window)
+{
+	for (size_t i = 0; i < sample->n_threads; i++)
+		for (size_t j = 0; j < sample->threads[i].n_descriptors; j++) {
+			struct descriptor_row *sleep = &sample->threads[i].descriptors[j];
+
+			sleep->by_turns |= may_take_turns(sleep, window) &&
+					   sleep->is.inode == inode;
+		}
+}
+
+static void turns_take(struct sockets *sockets, struct sample *sample, uint64_t window)
+{
+	unsigned int looks = 0;
+
+	for (size_t i = 0; i < sample->n_threads; i++) {
+		const struct thread_row *thread = &sample->threads[i];
+
+		for (size_t j = 0; j < thread->n_descriptors && looks < LOOKS_MOST; j++) {
+			const struct descriptor_row *sleep = &thread->descriptors[j];
+
+			if (sleep->by_turns || !may_take_turns(sleep, window))
+				continue;
+			looks++;
+			if (turns_look(sockets, thread_pid(sample, thread), sleep->is.inode,
+				       sleep->in_progress && sleep->waits.count <= 1))
+				turns_set(sample, sleep->is.inode, window);
+		}
+	}
+}
+
 /* --- Acknowledgements that are delayed --- */
 
 #define DELAYED_LEAST_NS (5 * NSEC_PER_MSEC) /* beside shorter waits */
@@ -320,6 +388,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 	const uint64_t now = clock_monotonic();
 	bool kept = false;
 
+	if (watch->sockets)
+		turns_take(watch->sockets, sample, window);
 	for (size_t i = 0; i < sample->n_threads; i++) {
 		const struct thread_row *thread = &sample->threads[i];
 		const pid_t pid = thread_pid(sample, thread);

@@ -15,6 +15,24 @@
 
 #define FRAMES_MOST 48
 
+/* How many of the innermost frames are of libraries of the system and of the first other object:
+ * what a function there says in general is not of what a function of another object waits for. */
+static size_t frames_of_first(const struct stack *stack, size_t n)
+{
+	const char *object = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frame *frame = &stack->frames[i];
+
+		if (frame_is_of_library(frame))
+			continue;
+		if (object && frame->object && strcmp(object, frame->object) != 0)
+			return i;
+		object = object ?: frame->object;
+	}
+	return n;
+}
+
 /* The function that says what the sleep is for; without one, the innermost with a name that is not
  * of the C library. "": none. */
 static void function_find(const struct stack *stack, enum wchan_cause kind,
@@ -22,10 +40,14 @@ static void function_find(const struct stack *stack, enum wchan_cause kind,
 {
 	const char *names[FRAMES_MOST] = { NULL };
 	size_t n = stack && stack->n < FRAMES_MOST ? stack->n : stack ? FRAMES_MOST : 0, at = n;
+	const struct user_wait *row;
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = stack->frames[i].function;
-	if (!user_wait_find(names, n, kind, &at))
+	row = user_wait_find(names, n, kind, &at);
+	if (row && row->general && at >= frames_of_first(stack, n))
+		row = user_wait_find(names, frames_of_first(stack, n), kind, &at);
+	if (!row)
 		for (at = 0; at < n; at++)
 			if (names[at] && !frame_is_of_library(&stack->frames[at]))
 				break;

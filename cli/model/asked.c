@@ -10,6 +10,10 @@
 #define DELAYED_LEAST_NS 8000000
 #define DELAYED_MOST_NS 300000000
 
+#define REPORTS_LEAST 4
+#define REPORTS_RATIO 2
+#define REPORT_BYTES_MOST 512
+
 /* What is sent in the tick of the last answer came after it if it was acknowledged by itself. */
 static bool sent_last(const struct socket_facts *facts)
 {
@@ -20,17 +24,24 @@ static bool sent_last(const struct socket_facts *facts)
 		delay <= DELAYED_MOST_NS);
 }
 
+/* Who sends again and again, and little each time, and hardly ever receives anything, sends reports
+ * that nobody answers. */
+static bool reports(const struct socket_facts *facts)
+{
+	return facts->sent > REPORTS_LEAST + REPORTS_RATIO * facts->received &&
+	       facts->sent_bytes < facts->sent * REPORT_BYTES_MOST;
+}
+
 static bool is_open(const struct socket_facts *facts, bool alone)
 {
 	if (facts->unread)
 		return true;
-	if (!facts->stream || !facts->has_sent)
+	if (!facts->stream || !facts->sent || reports(facts))
 		return false;
-	if (alone)
-		return !facts->has_received || sent_last(facts);
-	/* Who never received anything may send reports that nobody answers. */
-	return facts->has_received &&
-	       u64_add(facts->sent_ago, REQUEST_LEAST_NS) < facts->received_ago;
+	if (!facts->received)
+		return true;
+	return alone ? sent_last(facts)
+		     : u64_add(facts->sent_ago, REQUEST_LEAST_NS) < facts->received_ago;
 }
 
 enum asked_kind asked_of_socket(const struct socket_facts *facts, bool alone)

@@ -33,8 +33,9 @@ enum kept_back {
 struct socket_facts {
 	uint64_t inode; /* which socket */
 	enum socket_role role;
-	bool stream;                     /* TCP, of which these are known: */
-	bool has_sent, has_received;     /* data */
+	bool stream;             /* TCP, of which these are known: */
+	uint64_t sent, received; /* segments with data, in all its life */
+	uint64_t sent_bytes;
 	uint64_t sent_ago, received_ago; /* ns, in the kernel's ticks; */
 	uint64_t acked_ago;              /* so long ago the other end acknowledged data */
 	bool unread;                     /* the other end has not read all that was sent */

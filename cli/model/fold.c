@@ -174,7 +174,7 @@ enum { FOLD_ALONE, FOLD_ENDED, FOLD_SILENT };
 struct candidate {
 	struct thread_row *row;
 	unsigned int class;
-	const struct user_wait *wait; /* see loss_of() */
+	const void *wait; /* see loss_of() */
 };
 
 static int row_by_name(const void *a, const void *b)
@@ -206,17 +206,27 @@ static bool awaits_someone(const struct thread_row *thread)
 	return false;
 }
 
-/* What a thread slept for, if the program calls it a loss: idle ones do not share a row with it. */
-static const struct user_wait *loss_of(const struct thread_row *thread)
+static bool is_loss(enum wchan_cause cause)
 {
-	const struct user_wait *wait = NULL;
+	return cause != WCHAN_IDLE && cause != WCHAN_TIME && cause != WCHAN_POLL &&
+	       cause != WCHAN_FUTEX && cause != WCHAN_THROUGH;
+}
 
-	for (size_t i = 0; i < thread->n_descriptors && !wait; i++) {
-		wait = user_wait_of_sleep(&thread->descriptors[i]);
-		if (wait && (wait->cause == WCHAN_IDLE || wait->cause == WCHAN_TIME))
-			wait = NULL;
+/* What a thread slept for, its row in a table, if the program calls it a loss, or the kernel does:
+ * idle ones do not share a row with it. */
+static const void *loss_of(const struct thread_row *thread)
+{
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		const struct descriptor_row *sleep = &thread->descriptors[i];
+		const struct user_wait *user = user_wait_of_sleep(sleep);
+		const struct wchan *wchan = wchan_of(sleep->wchan);
+
+		if (user && is_loss(user->cause))
+			return user;
+		if (wchan && is_loss(wchan->cause))
+			return wchan;
 	}
-	return wait;
+	return NULL;
 }
 
 static unsigned int fold_class(const struct thread_row *thread)

@@ -399,6 +399,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("asked_fd", FIELD_I32, asked_fd, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("asked", FIELD_NAME, asked, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("accepted", FIELD_BOOL, accepted, .flags = FIELD_IF_ANY),
+		DESCRIPTOR("by_turns", FIELD_BOOL, by_turns, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("kept_back", FIELD_WORD, kept_back, .flags = FIELD_IF_ANY, .of = KEPT_KINDS, .words = kept_keys),
 		FIELD_SUM("requests", struct descriptor_row, requests.count),
 		FIELD_SUM("request_total_ns", struct descriptor_row, requests.total),

@@ -19,10 +19,13 @@
 	ROW(USER_CLIENT)                                                                           \
 	ROW(USER_SQLITE)                                                                           \
 	ROW(USER_POSTGRESQL)                                                                       \
+	ROW(USER_WAL)                                                                              \
+	ROW(USER_STANDBY)                                                                          \
 	ROW(USER_MYSQL)                                                                            \
 	ROW(USER_JAVA)                                                                             \
 	ROW(USER_GO)                                                                               \
 	ROW(USER_PYTHON)                                                                           \
+	ROW(USER_APT)                                                                              \
 	ROW(USER_NODE)
 
 #define USER_FAMILY(family) family,

@@ -70,10 +70,12 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 		return (struct sleep){ .class = SLEEP_LOSS,
 				       .cause = CAUSE_KERNEL_WORK,
 				       .words = kept_words[row->kept_back] };
+	if (row->by_turns)
+		return (struct sleep){ .class = SLEEP_IDLE, .words = "its turn to accept" };
 	/* Its own request is open, or its child is at the other end. */
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
-	if (wchan && wchan->cause == WCHAN_POLL && row->awaited_pid &&
+	if (user_wait_kind(row) == WCHAN_POLL && row->awaited_pid &&
 	    !(user && user->cause == WCHAN_LOCK))
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_CHILD };
 	/* A client may take its time. */

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
 #include "polled.h"
 
@@ -104,6 +106,139 @@ static bool asking_fill(struct asking *asking, struct sockets *sockets, const st
 	return true;
 }
 
+/* --- Those who wait for requests themselves --- */
+
+#define THREADS_MOST 64 /* of a process that are looked at */
+#define CHILDREN_DEEP 4
+#define RUNNING_LOOKS 3
+
+/* What threads of a process sleep at. */
+struct served {
+	uint64_t listener; /* one waits for connections there; 0: none */
+	bool accepted;     /* one waits at a connection that a client made */
+	bool by_asker;     /* one waits for what this process sends by a pipe, or the like */
+};
+
+static void served_add(struct served *served, pid_t asker, const struct socket_facts *facts,
+		       const char *link)
+{
+	char peer[LINK_LEN];
+
+	socket_link(peer, facts->peer_inode);
+	served->accepted |= facts->role == SOCKET_ACCEPTED;
+	served->by_asker |= !strncmp(link, "pipe:", strlen("pipe:"))
+				    ? holds(asker, link, -1)
+				    : facts->role == SOCKET_PAIR && holds(asker, peer, -1);
+	if (facts->role == SOCKET_LISTENS)
+		served->listener = facts->inode;
+}
+
+/* asker: whose sockets are looked up; it is in the same network namespace, or nothing is found. */
+static void served_find(struct served *served, struct sockets *sockets, pid_t asker, pid_t pid)
+{
+	struct socket_facts facts[POLLED_MOST];
+	char links[POLLED_MOST][LINK_LEN];
+	struct proc_list threads;
+	struct polled polled;
+
+	*served = (struct served){ .listener = 0 };
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	for (size_t n = 0; n < THREADS_MOST && proc_list_next(&threads); n++) {
+		if (!polled_now(&polled, pid, threads.number))
+			continue;
+		for (size_t i = 0; i < polled.n; i++) {
+			proc_fd_link(threads.number, polled.fds[i], links[i], sizeof(links[i]));
+			facts[i] = (struct socket_facts){ .inode = socket_inode(links[i]) };
+		}
+		sockets_look(sockets, asker, facts, polled.n);
+		for (size_t i = 0; i < polled.n; i++)
+			served_add(served, asker, &facts[i], links[i]);
+	}
+	proc_list_end(&threads);
+}
+
+static char state_of(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, pid) ? stat.state : '\0';
+}
+
+static bool is_stopped(pid_t pid)
+{
+	const char state = state_of(pid);
+
+	return state == 'T' || state == 't';
+}
+
+/* One with little to do runs for a moment only. */
+static bool waits_for_requests(struct sockets *sockets, pid_t asker, pid_t pid)
+{
+	const struct timespec pause = { .tv_nsec = 3 * NSEC_PER_MSEC };
+	struct served served;
+	bool found = false;
+
+	for (unsigned int i = 0; i < RUNNING_LOOKS && !found; i++) {
+		if (i && state_of(pid) != 'R')
+			break;
+		if (i)
+			nanosleep(&pause, NULL);
+		served_find(&served, sockets, asker, pid);
+		found = served.listener || served.accepted || served.by_asker;
+	}
+	return found;
+}
+
+/* True if a child, or one below it, waits for clients, or for its parent: then so does who started
+ * it. */
+static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child)
+{
+	for (size_t n = 0; n < CHILDREN_DEEP && child && !is_stopped(child); n++) {
+		if (waits_for_requests(sockets, pid, child))
+			return true;
+		child = awaited_only_child(child);
+	}
+	return false;
+}
+
+#define CHILDREN_MOST 16
+
+/* A program of one thread that only itself could wake, by a pipe or a signal, waits for its
+ * children, if it has any that do not serve: as make does. */
+static pid_t child_by_signal(const struct asking *asking, struct sockets *sockets)
+{
+	pid_t children[CHILDREN_MOST];
+	struct proc_stat stat;
+	size_t n = 0;
+
+	for (size_t i = 0; i < asking->n; i++)
+		if (asking->kinds[i] != ASKED_OWN)
+			return 0;
+	if (proc_stat_read(&stat, asking->pid) && stat.threads == 1)
+		n = proc_children(asking->pid, children, CHILDREN_MOST);
+	for (size_t i = 0; i < n && i < CHILDREN_MOST; i++)
+		if (child_serves(sockets, asking->pid, children[i]))
+			return 0;
+	return n ? children[0] : 0;
+}
+
+bool asked_takes_turns(struct sockets *sockets, pid_t pid, pid_t holder)
+{
+	struct served of_holder, own;
+	char target[LINK_LEN];
+
+	if (is_stopped(holder))
+		return false;
+	served_find(&of_holder, sockets, pid, holder);
+	socket_link(target, of_holder.listener);
+	if (!of_holder.listener || !holds(pid, target, -1))
+		return false;
+	if (holder == pid) /* it was its turn */
+		return true;
+	served_find(&own, sockets, pid, pid);
+	return own.listener != of_holder.listener;
+}
+
 /* Who has the other end. */
 static bool holder_find(struct awaited_process *found, pid_t pid, uint64_t peer_inode)
 {
@@ -125,15 +260,18 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 	if (!polled_find(&polled, pid, tid, call) || !asking_fill(&asking, sockets, &polled))
 		return false;
 	i = asked_choose(asking.kinds, asking.n);
-	if (i == asking.n)
-		return false;
+	if (i == asking.n) {
+		*asked = (struct asked){ .fd = polled.fds[0],
+					 .child = child_by_signal(&asking, sockets) };
+		return asked->child;
+	}
 	facts = &asking.facts[i];
 	*asked = (struct asked){ .fd = polled.fds[i], .open = asking.kinds[i] == ASKED_OPEN };
 	if (!asked->open) {
 		asked->child = asking.child;
-		return true;
+		return !child_serves(sockets, pid, asking.child);
 	}
-	asked->sent_ago = facts->has_sent ? facts->sent_ago : 0;
+	asked->sent_ago = facts->sent ? facts->sent_ago : 0;
 	asked->peer_inode = facts->peer_inode;
 	memcpy(asked->to, facts->peer, sizeof(asked->to));
 	return true;

@@ -29,6 +29,11 @@ bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pi
 /* Whether data of a connection is kept back while a thread sleeps in such a call. */
 enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call);
 
+/* True if who has a lock waits for connections, at a socket that the process has, too, and at which
+ * none of its own threads sleeps, unless it has the lock itself: it waits for its turn to do that.
+ */
+bool asked_takes_turns(struct sockets *sockets, pid_t pid, pid_t holder);
+
 /* True if it is a connection that a client made. */
 bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd);
 

@@ -4,7 +4,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +148,64 @@ bool lock_holder_of_file(struct awaited_process *found, pid_t pid)
 	return one && awaited_describe(found, one);
 }
 
+/* Of a line of /proc/locks about a lock that somebody has. */
+struct held_line {
+	int pid;
+	uint64_t inode;
+};
+
+/* Returns false for others. */
+static bool held_line_read(struct held_line *lock, const char *line)
+{
+	return sscanf(line, "%*d: %*15[A-Z] %*s %*s %d %*x:%*x:%" SCNu64, &lock->pid,
+		      &lock->inode) == 2;
+}
+
+/* The first who has a lock of a file; 0: nobody. Sets the number of locks that it has. */
+static pid_t holder_of_inode(uint64_t inode, unsigned int *locks)
+{
+	FILE *file = fopen("/proc/locks", "re");
+	struct held_line lock;
+	char line[256];
+	int holder = 0;
+
+	*locks = 0;
+	while (file && !holder && fgets(line, sizeof(line), file))
+		if (held_line_read(&lock, line) && lock.inode == inode && lock.pid > 0)
+			holder = lock.pid;
+	if (file)
+		rewind(file);
+	while (file && holder && fgets(line, sizeof(line), file))
+		*locks += held_line_read(&lock, line) && lock.pid == holder;
+	if (file)
+		fclose(file);
+	return holder;
+}
+
+pid_t lock_holder_only(uint64_t inode)
+{
+	unsigned int locks;
+	pid_t holder = holder_of_inode(inode, &locks);
+
+	return locks == 1 ? holder : 0;
+}
+
+bool lock_holder_of_dpkg(struct awaited_process *found, pid_t pid)
+{
+	static const char *const files[] = { "lock-frontend", "lock" };
+	struct open_file_id file;
+	unsigned int locks;
+	pid_t holder = 0;
+	char path[96];
+
+	for (size_t i = 0; i < 2 && !holder; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/root/var/lib/dpkg/%s", (int)pid, files[i]);
+		if (file_is(path, &file))
+			holder = holder_of_inode(file.inode, &locks);
+	}
+	return holder && holder != pid && awaited_describe(found, holder);
+}
+
 /* --- Sessions of PostgreSQL --- */
 
 #define TITLE_LEN 256
@@ -193,16 +251,16 @@ static bool ends_with(const char *text, const char *end)
 
 /* True if it may have locks, and does not wait for one. Transactions that are prepared belong to no
  * process. */
-static bool may_hold(const char *title)
+static bool may_hold(const char *title, bool idle_too)
 {
 	const char *activity = activity_of(title);
 
 	if (!activity)
 		return strstr(title, "autovacuum worker");
-	return strcmp(activity, "idle") != 0 && !ends_with(activity, " waiting");
+	return (idle_too || strcmp(activity, "idle") != 0) && !ends_with(activity, " waiting");
 }
 
-bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
+static bool session_find(struct awaited_process *found, pid_t pid, bool idle_too)
 {
 	char title[TITLE_LEN];
 	struct proc_stat stat;
@@ -216,7 +274,7 @@ bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
 	n_children = children ? proc_children(stat.parent, children, CHILDREN_MOST) : 0;
 	for (size_t i = 0; i < n_children && i < CHILDREN_MOST; i++) {
 		title_read(title, children[i]);
-		if (children[i] == pid || !may_hold(title))
+		if (children[i] == pid || !may_hold(title, idle_too))
 			continue;
 		only = children[i];
 		n++;
@@ -228,4 +286,14 @@ bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
 	if (activity_of(title))
 		snprintf(found->state, sizeof(found->state), "%s", activity_of(title));
 	return true;
+}
+
+bool lock_holder_of_session(struct awaited_process *found, pid_t pid)
+{
+	return session_find(found, pid, false);
+}
+
+bool lock_holder_of_advisory(struct awaited_process *found, pid_t pid)
+{
+	return session_find(found, pid, true);
 }

@@ -5,6 +5,7 @@
 #define LOCK_HOLDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct awaited_process;
@@ -13,8 +14,17 @@ struct awaited_process;
  * takes it: one for writing, if any. False: there is none, or more than one. */
 bool lock_holder_of_file(struct awaited_process *found, pid_t pid);
 
+/* The process that has a lock of a file, by its inode, and no other lock; 0: none. */
+pid_t lock_holder_only(uint64_t inode);
+
+/* Sets found to the process that has the lock of dpkg's database, as apt waits for it. */
+bool lock_holder_of_dpkg(struct awaited_process *found, pid_t pid);
+
 /* The same for a backend of PostgreSQL that says in its title that it waits for a lock: the only
  * other backend of the server that is in a transaction and does not wait itself, by its title. */
 bool lock_holder_of_session(struct awaited_process *found, pid_t pid);
+
+/* The same for a lock that a session may have that is in no transaction. */
+bool lock_holder_of_advisory(struct awaited_process *found, pid_t pid);
 
 #endif

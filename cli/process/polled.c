@@ -13,7 +13,7 @@
 #include "cli/base/syscall_set.h"
 
 /* How a system call has its descriptors. */
-enum polled_by { BY_ARRAY, BY_SETS, BY_EPOLL, BY_DESCRIPTOR };
+enum polled_by { BY_ARRAY, BY_SETS, BY_EPOLL, BY_DESCRIPTOR, BY_LISTENER };
 
 static const struct {
 	const char *call;
@@ -23,27 +23,28 @@ static const struct {
 	{ "pselect6", BY_SETS },       { "epoll_wait", BY_EPOLL },   { "epoll_pwait", BY_EPOLL },
 	{ "epoll_pwait2", BY_EPOLL },  { "read", BY_DESCRIPTOR },    { "readv", BY_DESCRIPTOR },
 	{ "recvfrom", BY_DESCRIPTOR }, { "recvmsg", BY_DESCRIPTOR }, { "recvmmsg", BY_DESCRIPTOR },
-	{ "connect", BY_DESCRIPTOR },
+	{ "connect", BY_DESCRIPTOR },  { "accept", BY_LISTENER },    { "accept4", BY_LISTENER },
 };
 
-/* Only native calls: others have other structures, and numbers. */
-static bool call_find(uint32_t call, enum polled_by *by)
+#define CALLS (sizeof(calls) / sizeof(*calls))
+
+/* Index of a call; CALLS: none of these. Only native calls: others have other structures, and
+ * numbers. */
+static size_t call_find(uint32_t call)
 {
 	const char *name = syscall_mode(call) ? NULL : syscall_name(call);
+	size_t i = name ? 0 : CALLS;
 
-	for (size_t i = 0; name && i < sizeof(calls) / sizeof(*calls); i++) {
-		*by = calls[i].by;
-		if (!strcmp(name, calls[i].call))
-			return true;
-	}
-	return false;
+	while (i < CALLS && strcmp(name, calls[i].call) != 0)
+		i++;
+	return i;
 }
 
 bool polled_is(uint32_t call)
 {
-	enum polled_by by;
+	const size_t i = call_find(call);
 
-	return call_find(call, &by);
+	return i < CALLS && calls[i].by != BY_LISTENER;
 }
 
 /* Copies memory of a process, which may lie in two pages. */
@@ -126,17 +127,16 @@ static bool epoll_read(struct polled *polled, pid_t pid, int epoll)
 	return true;
 }
 
-bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call)
+static bool call_read(struct polled *polled, pid_t pid, const struct proc_call *call)
 {
-	struct proc_call now;
-	const uint64_t *arguments = now.arguments;
-	enum polled_by by;
+	const uint64_t *arguments = call->arguments;
+	const size_t i = call_find((uint32_t)call->number);
 	bool found = false;
 
 	polled->n = 0;
-	if (!call_find(call, &by) || !proc_call_read(&now, tid) || now.number != call)
+	if (i == CALLS)
 		return false;
-	switch (by) {
+	switch (calls[i].by) {
 	case BY_ARRAY:
 		found = array_read(polled, pid, arguments);
 		break;
@@ -147,8 +147,23 @@ bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call)
 		found = epoll_read(polled, proc_thread(pid), (int)arguments[0]);
 		break;
 	case BY_DESCRIPTOR:
+	case BY_LISTENER:
 		found = add(polled, (int)arguments[0]);
 		break;
 	}
 	return found && polled->n;
+}
+
+bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call)
+{
+	struct proc_call now;
+
+	return proc_call_read(&now, tid) && now.number == call && call_read(polled, pid, &now);
+}
+
+bool polled_now(struct polled *polled, pid_t pid, pid_t tid)
+{
+	struct proc_call now;
+
+	return proc_call_read(&now, tid) && now.number >= 0 && call_read(polled, pid, &now);
 }

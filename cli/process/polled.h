@@ -23,4 +23,7 @@ bool polled_is(uint32_t call);
  * process. */
 bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call);
 
+/* The same for whatever call the thread sleeps in, also one that waits for connections. */
+bool polled_now(struct polled *polled, pid_t pid, pid_t tid);
+
 #endif

@@ -248,8 +248,9 @@ static void tcp_fill(struct sockets *sockets, const struct entry *entry, struct 
 	if (!tcp_ask(sockets, entry->family, &entry->local, &entry->peer, &info, &inode) ||
 	    inode != entry->inode)
 		return;
-	facts->has_sent = info.tcpi_data_segs_out > 0;
-	facts->has_received = info.tcpi_data_segs_in > 0;
+	facts->sent = info.tcpi_data_segs_out;
+	facts->received = info.tcpi_data_segs_in;
+	facts->sent_bytes = info.tcpi_bytes_acked;
 	facts->sent_ago = info.tcpi_last_data_sent * NSEC_PER_MSEC;
 	facts->received_ago = info.tcpi_last_data_recv * NSEC_PER_MSEC;
 	facts->acked_ago = info.tcpi_last_ack_recv * NSEC_PER_MSEC;

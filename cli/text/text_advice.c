@@ -389,10 +389,13 @@ static const char *const user_advice[USER_FAMILY_COUNT] = {
 	[USER_HTTP] = "look at the server that has to answer; curl -v shows what takes so long",
 	[USER_LIBPQ] = "on the server of PostgreSQL, pg_stat_activity says what it does",
 	[USER_POSTGRESQL] = "psql -c 'select pg_blocking_pids(%d)', and pg_stat_activity",
+	[USER_WAL] = "pg_stat_wal and wait_event of pg_stat_activity: is fsync slow?",
+	[USER_STANDBY] = "pg_stat_replication says which standby is behind",
 	[USER_MYSQL] = "SHOW ENGINE INNODB STATUS, SHOW PROCESSLIST, and metadata_lock_info",
 	[USER_SQLITE] = "fuser, or lsof, says who has the database's files open",
 	[USER_JAVA] = "jstack %d says who has it, and where",
 	[USER_GO] = "go tool trace, and goroutines of net/http/pprof",
+	[USER_APT] = "fuser -v /var/lib/dpkg/lock-frontend says who has it",
 	[USER_PYTHON] = "py-spy dump --pid %d says what its threads do",
 };
 

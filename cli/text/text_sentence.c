@@ -208,10 +208,37 @@ static const char *const deeds[CAUSES] = {
 	[CAUSE_STOPPED] = "stopped them",
 };
 
+struct deed {
+	const char *words;
+	uint64_t ns;
+};
+
+/* What it did, each once: to a thread of the target a CPU is the same, whoever it belongs to. */
+static unsigned int deeds_of(struct deed list[static VERDICT_PARTS], const struct verdict_row *row)
+{
+	unsigned int n = 0, at;
+
+	for (unsigned int i = 0; i < row->n_parts; i++) {
+		const enum cause cause = row->parts[i].cause;
+		const char *words = deeds[cause] ?: cause_words[cause].title;
+
+		if (cause == CAUSE_STOPPED && is_of_one(row))
+			words = "stopped it";
+		for (at = 0; at < n && strcmp(list[at].words, words) != 0; at++)
+			;
+		if (at == n)
+			list[n++] = (struct deed){ words, 0 };
+		list[at].ns = u64_add(list[at].ns, row->parts[i].ns);
+	}
+	return n;
+}
+
 /* "waited for hog[4711] (nice 5), which had CPU 0 (310 ms) and held a lock (200 ms)" */
 static void parts_add(char *sentence, const struct verdict_row *row)
 {
 	char who[WHO_LEN], class[CLASS_LEN], cpu[32];
+	struct deed list[VERDICT_PARTS];
+	const unsigned int n = deeds_of(list, row);
 
 	sentence_add(sentence, "waited for %s", text_row_who(who, row));
 	if (*text_class(class, &row->who))
@@ -220,18 +247,13 @@ static void parts_add(char *sentence, const struct verdict_row *row)
 	work_add(who, sizeof(who), row);
 	sentence_add(sentence, "%s", who);
 	cpu_of(cpu, row);
-	for (unsigned int i = 0; i < row->n_parts; i++) {
-		const char *deed = deeds[row->parts[i].cause]
-					   ?: cause_words[row->parts[i].cause].title;
-
-		if (row->parts[i].cause == CAUSE_STOPPED && is_of_one(row))
-			deed = "stopped it";
-		sentence_add(sentence, !i ? ", which " : i + 1 < row->n_parts ? ", " : " and ");
+	for (unsigned int i = 0; i < n; i++) {
+		sentence_add(sentence, !i ? ", which " : i + 1 < n ? ", " : " and ");
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		sentence_add(sentence, deed, cpu);
+		sentence_add(sentence, list[i].words, cpu);
 #pragma GCC diagnostic pop
-		sentence_add(sentence, " (%s)", AS_TIME(row->parts[i].ns));
+		sentence_add(sentence, " (%s)", AS_TIME(list[i].ns));
 	}
 }
 
@@ -374,10 +396,11 @@ static bool wait_add(char *sentence, const struct verdict_row *row)
 	if (row->wait.held && named)
 		sentence_add(sentence, row->so_far ? ", which %s has" : ", which %s had", who);
 	else if (named && until)
-		sentence_add(sentence, ", until %s woke it", who);
+		sentence_add(sentence, ", until %s woke %s", who, is_of_one(row) ? "it" : "them");
 	else if (!named && row->wait.woken_by)
-		sentence_add(sentence, ", until %s or others woke it",
-			     text_who(who, row->wait.woken_name, KD_COMM_LEN, row->wait.woken_by));
+		sentence_add(sentence, ", until %s or others woke %s",
+			     text_who(who, row->wait.woken_name, KD_COMM_LEN, row->wait.woken_by),
+			     is_of_one(row) ? "it" : "them");
 	state_add(sentence, row);
 	return true;
 }

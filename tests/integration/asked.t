@@ -25,6 +25,8 @@ if sys.argv[3] == "ignores":
 peer, _ = listener.accept()
 if sys.argv[3] == "reads":
     peer.recv(100)
+if sys.argv[3] == "all":
+    while peer.recv(100): pass
 if sys.argv[3] == "once":
     for _ in range(3): peer.send(peer.recv(100))
 if sys.argv[3] == "answers":
@@ -43,6 +45,10 @@ if how == "listens":
     fds.append(listener.fileno())
 if asks != "silent":
     peer.send(b"question")
+if asks == "reports":
+    for _ in range(20):
+        time.sleep(0.002)
+        peer.send(b"value 1")
 if asks == "answered":
     peer.recv(100)
 if asks == "again":
@@ -58,7 +64,9 @@ if how in ("poll", "listens"):
     poll = select.poll()
     for fd in fds: poll.register(fd, select.POLLIN)
     poll.poll()
-if how == "epoll":
+if how == "loop":
+    fds.append(os.pipe()[0])
+if how in ("epoll", "loop"):
     poll = select.epoll()
     for fd in fds: poll.register(fd, select.EPOLLIN)
     poll.poll()
@@ -116,8 +124,8 @@ def is_idle(test, what, found):
 
 
 def case_tcp(test):
-    """A server that has read the question."""
-    for how in ("recv", "poll", "select", "epoll"):
+    """A server that has read the question; the program may have other descriptors, of its own."""
+    for how in ("recv", "poll", "select", "epoll", "loop"):
         server, client, fd, address = pair(test, "AF_INET", "reads", how, "asks")
         is_unanswered(test, how, report(test, client.pid), server.pid, fd, address)
 
@@ -160,6 +168,8 @@ def case_idle(test):
                                       ("AF_INET", "answers", "recv", "answered"),
                                       ("AF_INET", "reads", "poll", "silent"),
                                       ("AF_INET", "reads", "listens", "asks"),
+                                      ("AF_INET", "all", "recv", "reports"),
+                                      ("AF_INET", "all", "loop", "reports"),
                                       ("AF_UNIX", "answers", "epoll", "answered")):
         server, client, _, _ = pair(test, family, serves, how, asks)
         is_idle(test, f"{family} {how} {asks}", report(test, client.pid))
@@ -205,6 +215,115 @@ poll.poll()"""])
     row, = sample["verdict"] or [{}]
     test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("child", child), "its child")
     test.ok(f"sleep[{child}], which is asleep in" in said, "and what that one does", said)
+
+
+# A program whose child does something.
+PARENT = """
+import os, select, subprocess, sys
+open("/proc/self/comm", "w").write("parent")
+how, text = sys.argv[1:]
+own = os.pipe()
+child = subprocess.Popen([sys.executable, "-c", "import os, socket, sys, time\\n" + text], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE)
+assert child.stdout.read(1) == b"."
+print("ready", child.pid, flush=True)
+poll = select.poll()
+if how == "own":
+    poll.register(own[0], select.POLLIN)
+if how == "poll":
+    poll.register(child.stdout, select.POLLIN)
+    poll.register(own[0], select.POLLIN)
+if how == "read":
+    os.read(child.stdout.fileno(), 1)
+poll.poll()
+"""
+SLEEPS = "os.write(1, b'.'); time.sleep(1000)"
+SERVES = "listener = socket.create_server(('127.0.0.1', 0)); os.write(1, b'.'); listener.accept()"
+READS = "os.write(1, b'.'); os.read(0, 1)"
+
+
+def parent_of(test, how, text):
+    parent = test.child([sys.executable, "-c", PARENT, how, text])
+    child = int(parent.line("ready").split()[1])
+    test.stack.callback(os.kill, child, signal.SIGKILL)
+    for pid in (parent.pid, child):
+        asleep(pid)
+    return parent.pid, child
+
+
+def case_children(test):
+    """A parent that reads what its child writes, or only waits for its signal, waits for it; not for
+    one that serves others, or itself."""
+    for how in ("read", "poll", "own"):
+        parent, child = parent_of(test, how, SLEEPS)
+        sample, _, _ = report(test, parent)
+        row, = sample["verdict"] or [{}]
+        test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("child", child), f"{how}: its child")
+    for what, text in (("serves", SERVES), ("waits for its parent", READS)):
+        for how in ("read", "poll", "own"):
+            parent, _ = parent_of(test, how, text)
+            is_idle(test, f"{how}: its child {what}", report(test, parent))
+    parent, child = parent_of(test, "poll", SERVES)
+    os.kill(child, signal.SIGSTOP)
+    kdtest.wait_until(lambda: kdtest.state_of(child, child) == "T")
+    _, said, _ = report(test, parent)
+    test.ok("which is stopped" in said, "a server that is stopped", said)
+
+
+# Processes that take turns: who has the lock waits for connections, or does something else.
+TURNS = """
+import fcntl, os, socket, sys, time
+open("/proc/self/comm", "w").write("server")
+listener = socket.create_server(("127.0.0.1", 0))
+pids = [os.getpid()]
+for _ in range(2):
+    pids.append(os.fork())
+    if not pids[-1]: break
+lock = open(sys.argv[1], "w")
+if all(pids): print("ready", *pids, listener.getsockname()[1], flush=True)
+while True:
+    fcntl.lockf(lock, fcntl.LOCK_EX)
+    if sys.argv[2] == "sleeps": time.sleep(1000)
+    peer, _ = listener.accept()
+    fcntl.lockf(lock, fcntl.LOCK_UN)
+    peer.close()
+"""
+
+
+def servers(test, how):
+    """PIDs of those that take turns, the one with the lock first, and their port."""
+    server = test.child([sys.executable, "-c", TURNS, test.directory() / f"lock-{how}", how])
+    *pids, port = map(int, server.line("ready").split()[1:])
+    for pid in pids[1:]:
+        test.stack.callback(os.kill, pid, signal.SIGKILL)
+
+    def waiting():
+        found = [pid for pid in pids if kdtest.waits_in(pid, "fcntl_setlk")]
+        return found if len(found) == 2 else None
+    found = kdtest.wait_until(waiting, 20)
+    holder, = set(pids) - set(found)
+    return [holder, *found], port
+
+
+def case_turns(test):
+    """Servers that wait for their turn to wait for connections are idle, also if they have some; but a
+    lock of which the holder does something else is one."""
+    pids, port = servers(test, "accepts")
+    is_idle(test, "a turn", report(test, pids[1]))
+    client = test.child([sys.executable, "-c", """
+import socket, sys, time
+print("ready", flush=True)
+while True:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1]))).close()
+    time.sleep(0.02)""", port])
+    client.line("ready")
+    sample, _, sleeps = report(test, pids[1])
+    test.eq([row for row in sample["verdict"] if row["cause"] == "lock"], [], "with clients: no lock")
+    test.ok(any(sleep.get("by_turns") for sleep in sleeps), "the sleeps are for a turn", sleeps)
+    pids, _ = servers(test, "sleeps")
+    sample, _, _ = report(test, pids[1])
+    row, = sample["verdict"] or [{}]
+    test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("lock", pids[0]), "a lock")
 
 
 def case_datagrams(test):
@@ -312,4 +431,4 @@ def case_nagle(test):
 
 
 kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_ignored, case_idle,
-            case_accepted, case_child, case_datagrams, case_ended)
+            case_accepted, case_child, case_children, case_turns, case_datagrams, case_ended)

@@ -118,6 +118,20 @@ def case_window(test):
     test.eq([set(each) - {None} for each in found], [{"pg_sleep"}] * 6, "in each of them")
 
 
+def case_other_object(test):
+    """What a function of Python means for its own waits says nothing of those of a library that it
+    calls: this is a semaphore, not its global lock."""
+    target = test.child([sys.executable, "-c", """
+import multiprocessing
+semaphore = multiprocessing.Semaphore(0)
+print("ready", flush=True)
+semaphore.acquire()"""])
+    target.line("ready")
+    kdtest.wait_until(lambda: kdtest.waits_in(target.pid, "futex"))
+    sample, said = sample_of(test, target.pid)
+    test.ok(not sample["verdict"], "it is idle", said)
+
+
 HOLD = """
 import fcntl, sys, time
 file = open(sys.argv[1], "r+b")
@@ -204,4 +218,4 @@ def script(test, text, *args, wrapper=()):
     return child
 
 
-kdtest.main(case_functions, case_unwanted, case_window, case_file_lock, case_sessions)
+kdtest.main(case_functions, case_unwanted, case_other_object, case_window, case_file_lock, case_sessions)

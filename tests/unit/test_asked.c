@@ -16,8 +16,9 @@ TEST(sockets)
 {
 	struct socket_facts tcp = { .role = SOCKET_CONNECTED,
 				    .stream = true,
-				    .has_sent = true,
-				    .has_received = true,
+				    .sent = 3,
+				    .received = 3,
+				    .sent_bytes = 600,
 				    .sent_ago = 800 * MS,
 				    .received_ago = 900 * MS,
 				    .acked_ago = 800 * MS };
@@ -33,11 +34,19 @@ TEST(sockets)
 	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "answered at once, and kept alive");
 	tcp.received_ago = 10 * MS;
 	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "answered");
-	tcp.has_received = false, tcp.received_ago = tcp.sent_ago;
-	socket_is(tcp, ASKED_OPEN, ASKED_IDLE, "never answered: perhaps it only reports");
-	tcp.has_sent = false;
+	tcp.received = 0, tcp.received_ago = tcp.sent_ago;
+	socket_is(tcp, ASKED_OPEN, ASKED_OPEN, "never answered");
+	tcp.sent = 9, tcp.sent_bytes = 900;
+	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "never answered, sends again and again: it reports");
+	tcp.sent_bytes = 90000;
+	socket_is(tcp, ASKED_OPEN, ASKED_OPEN, "one long request");
+	tcp.sent = 40, tcp.sent_bytes = 4000, tcp.received = 7, tcp.received_ago = 2000 * MS;
+	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "seldom answered");
+	tcp.received = 18;
+	socket_is(tcp, ASKED_OPEN, ASKED_OPEN, "asks several times until it is answered");
+	tcp.sent = 0;
 	socket_is(tcp, ASKED_IDLE, ASKED_IDLE, "never asked");
-	tcp.has_sent = true, tcp.role = SOCKET_ACCEPTED;
+	tcp.sent = 3, tcp.role = SOCKET_ACCEPTED;
 	socket_is(tcp, ASKED_OUTSIDE, ASKED_OUTSIDE, "its client is silent");
 	tcp.role = SOCKET_CONNECTING;
 	socket_is(tcp, ASKED_OPEN, ASKED_OPEN, "no connection yet");

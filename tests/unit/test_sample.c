@@ -6,6 +6,7 @@
 
 #include "cli/model/culprit.h"
 #include "cli/model/losses.h"
+#include "cli/model/rows.h"
 #include "cli/model/sample.h"
 #include "cli/model/verdict.h"
 #include "tap.h"
@@ -377,6 +378,32 @@ TEST(fold_ended)
 	ok(sample.threads[3].tid == 13 && sample.threads[3].members == 1 &&
 		   are_times(&sample.threads[3].run_times, 5, 5, 0, 0),
 	   "and so do others' names");
+	sample_clear(&sample);
+}
+
+/* Those that wait for something that has to come do not share a row with those that are idle. */
+TEST(fold_losses)
+{
+	static const char *const wchans[] = { "do_epoll_wait", "wait_for_partner" };
+	struct thread_row rows[2 * (SAMPLE_FOLD + 1)];
+	const size_t n = sizeof(rows) / sizeof(*rows);
+	struct sample sample;
+
+	for (size_t i = 0; i < n; i++) {
+		struct descriptor_row sleep = { .is.fd = -1, .waits = { 1, 1000, 1000, 0 } };
+
+		rows[i] = silent((pid_t)(100 + i), "pool", LEDGER_BLOCKED);
+		snprintf(sleep.wchan, sizeof(sleep.wchan), "%s", wchans[i % 2]);
+		row_list_add(&descriptor_list, &rows[i].descriptors, &rows[i].n_descriptors,
+			     &sleep);
+	}
+	sample = sample_of(rows, n);
+	sample_finish(&sample);
+	is_u64(sample.n_threads, 2, "two rows");
+	ok(sample.threads[0].members == SAMPLE_FOLD + 1 &&
+		   sample.threads[1].members == SAMPLE_FOLD + 1 &&
+		   sample.threads[0].n_descriptors == 1,
+	   "each of those that slept there");
 	sample_clear(&sample);
 }
 

@@ -255,6 +255,23 @@ TEST(asked)
 	judge(&row, "peer 1000/1000 x1 server[7], kept 1000 of 1000", "of whom");
 	sleep.unanswered = 0;
 	judge(&row, "child 1000/1000 x1 server[7], kept 1000 of 1000", "of its child");
+	sleep.awaited = KD_AWAITED_PIPE;
+	row.ledger.awaited[KD_AWAITED_PIPE] = sleep.waits;
+	row.ledger.awaited[KD_AWAITED_WORK].total = 0;
+	snprintf(sleep.wchan, sizeof(sleep.wchan), "anon_pipe_read");
+	judge(&row, "child 1000/1000 x1 server[7], kept 1000 of 1000",
+	      "or of what that one writes");
+	sleep = (struct descriptor_row){ .awaited = KD_AWAITED_LOCK,
+					 .wchan = "fcntl_setlk",
+					 .call = KD_CALL_NONE,
+					 .is = { .fd = 3, .inode = 4 },
+					 .waits = times(1, SECOND, SECOND) };
+	row = spent(LEDGER_BLOCKED, SECOND);
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_LOCK] = sleep.waits;
+	judge(&row, "lock 1000/1000 x1, kept 1000 of 1000", "a lock of a file");
+	sleep.by_turns = true;
+	judge(&row, "kept 0 of 0, work 1000", "by which servers take turns to wait for clients");
 	sleep = (struct descriptor_row){ .awaited = KD_AWAITED_SOCKET,
 					 .wchan = "sk_wait_data",
 					 .call = KD_CALL_NONE,
