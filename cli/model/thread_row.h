@@ -176,8 +176,8 @@ struct descriptor_row {
 	uint64_t unanswered;
 	int32_t asked_fd;
 	char asked[DESCRIPTOR_ADDRESS_LEN]; /* raw, not escaped; "": unknown */
-	bool accepted;                      /* a connection that a client made */
-	uint32_t kept_back;                 /* enum kept_back (asked.h), seen in one of the waits */
+	bool accepted;      /* a connection that a client made, or datagrams of anybody */
+	uint32_t kept_back; /* enum kept_back (asked.h), seen in one of the waits */
 	/* Function of the program in which it slept: one of user_waits.in, or the first outside
 	 * of the C library; raw. "": not looked at, or unknown. */
 	char user_function[USER_FUNCTION_LEN];

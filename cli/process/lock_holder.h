@@ -13,6 +13,10 @@ struct awaited_process;
  * takes it: one for writing, if any. False: there is none, or more than one. */
 bool lock_holder_of_file(struct awaited_process *found, pid_t pid);
 
+/* Sets found to the only process that has a lock of the file behind a descriptor of another one:
+ * also one that got it from who took it, or which the kernel counts as the file's. */
+bool lock_holder_at(struct awaited_process *found, pid_t pid, int fd);
+
 /* The same for a backend of PostgreSQL that says in its title that it waits for a lock: the only
  * other backend of the server that is in a transaction and does not wait itself, by its title. */
 bool lock_holder_of_session(struct awaited_process *found, pid_t pid);
