@@ -397,13 +397,13 @@ static __always_inline bool current_futex(s32 call, struct futex_arguments *fute
 	futex->operation = second;
 	futex->value = third;
 	if ((call & ~KD_CALL_COMPAT) == CALL_FUTEX_WAIT) {
-		futex->operation = FUTEX_WAIT | (fourth & FUTEX_PRIVATE);
+		futex->operation = KD_FUTEX_WAIT | (fourth & KD_FUTEX_PRIVATE);
 		futex->value = second;
 	} else if ((call & ~KD_CALL_COMPAT) == CALL_FUTEX_WAITV) {
 		if (bpf_probe_read_user(&waitv, sizeof(waitv), (void *)first))
 			return false;
 		futex->address = waitv.address;
-		futex->operation = FUTEX_WAIT | (waitv.flags & FUTEX_PRIVATE);
+		futex->operation = KD_FUTEX_WAIT | (waitv.flags & KD_FUTEX_PRIVATE);
 		futex->value = waitv.value;
 	} else {
 		return call_is_at_futex(call);

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "futex.h"
 #include "losses.h"
 #include "others.h"
 #include "records.h"

@@ -144,16 +144,6 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define SIG_DFL 0
 #define SIG_IGN 1
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT 0
-#define FUTEX_LOCK_PI 6
-#define FUTEX_WAIT_BITSET 9 /* until a point in time, unlike FUTEX_WAIT */
-#define FUTEX_LOCK_PI2 13
-#define FUTEX_CMD_MASK 0x7f
-#define FUTEX_PRIVATE 0x80
-#define FUTEX_CLOCK_REALTIME 256
-#define FUTEX_TID_MASK 0x3fffffff
-#define FUTEX_WAITERS 0x80000000
 /* 32-bit calls, of x86 and Arm; and others, which have one number everywhere. */
 #define CALL_COMPAT_FUTEX (KD_CALL_COMPAT | 240)
 #define CALL_COMPAT_FUTEX_TIME64 (KD_CALL_COMPAT | 422)

@@ -12,17 +12,6 @@
 #include "thread.bpf.h"
 #include "window.bpf.h"
 
-/* Layout near the futex word in glibc (2.25 and later), in 32-bit words. */
-#define MUTEX_HELD_WITH_WAITERS 2
-#define MUTEX_OWNER 2
-#define RWLOCK_HELD_WITH_WAITERS 3
-#define RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer after __wrphase_futex */
-#define RWLOCK_WRITER_OF_WRITERS 3 /* after __writers_futex */
-#define RWLOCK_WRITERS 1           /* __writers_futex after __wrphase_futex; 0 after the other */
-#define MUTEX_KIND 4
-#define MUTEX_SHARED 128 /* PTHREAD_MUTEX_PSHARED_BIT */
-#define WORDS 8
-
 #define ACTIVITY_TRIES 3
 
 /* Reads the holder's times until t into the thread's locked.now. Returns false if another CPU
@@ -153,48 +142,14 @@ static __always_inline void holder_outside(struct kd_locked *locked, struct task
  * small number may be a TID: pthread_join() has a futex that is not private. */
 static __always_inline bool holder_may_be_named(u32 operation, u32 value, struct kd_thread *waiter)
 {
-	u32 command = operation & FUTEX_CMD_MASK;
-
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+	if (kd_futex_is_pi(operation))
 		return true;
-	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET)
+	if (!kd_futex_waits(operation))
 		return false;
-	if (value & FUTEX_WAITERS || value == MUTEX_HELD_WITH_WAITERS ||
-	    value == RWLOCK_HELD_WITH_WAITERS)
+	if (kd_futex_is_held(value))
 		return true;
-	return waiter->pid_level ? !(operation & FUTEX_PRIVATE)
+	return waiter->pid_level ? !(operation & KD_FUTEX_PRIVATE)
 				 : slot_of_holder(value, waiter) || holder_is_unwanted(value);
-}
-
-/* Possible holder: the TID in memory. *shared: other processes may hold it. */
-static __always_inline u32 holder_named(const u32 words[WORDS], u32 operation, u32 value, u32 *kind,
-					bool *shared)
-{
-	u32 command = operation & FUTEX_CMD_MASK, owner;
-
-	*shared = !(operation & FUTEX_PRIVATE);
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2) {
-		*kind = KD_LOCK_PI;
-		return words[0] & FUTEX_TID_MASK;
-	}
-	if (value & FUTEX_WAITERS) {
-		*kind = KD_LOCK_ROBUST;
-		return value & FUTEX_TID_MASK;
-	}
-	if (value == MUTEX_HELD_WITH_WAITERS) {
-		*kind = KD_LOCK_MUTEX;
-		*shared &= !!(words[MUTEX_KIND] & MUTEX_SHARED);
-		return words[MUTEX_OWNER];
-	}
-	if (value == RWLOCK_HELD_WITH_WAITERS) {
-		*kind = KD_LOCK_RWLOCK;
-		owner = words[RWLOCK_WRITERS] ? RWLOCK_WRITER_OF_PHASE : RWLOCK_WRITER_OF_WRITERS;
-		*shared &= words[owner + 1] == 1; /* __shared follows */
-		return words[owner];
-	}
-	*kind = KD_LOCK_JOIN;
-	*shared = false;
-	return words[0] == value ? value : 0;
 }
 
 /* Finds who holds a lock that another process may hold (shared), or that lies in a PID namespace.
@@ -222,8 +177,7 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 {
 	struct kd_thread *thread = slot_thread(slot), *holder;
 	struct kd_locked *locked;
-	u32 words[WORDS] = {}, kind = KD_LOCK_NO_OWNER, tid;
-	bool shared;
+	u32 words[KD_FUTEX_WORDS] = {}, kind = KD_LOCK_NO_OWNER, shared, tid;
 
 	if (!thread)
 		return 0;
@@ -238,14 +192,14 @@ __noinline int lock_begin(u32 slot, u64 address, u32 operation, u32 value, u64 t
 	if (bpf_probe_read_user(words, sizeof(words), (void *)address) &&
 	    bpf_probe_read_user(words, sizeof(u32), (void *)address))
 		return 0;
-	tid = holder_named(words, operation, value, &kind, &shared);
+	tid = kd_futex_holder(words, operation, value, &kind, &shared);
 	if (!thread->pid_level)
 		locked->slot = slot_of_holder(tid, thread);
 	if (thread->pid_level || (shared && !locked->slot && !holder_is_unwanted(tid)))
 		tid = holder_look(tid, shared, thread);
 	holder = slot_thread(locked->slot);
 	/* A private futex is only known to threads of its own process. */
-	if (kd_many && operation & FUTEX_PRIVATE && holder && holder->tgid != thread->tgid)
+	if (kd_many && operation & KD_FUTEX_PRIVATE && holder && holder->tgid != thread->tgid)
 		return 0;
 	if ((!locked->slot || !holder) && !holder_is_unwanted(tid) && !locked->holder_tgid)
 		return 0;

@@ -60,11 +60,11 @@ static __always_inline u64 timeout_origin(u32 timeout, u64 first, u64 second)
 			return 0;
 		clock = first;
 	} else if (timeout & KD_TIMEOUT_FUTEX) {
-		if ((second & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		if ((second & KD_FUTEX_COMMAND) == KD_FUTEX_WAIT)
 			return 0;
-		if ((second & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET)
+		if ((second & KD_FUTEX_COMMAND) != KD_FUTEX_WAIT_BITSET)
 			return KD_NEVER;
-		clock = second & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+		clock = second & KD_FUTEX_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	} else {
 		return 0;
 	}

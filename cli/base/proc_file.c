@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "arith.h"
 #include "clock.h"
 
 /* --- Small files in /proc/PID --- */
@@ -291,4 +292,21 @@ bool remote_copy(const struct remote *remote, uint64_t at, void *to, size_t size
 	struct iovec local = { to, size }, from = { (void *)(uintptr_t)at, size };
 
 	return process_vm_readv(remote->pid, &local, 1, &from, 1, 0) == (ssize_t)size;
+}
+
+bool remote_read(pid_t pid, uint64_t at, void *to, size_t size)
+{
+	struct remote remote;
+	size_t first;
+	bool copied;
+
+	if (!remote_open(&remote, pid))
+		return false;
+	first = u64_min(size, remote.page - at % remote.page);
+	copied = remote_has_page(&remote, at) && remote_copy(&remote, at, to, first);
+	copied = copied && (first == size ||
+			    (remote_has_page(&remote, at + first) &&
+			     remote_copy(&remote, at + first, (char *)to + first, size - first)));
+	remote_close(&remote);
+	return copied;
 }

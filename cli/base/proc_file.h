@@ -106,5 +106,7 @@ size_t remote_has_bytes(const struct remote *remote, uint64_t at, size_t size);
 
 /* Copies data in pages that are there. */
 bool remote_copy(const struct remote *remote, uint64_t at, void *to, size_t size);
+/* Copies what lies in one page or two of a process, if they are there. */
+bool remote_read(pid_t pid, uint64_t at, void *to, size_t size);
 
 #endif

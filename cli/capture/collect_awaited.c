@@ -5,6 +5,8 @@
 
 #include "cli/base/arith.h"
 #include "cli/base/clock.h"
+#include "cli/base/proc_file.h"
+#include "cli/base/syscall_set.h"
 #include "cli/capture/session/slots.h"
 #include "cli/model/user_wait.h"
 #include "cli/model/wchan.h"
@@ -215,31 +217,90 @@ static bool is_for_child(const struct descriptor_row *sleep)
 static bool sleep_is_for(const struct descriptor_row *sleep, enum awaited_as *as)
 {
 	const struct wchan *wchan = wchan_of(sleep->wchan);
-	const bool at_peer = wchan && wchan->cause == WCHAN_PEER;
+	const enum wchan_cause cause = wchan ? wchan->cause : WCHAN_THROUGH;
 
 	if (sleep->awaited == KD_AWAITED_CHILD || is_for_child(sleep))
 		*as = AWAITED_CHILD;
 	else if (sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0)
 		*as = AWAITED_FILE_LOCK;
-	else if (wchan && wchan->cause == WCHAN_LEASE)
+	else if (cause == WCHAN_LEASE)
 		*as = AWAITED_LEASE;
-	else if (wchan && wchan->cause == WCHAN_FUSE)
+	else if (cause == WCHAN_FUSE)
 		*as = AWAITED_FUSE;
-	else if (wchan && wchan->cause == WCHAN_PAGER)
+	else if (cause == WCHAN_PAGER)
 		*as = AWAITED_PAGER;
-	else if (sleep->awaited == KD_AWAITED_PIPE && at_peer)
-		*as = AWAITED_READER;
-	else if (sleep->awaited == KD_AWAITED_SOCKET && at_peer)
+	else if (cause == WCHAN_DAEMON && !strncmp(wchan->function, "fanotify_", 9))
+		*as = AWAITED_SCANNER;
+	else if (cause == WCHAN_DAEMON && !strncmp(wchan->function, "seccomp_", 8))
+		*as = AWAITED_SUPERVISOR;
+	else if (cause == WCHAN_PEER && !strcmp(wchan->function, "do_msgsnd"))
+		*as = AWAITED_RECEIVER;
+	else if (cause == WCHAN_PEER && sleep->awaited == KD_AWAITED_SOCKET)
 		*as = AWAITED_PEER;
+	else if (cause == WCHAN_PEER)
+		*as = AWAITED_READER;
 	else
 		return false;
 	return true;
 }
 
+/* The descriptor, or message queue, to which a thread writes; -1: none, or unknown. */
+static int written_fd(const struct descriptor_row *sleep, pid_t tid)
+{
+	static const struct {
+		const char *call;
+		unsigned int argument;
+	} others[] = { { "mq_timedsend", 0 }, { "msgsnd", 0 }, { "splice", 2 }, { "tee", 1 } };
+	const char *name = sleep->call < 0 || syscall_mode((uint32_t)sleep->call)
+				   ? NULL
+				   : syscall_name((uint32_t)sleep->call);
+	struct proc_call now;
+
+	for (size_t i = 0; name && i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i].call))
+			return proc_call_read(&now, tid) && now.number == sleep->call
+				       ? (int)now.arguments[others[i].argument]
+				       : -1;
+	return sleep->is.fd;
+}
+
+/* Who can end a sleep that goes on. Of a write, sets the descriptor. */
+static bool ender_find(struct awaited_process *found, struct sockets *sockets, enum awaited_as as,
+		       struct descriptor_row *sleep, pid_t pid, pid_t tid)
+{
+	const bool writes = as == AWAITED_READER || as == AWAITED_RECEIVER;
+	const int fd = writes ? written_fd(sleep, tid) : sleep->is.fd;
+
+	if (as == AWAITED_READER && fd != sleep->is.fd) {
+		sleep->is = (struct descriptor){ .fd = fd };
+		proc_fd_link(proc_thread(pid), fd, sleep->is.path, sizeof(sleep->is.path));
+	}
+	if (awaited_process_find(found, as, pid, fd))
+		return true;
+	if (as == AWAITED_FILE_LOCK)
+		return lock_holder_at(found, pid, fd);
+	return (as == AWAITED_READER || as == AWAITED_PEER) && sockets && sleep->call >= 0 &&
+	       asked_peer(found, sockets, pid, tid, fd, (uint32_t)sleep->call);
+}
+
+/* Who holds the lock of a futex, as it is known. */
+static bool owner_find(struct awaited_process *found, const struct thread_row *thread,
+		       const struct descriptor_row *sleep)
+{
+	for (size_t i = 0; i < thread->n_locks; i++) {
+		const struct lock_row *lock = &thread->locks[i];
+
+		if (lock->holder && !kd_lock_is_kernel(lock->kind) &&
+		    lock->waits.total >= sleep->waits.total / 2)
+			return awaited_describe(found, lock->holder);
+	}
+	return false;
+}
+
 /* Returns whether it looked. Who tries again and again to get a lock has many sleeps; others have
  * to last, or the next one may be for somebody else. */
-static bool holder_look(struct awaited_watch *watch, struct descriptor_row *sleep, pid_t pid,
-			uint64_t least)
+static bool holder_look(struct awaited_watch *watch, const struct thread_row *thread,
+			struct descriptor_row *sleep, pid_t pid, uint64_t least)
 {
 	const bool lasts = sleep->in_progress && sleep->waits.max >= least;
 	holder_find *find = holder_finder(sleep);
@@ -251,12 +312,12 @@ static bool holder_look(struct awaited_watch *watch, struct descriptor_row *slee
 		return false;
 	if (find && (lasts || user_wait_kind(sleep) == WCHAN_TIME))
 		is_found = find(&found, pid);
-	else if (!lasts || !sleep_is_for(sleep, &as) || (as == AWAITED_PEER && !watch->sockets))
-		return false;
-	else if (as == AWAITED_PEER)
-		is_found = asked_peer(&found, watch->sockets, pid, sleep->is.fd);
+	else if (lasts && sleep_is_for(sleep, &as))
+		is_found = ender_find(&found, watch->sockets, as, sleep, pid, thread->tid);
+	else if (lasts && sleep->awaited == KD_AWAITED_LOCK)
+		is_found = owner_find(&found, thread, sleep);
 	else
-		is_found = awaited_process_find(&found, as, pid, sleep->is.fd);
+		return false;
 	if (is_found)
 		who_take(sleep, &found);
 	return true;
@@ -270,8 +331,7 @@ static bool is_receiving(const struct descriptor_row *sleep, uint64_t window)
 	const struct wchan *wchan = wchan_of(sleep->wchan);
 
 	return sleep->awaited == KD_AWAITED_SOCKET && sleep->is.fd >= 0 && sleep->is.inode &&
-	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE &&
-	       (!strcmp(sleep->is.protocol, "tcp") || !strcmp(sleep->is.protocol, "unix"));
+	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE;
 }
 
 static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct descriptor_row *sleep,
@@ -279,6 +339,9 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 {
 	struct accepted *of = &watch->accepted[sleep->is.inode % ACCEPTED_KNOWN];
 
+	/* AF_NETLINK, AF_PACKET */
+	if (!strcmp(sleep->is.protocol, "af 16") || !strcmp(sleep->is.protocol, "af 17"))
+		return true;
 	if (of->inode != sleep->is.inode) {
 		if (*looks >= LOOKS_MOST)
 			return false;
@@ -412,7 +475,7 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 							     (uint32_t)sleep->call);
 			kept |= sleep->kept_back;
 			if (looks < LOOKS_MOST)
-				looks += holder_look(watch, sleep, pid, window / 2);
+				looks += holder_look(watch, thread, sleep, pid, window / 2);
 		}
 	}
 	/* An idle thread may poll for such times, too. */

@@ -13,7 +13,7 @@
 /* What is known of a socket. */
 enum socket_role {
 	SOCKET_UNKNOWN,
-	SOCKET_LISTENS,    /* for connections */
+	SOCKET_LISTENS,    /* for connections, or datagrams of anybody */
 	SOCKET_ACCEPTED,   /* a client made the connection */
 	SOCKET_CONNECTED,  /* the process made the connection */
 	SOCKET_CONNECTING, /* and the other end has not answered yet */

@@ -48,10 +48,12 @@ static const struct descriptor_row *sleep_at(const struct thread_row *thread,
 static void end_claim(struct claimant *claimant, const struct chain_of *of,
 		      const struct chain_row *chain, const struct claim *like)
 {
+	const struct thread_row *thread = sample_thread(claimant->sample, chain->tid);
 	struct claim claim = *like;
 
 	if (of->cause != CAUSE_LOCK) {
 		claim.who = (struct verdict_who){ .tid = chain->tid };
+		claim.who.pid = thread ? thread_pid(claimant->sample, thread) : 0;
 		memcpy(claim.who.comm, chain->name, sizeof(chain->name));
 		if (chain->via == chain->tid)
 			claim.via = NULL;

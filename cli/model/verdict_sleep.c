@@ -26,7 +26,7 @@ static struct sleep sleep_of_kind(const struct descriptor_row *row)
 		[KD_AWAITED_CHILD] = LOSS(CAUSE_CHILD),
 		[KD_AWAITED_PIPE] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
 		[KD_AWAITED_SOCKET] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
-		[KD_AWAITED_EVENTFD] = { SLEEP_ANSWER, CAUSE_PEER, NULL, NULL },
+		[KD_AWAITED_EVENTFD] = { .class = SLEEP_IDLE },
 		[KD_AWAITED_PAGE] = { .class = SLEEP_FAULT },
 	};
 
@@ -87,8 +87,9 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 		return sleep;
 	if (wchan->cause == WCHAN_FUTEX || sleep.class == SLEEP_FUTEX)
 		return (struct sleep){ .class = SLEEP_FUTEX, .words = wchan->words };
-	/* Of a disk, if the kernel counts it as such. */
-	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK)
+	/* Of a disk, if the kernel counts it as such; but it counts all requests of io_uring. */
+	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK &&
+	    (row->requests.count || !strstr(wchan->words, "io_uring")))
 		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL, NULL };
 	if (wchan_causes[wchan->cause] == CAUSES)
 		return (struct sleep){ sleep.class == SLEEP_ANSWER ? SLEEP_ANSWER : SLEEP_IDLE,
@@ -121,6 +122,22 @@ struct kd_count locks_had(const struct thread_row *thread)
 	return waits;
 }
 
+/* A semaphore (System V) is a lock for who gives it back: a call for each one that waited. Who only
+ * takes what others give is handed work. */
+static struct sleep semaphore_sleep(const struct thread_row *thread,
+				    const struct descriptor_row *row, const char *words)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < thread->n_calls; i++)
+		if ((int32_t)thread->calls[i].number == row->call)
+			calls = u64_add(calls, thread->calls[i].count);
+	if (row->ended_by && row->waits.count >= VERDICT_TIMES &&
+	    calls >= u64_add(row->waits.count, row->waits.count / 2))
+		return (struct sleep){ SLEEP_LOSS, CAUSE_LOCK, words, NULL };
+	return (struct sleep){ .class = SLEEP_IDLE, .words = words };
+}
+
 /* What the program calls it says more than a futex, a poll or a timer; but not who has a lock, if
  * that is known. */
 struct sleep sleep_of(const struct thread_row *thread, const struct descriptor_row *row)
@@ -128,6 +145,8 @@ struct sleep sleep_of(const struct thread_row *thread, const struct descriptor_r
 	struct sleep sleep = sleep_by_kernel(row);
 	const struct user_wait *user = user_wait_of_sleep(row);
 
+	if (sleep.class == SLEEP_FUTEX && strstr(row->wchan, "semtimedop"))
+		return semaphore_sleep(thread, row, sleep.words);
 	if (!user || sleep.class == SLEEP_LOSS || sleep.class == SLEEP_FAULT)
 		return sleep;
 	if (user->cause == WCHAN_LOCK && sleep.class == SLEEP_FUTEX &&

@@ -152,26 +152,39 @@ static bool is_silent(const struct thread_row *thread)
 
 struct idle {
 	bool silent;
+	uint64_t held;
 	struct slow_calls slow;
 	uint64_t ns;
 	struct kd_count futex; /* those that a thread may have ended */
 };
 
-/* True for waits in a futex that a time-out ended, or nothing in the window. */
-static bool ends_by_itself(const struct sleep_part *part)
+/* Waits for locks of which it is known who has them. */
+static uint64_t locks_held(const struct thread_row *thread)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < thread->n_locks; i++)
+		if (thread->locks[i].holder && !kd_lock_is_kernel(thread->locks[i].kind))
+			ns = u64_add(ns, thread->locks[i].waits.total);
+	return ns;
+}
+
+/* True for waits in a futex that a time-out ended, or nothing in the window, and that nobody holds.
+ * held: as locks_held(). */
+static bool ends_by_itself(const struct sleep_part *part, uint64_t held)
 {
 	const struct descriptor_row *row = part->row;
 
 	return part->is.class == SLEEP_FUTEX && row && *row->wchan && !row->ended_by &&
-	       row->others <= row->waits.count / 10;
+	       row->others <= row->waits.count / 10 && held < part->in.total / 2;
 }
 
 /* True for sleeps that are waiting for work, without a doubt. */
-static bool is_idle(const struct sleep_part *part, bool silent)
+static bool is_idle(const struct sleep_part *part, bool silent, uint64_t held)
 {
 	const enum sleep_class class = part->is.class;
 
-	return class == SLEEP_IDLE || (class == SLEEP_FUTEX && ends_by_itself(part)) ||
+	return class == SLEEP_IDLE || (class == SLEEP_FUTEX && ends_by_itself(part, held)) ||
 	       (silent && (class == SLEEP_ANSWER || class == SLEEP_UNKNOWN));
 }
 
@@ -187,7 +200,7 @@ static void idle_add(void *context, const struct sleep_part *part)
 {
 	struct idle *idle = context;
 
-	if (is_idle(part, idle->silent))
+	if (is_idle(part, idle->silent, idle->held))
 		idle->ns = u64_add(idle->ns, part->in.total - slow_take(&idle->slow, part));
 	else if (part->is.class == SLEEP_FUTEX)
 		count_join(&idle->futex, &part->in);
@@ -236,7 +249,7 @@ static uint64_t signals_of(const struct thread_row *thread, uint64_t in_futex)
 uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct kd_count held = locks_had(thread);
-	struct idle idle = { .silent = is_silent(thread) };
+	struct idle idle = { .silent = is_silent(thread), .held = locks_held(thread) };
 	uint64_t ns, in_futex;
 	uint64_t frozen = limit_frozen_asleep(sample, thread);
 
@@ -359,6 +372,20 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
+/* What the holder of a lock does for which the thread goes on to wait; NULL: unknown. */
+static const char *holder_state(const struct thread_row *thread, const struct lock_row *lock)
+{
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		const struct descriptor_row *row = &thread->descriptors[i];
+
+		if (row->awaited == KD_AWAITED_LOCK && row->is.fd < 0 && row->in_progress &&
+		    row->awaited_pid == lock->holder && *row->awaited_state &&
+		    lock->waits.total >= row->waits.total / 2)
+			return row->awaited_state;
+	}
+	return NULL;
+}
+
 /* Claims of user-space locks whose holder is known, or who gave it up, as far as the sleeps in
  * futexes go. Returns what is left of these. */
 static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
@@ -374,13 +401,15 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 			.longest = lock->waits.max,
 			.began = lock->waits.began,
 			.so_far = thread->ledger.asleep[KD_AWAITED_LOCK].max,
-			.who = { .tid = lock->holder, .pid = thread_pid(claimant->sample, thread) },
+			.who = { .tid = lock->holder,
+				 .pid = lock->holder_pid ?: thread_pid(claimant->sample, thread) },
 		};
 
 		if (!lock_is_had(lock))
 			continue;
 		if (lock->holder) {
 			memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
+			claim.wait.state = holder_state(thread, lock);
 		} else {
 			claim.who.tid = lock->released_by;
 			memcpy(claim.who.comm, lock->released_name, sizeof(lock->released_name));
@@ -450,6 +479,7 @@ struct claiming {
 	const struct thread_row *thread;
 	struct slow_calls slow;
 	bool silent;
+	uint64_t held;
 	uint64_t in_futex;
 	struct claim futex; /* the largest of those that are not idle */
 	uint64_t futexes;   /* how many these are */
@@ -498,7 +528,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 	const struct sample *sample = claiming->claimant->sample;
 	enum cause cause = loss_cause(claiming, part);
 
-	if (cause == CAUSES && is_idle(part, claiming->silent)) {
+	if (cause == CAUSES && is_idle(part, claiming->silent, claiming->held)) {
 		claim.ns = slow_take(&claiming->slow, part);
 		cause = claim.ns ? CAUSE_WAIT : CAUSES;
 	}
@@ -513,7 +543,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 	claim.wait.user = part->is.user;
 	if (part->is.class == SLEEP_FUTEX) {
 		claiming->in_futex = u64_add(claiming->in_futex, claim.ns);
-		if (ends_by_itself(part) && !claiming->claimant->of_subject)
+		if (ends_by_itself(part, claiming->held) && !claiming->claimant->of_subject)
 			return;
 		claiming->futexes = u64_add(claiming->futexes, claim.count);
 		if (claim.ns > claiming->futex.ns)
@@ -534,7 +564,8 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 {
 	struct claiming claiming = { .claimant = claimant,
 				     .thread = thread,
-				     .silent = is_silent(thread) };
+				     .silent = is_silent(thread),
+				     .held = locks_held(thread) };
 	uint64_t left;
 	const struct kd_count memory = waits_for_memory(claimant->sample, thread);
 	const struct claim of_memory = { .ns = memory.total,

@@ -3,14 +3,19 @@
 #include "asked_look.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/arith.h"
 #include "cli/base/clock.h"
 #include "cli/base/proc_file.h"
+#include "cli/base/syscall_set.h"
 #include "polled.h"
 
 #define LINK_LEN 64 /* a longer one is a path */
@@ -64,6 +69,20 @@ static enum asked_kind kind_by_holder(const struct asking *asking, const char *t
 	return asking->child && holds(asking->child, target, -1) ? ASKED_CHILD : ASKED_OUTSIDE;
 }
 
+/* "Pid:\t4711" in fdinfo. */
+static enum asked_kind kind_of_pidfd(const struct asking *asking, int fd)
+{
+	char name[64], text[512];
+	const char *at = NULL;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_file_read(proc_thread(asking->pid), name, text, sizeof(text)) > 0)
+		at = strstr(text, "\nPid:");
+	return at && asking->child && strtol(at + strlen("\nPid:"), NULL, 10) == asking->child
+		       ? ASKED_CHILD
+		       : ASKED_OUTSIDE;
+}
+
 static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 {
 	static const char *const own[] = { "anon_inode:[eventfd]", "anon_inode:[timerfd]",
@@ -77,6 +96,8 @@ static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 			return ASKED_OWN;
 	if (!strncmp(target, "pipe:", strlen("pipe:")))
 		return kind_by_holder(asking, target, fd);
+	if (!strcmp(target, "anon_inode:[pidfd]"))
+		return kind_of_pidfd(asking, fd);
 	if (facts->role != SOCKET_PAIR)
 		return asked_of_socket(facts, asking->n == 1);
 	socket_link(peer, facts->peer_inode);
@@ -293,11 +314,54 @@ static void facts_find(struct socket_facts *facts, struct sockets *sockets, pid_
 		sockets_look(sockets, pid, facts, 1);
 }
 
-bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd)
+/* Where a call has the address of a socket, and its length. */
+static bool address_at(uint64_t at[static 2], pid_t pid, const struct proc_call *now)
+{
+	const char *name = syscall_name((uint32_t)now->number);
+	const uint64_t *arguments = now->arguments;
+	struct msghdr message;
+
+	if (!strcmp(name, "connect")) {
+		memcpy(at, &arguments[1], 2 * sizeof(*at));
+	} else if (!strcmp(name, "sendto")) {
+		memcpy(at, &arguments[4], 2 * sizeof(*at));
+	} else if (!strcmp(name, "sendmsg") &&
+		   remote_read(pid, arguments[1], &message, sizeof(message))) {
+		at[0] = (uint64_t)(uintptr_t)message.msg_name;
+		at[1] = message.msg_namelen;
+	} else {
+		return false;
+	}
+	return at[0];
+}
+
+/* The local socket to which a thread sends or connects, by its name. 0: none, or unknown. */
+static uint64_t addressed_find(pid_t pid, pid_t tid, uint32_t call)
+{
+	struct sockaddr_un address = { 0 };
+	const size_t before = offsetof(struct sockaddr_un, sun_path);
+	struct proc_call now;
+	uint64_t at[2];
+	size_t length;
+
+	if (syscall_mode(call) || !syscall_name(call) || !proc_call_read(&now, tid) ||
+	    now.number != call || !address_at(at, pid, &now))
+		return 0;
+	length = (size_t)u64_min(at[1], sizeof(address) - 1);
+	if (length <= before || !remote_read(pid, at[0], &address, length) ||
+	    address.sun_family != AF_UNIX)
+		return 0;
+	return sockets_named(pid, address.sun_path, length - before);
+}
+
+bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, pid_t tid,
+		int fd, uint32_t call)
 {
 	struct socket_facts facts;
 
 	facts_find(&facts, sockets, pid, fd);
+	if (facts.inode && !facts.peer_inode)
+		facts.peer_inode = addressed_find(pid, tid, call);
 	return holder_find(found, pid, facts.peer_inode);
 }
 
@@ -306,7 +370,7 @@ bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd)
 	struct socket_facts facts;
 
 	facts_find(&facts, sockets, pid, fd);
-	return facts.role == SOCKET_ACCEPTED;
+	return facts.role == SOCKET_ACCEPTED || facts.role == SOCKET_LISTENS;
 }
 
 enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)

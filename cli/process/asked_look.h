@@ -23,8 +23,10 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 /* Finds who has the other end, or the child. Takes some ms more, at most. */
 bool asked_who(struct awaited_process *found, const struct asked *asked, pid_t pid);
 
-/* Finds who has the other end of a connection, on this machine. */
-bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, int fd);
+/* Finds who has the other end of a socket, on this machine: of its connection, or to whom a thread
+ * that sleeps in such a call sends or connects. */
+bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, pid_t tid,
+		int fd, uint32_t call);
 
 /* Whether data of a connection is kept back while a thread sleeps in such a call. */
 enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call);
@@ -34,7 +36,7 @@ enum kept_back asked_kept_back(struct sockets *sockets, pid_t pid, pid_t tid, ui
  */
 bool asked_takes_turns(struct sockets *sockets, pid_t pid, pid_t holder);
 
-/* True if it is a connection that a client made. */
+/* True if it is a connection that a client made, or a socket to which anybody may send. */
 bool asked_is_accepted(struct sockets *sockets, pid_t pid, int fd);
 
 #endif

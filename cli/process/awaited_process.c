@@ -3,6 +3,8 @@
 #include "awaited_process.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/fanotify.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +72,7 @@ static bool child_find(struct awaited_process *found, pid_t pid)
 /* --- Locks of files --- */
 
 /* "7: -> FLOCK  ADVISORY  WRITE 4711 fe:00:12 0 EOF" waits for the lock of the line before that has
- * the same number and no arrow: lock_get_status(), fs/locks.c. */
+ * the same number and no arrow: lock_get_status(), fs/locks.c. Who took that may have ended. */
 static bool lock_holder_find(struct awaited_process *found, pid_t pid)
 {
 	FILE *file = fopen("/proc/locks", "re");
@@ -115,15 +117,11 @@ static bool lease_holder_find(struct awaited_process *found)
 
 /* --- Who has a descriptor of a file --- */
 
-/* True if a process's descriptor, a name in /proc/PID/fd that links to this, is one of those that
- * are looked for. */
-typedef bool descriptor_fn(pid_t pid, int fd, const char *link, const void *context);
-
 static bool descriptors_have(pid_t pid, descriptor_fn *is_wanted, const void *context)
 {
 	struct proc_list fds;
 	bool found = false;
-	char target[64];
+	char target[PATH_MAX];
 
 	proc_list_begin(&fds, "/proc/%d/fd", (int)pid);
 	while (!found && proc_list_next(&fds))
@@ -133,9 +131,8 @@ static bool descriptors_have(pid_t pid, descriptor_fn *is_wanted, const void *co
 	return found;
 }
 
-/* The only process with such a descriptor, but this one. */
-static bool only_find(struct awaited_process *found, pid_t but, descriptor_fn *is_wanted,
-		      const void *context)
+bool awaited_only_find(struct awaited_process *found, pid_t but, descriptor_fn *is_wanted,
+		       const void *context)
 {
 	uint64_t until = clock_read(CLOCK_THREAD_CPUTIME_ID) + LOOK_MOST_NS;
 	struct proc_list processes;
@@ -170,7 +167,10 @@ static bool fdinfo_read(pid_t pid, int fd, const char *label, char value[static 
 	return at && sscanf(at + strlen(label), "%31s", value) == 1;
 }
 
-/* --- Readers of pipes and sockets --- */
+/* --- Readers of pipes, sockets, terminals --- */
+
+#define EVENTFD "anon_inode:[eventfd]"
+#define TERMINALS "/dev/pts/"
 
 /* True if the descriptor is of what such a link is of, and was opened so that it can read. */
 static bool reads_from(pid_t pid, int fd, const char *link, const void *wanted)
@@ -184,16 +184,57 @@ static bool reads_from(pid_t pid, int fd, const char *link, const void *wanted)
 /* The one that waits has a descriptor of the other end, too, if it has just forked. */
 bool awaited_reader_find(struct awaited_process *found, pid_t pid, const char *link_to)
 {
-	return only_find(found, pid, reads_from, link_to);
+	return awaited_only_find(found, pid, reads_from, link_to);
 }
 
-/* A pipe without a name, "pipe:[4711]", is only in descriptors. */
+/* "eventfd-id:" is the same in all descriptors of one. */
+static bool has_eventfd(pid_t pid, int fd, const char *link, const void *wanted)
+{
+	char id[32];
+
+	return !strcmp(link, EVENTFD) && fdinfo_read(pid, fd, "eventfd-id:", id) &&
+	       !strcmp(id, wanted);
+}
+
+/* The other end of a terminal. */
+static bool emulates(pid_t pid, int fd, const char *link, const void *wanted)
+{
+	char number[32];
+
+	return (!strcmp(link, "/dev/ptmx") || !strcmp(link, "/dev/pts/ptmx")) &&
+	       fdinfo_read(pid, fd, "tty-index:", number) && !strcmp(number, wanted);
+}
+
+/* A pipe without a name, "pipe:[4711]", is only in descriptors; a message queue, "/jobs", has its
+ * name there. */
 static bool reader_find(struct awaited_process *found, pid_t pid, int fd)
 {
-	char pipe[64];
+	char link[PATH_MAX], id[32];
 
-	return proc_fd_link(proc_thread(pid), fd, pipe, sizeof(pipe)) &&
-	       awaited_reader_find(found, pid, pipe);
+	if (!proc_fd_link(proc_thread(pid), fd, link, sizeof(link)))
+		return false;
+	if (!strcmp(link, EVENTFD))
+		return fdinfo_read(proc_thread(pid), fd, "eventfd-id:", id) &&
+		       awaited_only_find(found, pid, has_eventfd, id);
+	if (!strncmp(link, TERMINALS, strlen(TERMINALS)))
+		return awaited_only_find(found, pid, emulates, link + strlen(TERMINALS));
+	return awaited_reader_find(found, pid, link);
+}
+
+/* "       key      msqid perms      cbytes       qnum lspid lrpid ...", of this program's IPC
+ * namespace, and with PIDs as it sees them. */
+static bool receiver_find(struct awaited_process *found, pid_t pid, int queue)
+{
+	FILE *file = proc_same_namespace(pid, "ipc") == 1 ? fopen("/proc/sysvipc/msg", "re") : NULL;
+	int id, received = 0;
+	char line[256];
+
+	while (file && !received && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%*d %d %*o %*u %*u %*d %d", &id, &received) != 2 || id != queue)
+			received = 0;
+	if (file)
+		fclose(file);
+	return received > 0 && received != pid && awaited_describe(found, received);
 }
 
 /* --- Programs that serve others --- */
@@ -235,7 +276,7 @@ static bool server_find(struct awaited_process *found, pid_t pid, int fd)
 	char connection[32];
 
 	connection_find(connection, pid, fd);
-	return only_find(found, pid, serves, connection);
+	return awaited_only_find(found, pid, serves, connection);
 }
 
 /* "pending: 1 total: 1": threads wait for it now. */
@@ -246,6 +287,25 @@ static bool fills_memory(pid_t pid, int fd, const char *link, const void *unused
 	(void)unused;
 	return !strcmp(link, "anon_inode:[userfaultfd]") && fdinfo_read(pid, fd, "total:", total) &&
 	       strtoul(total, NULL, 10) > 0;
+}
+
+#define FAN_CLASSES (FAN_CLASS_CONTENT | FAN_CLASS_PRE_CONTENT)
+
+/* "fanotify flags:5 event-flags:0": of a class that is asked first. */
+static bool scans(pid_t pid, int fd, const char *link, const void *unused)
+{
+	char flags[32];
+
+	(void)unused;
+	return !strcmp(link, "anon_inode:[fanotify]") &&
+	       fdinfo_read(pid, fd, "fanotify flags:", flags) &&
+	       strtoul(flags, NULL, 16) & FAN_CLASSES;
+}
+
+static bool supervises(pid_t pid, int fd, const char *link, const void *unused)
+{
+	(void)pid, (void)fd, (void)unused;
+	return !strcmp(link, "anon_inode:seccomp notify");
 }
 
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd)
@@ -259,10 +319,16 @@ bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid
 		return lease_holder_find(found);
 	case AWAITED_READER:
 		return reader_find(found, pid, fd);
+	case AWAITED_RECEIVER:
+		return receiver_find(found, pid, fd);
 	case AWAITED_FUSE:
 		return server_find(found, pid, fd);
 	case AWAITED_PAGER:
-		return only_find(found, 0, fills_memory, NULL);
+		return awaited_only_find(found, pid, fills_memory, NULL);
+	case AWAITED_SCANNER:
+		return awaited_only_find(found, pid, scans, NULL);
+	case AWAITED_SUPERVISOR:
+		return awaited_only_find(found, pid, supervises, NULL);
 	case AWAITED_PEER:
 		break;
 	}

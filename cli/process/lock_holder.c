@@ -206,6 +206,30 @@ bool lock_holder_of_dpkg(struct awaited_process *found, pid_t pid)
 	return holder && holder != pid && awaited_describe(found, holder);
 }
 
+/* A lock by flock() is in all descriptors that were inherited or sent, and one of an open file
+ * (OFD) belongs to no process: /proc/locks knows who took the first, if that lives. */
+static bool has_lock(pid_t pid, int fd, const char *link, const void *wanted)
+{
+	struct open_file_id file;
+	char name[64], text[1024];
+
+	(void)link;
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)pid, fd);
+	if (!file_is(name, &file) || !is_same(&file, wanted))
+		return false;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	return proc_file_read(pid, name, text, sizeof(text)) > 0 && strstr(text, "lock:");
+}
+
+bool lock_holder_at(struct awaited_process *found, pid_t pid, int fd)
+{
+	struct open_file_id file;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int)proc_thread(pid), fd);
+	return file_is(name, &file) && awaited_only_find(found, 0, has_lock, &file);
+}
+
 /* --- Sessions of PostgreSQL --- */
 
 #define TITLE_LEN 256

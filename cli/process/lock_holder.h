@@ -20,6 +20,10 @@ pid_t lock_holder_only(uint64_t inode);
 /* Sets found to the process that has the lock of dpkg's database, as apt waits for it. */
 bool lock_holder_of_dpkg(struct awaited_process *found, pid_t pid);
 
+/* Sets found to the only process that has a lock of the file behind a descriptor of another one:
+ * also one that got it from who took it, or which the kernel counts as the file's. */
+bool lock_holder_at(struct awaited_process *found, pid_t pid, int fd);
+
 /* The same for a backend of PostgreSQL that says in its title that it waits for a lock: the only
  * other backend of the server that is in a transaction and does not wait itself, by its title. */
 bool lock_holder_of_session(struct awaited_process *found, pid_t pid);

@@ -47,24 +47,6 @@ bool polled_is(uint32_t call)
 	return i < CALLS && calls[i].by != BY_LISTENER;
 }
 
-/* Copies memory of a process, which may lie in two pages. */
-static bool memory_copy(pid_t pid, uint64_t at, void *to, size_t size)
-{
-	struct remote remote;
-	bool copied;
-	size_t first;
-
-	if (!remote_open(&remote, pid))
-		return false;
-	first = u64_min(size, remote.page - at % remote.page);
-	copied = remote_has_page(&remote, at) && remote_copy(&remote, at, to, first);
-	if (copied && first < size)
-		copied = remote_has_page(&remote, at + first) &&
-			 remote_copy(&remote, at + first, (char *)to + first, size - first);
-	remote_close(&remote);
-	return copied;
-}
-
 static bool add(struct polled *polled, int fd)
 {
 	for (size_t i = 0; i < polled->n; i++)
@@ -81,7 +63,7 @@ static bool array_read(struct polled *polled, pid_t pid, const uint64_t *argumen
 	struct pollfd all[POLLED_MOST];
 	const uint64_t n = arguments[1];
 
-	if (!n || n > POLLED_MOST || !memory_copy(pid, arguments[0], all, n * sizeof(*all)))
+	if (!n || n > POLLED_MOST || !remote_read(pid, arguments[0], all, n * sizeof(*all)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (all[i].fd >= 0)
@@ -99,7 +81,7 @@ static bool sets_read(struct polled *polled, pid_t pid, const uint64_t *argument
 		if (!arguments[set])
 			continue;
 		/* The kernel takes whole words. */
-		if (!memory_copy(pid, arguments[set], &fds, (n + 63) / 64 * 8))
+		if (!remote_read(pid, arguments[set], &fds, (n + 63) / 64 * 8))
 			return false;
 		for (size_t fd = 0; fd < n; fd++)
 			if (FD_ISSET(fd, &fds) && !add(polled, (int)fd))

@@ -316,7 +316,7 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 	if (own.listens)
 		facts->role = SOCKET_LISTENS;
 	else if (own.has_name)
-		facts->role = own.peer ? SOCKET_ACCEPTED : SOCKET_UNKNOWN;
+		facts->role = own.peer ? SOCKET_ACCEPTED : SOCKET_LISTENS;
 	else if (peer.has_name || (own.has_peer && !own.peer))
 		facts->role = SOCKET_CONNECTED;
 	else if (own.peer)
@@ -324,7 +324,47 @@ static void unix_fill(struct sockets *sockets, struct socket_facts *facts)
 	memcpy(facts->peer, peer.name, sizeof(facts->peer));
 }
 
+#define ACCEPTS 0x10000U /* __SO_ACCEPTCON, include/linux/net.h */
+
+/* "0000000000000000: 00000002 00000000 00010000 0001 01 21745 /run/socket"; names begin with '@'
+ * instead of NUL. The connections to a listener have its name, too. */
+uint64_t sockets_named(pid_t pid, const char *name, size_t length)
+{
+	char path[64], line[256], wanted[DESCRIPTOR_PATH_LEN];
+	unsigned int flags, type;
+	uint64_t inode, found = 0;
+	FILE *file;
+	int at;
+
+	snprintf(wanted, sizeof(wanted), "%s%.*s", *name ? "" : "@", (int)length - !*name,
+		 name + !*name);
+	snprintf(path, sizeof(path), "/proc/%d/net/unix", (int)proc_thread(pid));
+	file = fopen(path, "re");
+	for (size_t n = 0; file && !found && n < LINES_MOST && fgets(line, sizeof(line), file);
+	     n++) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%*s %*s %*s %x %x %*s %" SCNu64 " %n", &flags, &type, &inode,
+			   &at) == 3 &&
+		    (type == SOCK_DGRAM || flags & ACCEPTS) && !strcmp(line + at, wanted))
+			found = inode;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /* --- All --- */
+
+/* True if an address is one of this machine. */
+static bool is_here(const struct entry *entry)
+{
+	const struct end *peer = &entry->peer;
+
+	return !memcmp(peer->address, entry->local.address, sizeof(peer->address)) ||
+	       (entry->family == AF_INET
+			? ntohl(peer->address[0]) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET
+			: !memcmp(peer->address, &in6addr_loopback, sizeof(in6addr_loopback)));
+}
 
 static void tcp_found(struct sockets *sockets, const struct entry *entry,
 		      struct socket_facts *facts, bool asks, bool alone)
@@ -343,6 +383,9 @@ static void tcp_found(struct sockets *sockets, const struct entry *entry,
 	if (entry->peer.port)
 		address_text(facts->peer, entry->family, entry->peer.address,
 			     ntohs(entry->peer.port));
+	/* Its listener accepts none. */
+	if (facts->role == SOCKET_CONNECTING && is_here(entry))
+		facts->peer_inode = listener_find(sockets, entry->peer.port);
 	if (asks && (facts->role == SOCKET_CONNECTED || (facts->role == SOCKET_ACCEPTED && alone)))
 		tcp_fill(sockets, entry, facts);
 }
@@ -362,8 +405,10 @@ static bool is_service(unsigned int port)
 static void udp_found(const struct entry *entry, struct socket_facts *facts)
 {
 	snprintf(facts->protocol, sizeof(facts->protocol), "udp");
-	if (!entry->peer.port)
+	if (!entry->peer.port) {
+		facts->role = SOCKET_LISTENS;
 		return;
+	}
 	address_text(facts->peer, entry->family, entry->peer.address, ntohs(entry->peer.port));
 	if (is_service(ntohs(entry->peer.port)))
 		facts->role = SOCKET_SERVICE;

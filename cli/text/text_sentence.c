@@ -291,10 +291,25 @@ static void what_add(char *sentence, const struct sample *sample, const struct v
 #pragma GCC diagnostic pop
 }
 
+/* True for a peer that has the other end of neither a pipe nor a socket. */
+static bool is_at_other(const struct verdict_row *row)
+{
+	static const char *const others[] = { "message queue", "eventfd", "terminal" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (row->cause == CAUSE_PEER && row->wait.words &&
+		    strstr(row->wait.words, others[i]))
+			return true;
+	return false;
+}
+
 /* True if the cause alone says more than what the wait was for. */
 static bool says_enough(const struct verdict_row *row)
 {
 	bool named = *row->who.comm;
+
+	if (is_at_other(row))
+		return false;
 
 	if (row->wait.user && !(named && row->cause == CAUSE_CHILD))
 		return false;

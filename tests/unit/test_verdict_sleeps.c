@@ -107,6 +107,70 @@ TEST(futexes)
 	judge(&row, "kept 900 of 1000, unexplained 900", "most by threads");
 }
 
+/* A lock that somebody has is no idle wait, also if nothing ended it. */
+TEST(held)
+{
+	struct lock_row lock = { .kind = KD_LOCK_ROBUST,
+				 .holder = 7,
+				 .holder_name = "holder",
+				 .waits = times(1, 2 * SECOND, 2 * SECOND) };
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_LOCK,
+					.wchan = "futex_do_wait",
+					.call = syscall_number("futex"),
+					.is = { .fd = -1 },
+					.waits = lock.waits,
+					.in_progress = 1 };
+	struct thread_row row = runner(1, "main");
+
+	row.run.count = 0;
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.locks = &lock, row.n_locks = 1;
+	spend(&row, LEDGER_BLOCKED, SECOND);
+	row.ledger.awaited[KD_AWAITED_LOCK] = times(1, SECOND, 2 * SECOND);
+	judge(&row, "lock 1000/2000 x1 holder[7], kept 1000 of 1000", "its holder is known");
+	lock.holder = 0;
+	judge(&row, "kept 0 of 0, work 1000", "nobody is known to have it");
+}
+
+/* A semaphore is a lock for who gives it back, which is a call more for each wait. */
+TEST(semaphores)
+{
+	struct call_row call = { .number = (uint32_t)syscall_number("semop"), .count = 180 };
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_LOCK,
+					.wchan = "__do_semtimedop",
+					.call = syscall_number("semop"),
+					.is = { .fd = -1 },
+					.waits = times(90, 900 * MILLI, 10 * MILLI),
+					.ended_by = 8,
+					.ended_name = "other" };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	row.calls = &call, row.n_calls = 1;
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_LOCK] = sleep.waits;
+	judge(&row, "lock 900/10 x90 other[8], kept 900 of 1000", "taken and given back");
+	call.count = 90;
+	judge(&row, "kept 0 of 100, work 900", "only taken");
+}
+
+/* Requests of io_uring are counted as those of disks, also if they are not: then none of these
+ * ended the waits. */
+TEST(io_uring)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_DISK,
+					.wchan = "io_cqring_wait",
+					.call = KD_CALL_NONE,
+					.is = { .fd = -1 },
+					.waits = times(90, 900 * MILLI, 10 * MILLI) };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_DISK] = sleep.waits;
+	judge(&row, "kept 0 of 100, work 900", "of a socket");
+	sleep.requests = times(90, 800 * MILLI, 10 * MILLI);
+	judge(&row, "disk 900/10 x90 requests 800/10 x90, kept 900 of 1000", "of a disk");
+}
+
 /* The same in a function of the program. */
 static void program_is(const char *wchan, enum kd_awaited awaited, const char *function,
 		       const char *want, const char *what)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/arith.h"
 #include "cli/base/log.h"
@@ -71,6 +72,17 @@ void session_wchan_name(struct session *session, const struct kd_wchan *wchan,
 	wchan_name(name, KD_FUNCTION_LEN, found[at], row);
 }
 
+/* True if it writes to a descriptor that is not its first argument, at which the kernel side looks.
+ */
+static bool is_at_second(const struct descriptor_row *row)
+{
+	const struct wchan *wchan = wchan_of(row->wchan);
+	const char *call = row->call < 0 ? NULL : syscall_name((uint32_t)row->call);
+
+	return wchan && wchan->cause == WCHAN_PEER && call &&
+	       (!strcmp(call, "splice") || !strcmp(call, "tee"));
+}
+
 static int file_found(const struct session_hash *hash, const void *key_, const void *value,
 		      struct thread_row *row)
 {
@@ -92,7 +104,12 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	};
 
 	session_wchan_name(session, &key->wchan, descriptor.wchan);
+	if (is_at_second(&descriptor))
+		descriptor.is = (struct descriptor){ .fd = -1 };
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
+	/* Its signal to a command did. */
+	if (descriptor.ended_pid == getpid())
+		descriptor.ended_by = descriptor.ended_pid = 0;
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
 

@@ -22,6 +22,7 @@
 #include "cli/capture/session/types.h"
 #include "cli/model/awaited.h"
 #include "cli/model/rows.h"
+#include "cli/process/futex_look.h"
 #include "cli/process/processes.h"
 #include "cli/stack/kernel_symbols.h"
 #include "cli/stack/stacks.h"
@@ -529,20 +530,35 @@ struct kd_activity locks_activity(const struct kd_thread *thread, uint64_t t)
 	return activity;
 }
 
+/* The lock of a sleep that goes on. One that began before the session was seen by no event: of
+ * what lasts for most of the window, the memory is read. False: it is for none. */
+static bool open_find(struct kd_locked *locked, const struct session_view *view,
+		      const struct kd_thread *thread)
+{
+	*locked = thread->locked;
+	if (thread->state != KD_UNSEEN)
+		return locked->address && thread_is_blocked(thread);
+	if (thread->seed_state != KD_BLOCKED || thread->seed_call != syscall_number("futex") ||
+	    thread->since > view->start + (view->end - view->start) / 2 ||
+	    !futex_look(locked, (pid_t)thread->tgid, (pid_t)thread->tid))
+		return false;
+	locked->slot = view_slot(view, (pid_t)locked->holder);
+	return true;
+}
+
 int locks_read_open(const struct session_view *view, uint32_t slot, const struct kd_thread *thread,
 		    struct thread_row *row)
 {
-	const struct kd_locked *locked = &thread->locked;
 	struct kd_lock_waits waits = { .slept_in = KD_CALL_NONE };
-	struct kd_lock_key key = { .address = locked->address,
-				   .holder = locked->holder,
-				   .slot = slot,
-				   .kind = locked->kind };
+	struct kd_lock_key key = { .slot = slot };
 	uint64_t ns = u64_sub(view->end, thread->since);
+	struct kd_locked found, *locked = &found;
 
-	if (!locked->address || !ns || thread->died ||
-	    (thread->state != KD_BLOCKED && thread->state != KD_BLOCKED_UNINT))
+	if (!ns || thread->died || !open_find(&found, view, thread))
 		return 0;
+	key.address = locked->address;
+	key.holder = locked->holder;
+	key.kind = locked->kind;
 	row->lock_in_progress = true;
 	waits.waits = (struct kd_count){ 1, ns, ns, thread->since };
 	waits.holder_tgid = locked->holder_tgid;
