@@ -195,6 +195,9 @@ static void outside_make(char *sentence, const struct verdict *verdict)
 			       "filters, closing files).");
 }
 
+/* Most rows before the time outside of calls, which is on the first screen. */
+#define ABOVE_OUTSIDE 1
+
 /* The number of rows that come before so much time. */
 static size_t rows_above(const struct verdict *verdict, uint64_t ns)
 {
@@ -214,9 +217,10 @@ static bool share_next(char sentence[static SENTENCE_LEN], const struct sample *
 	const struct verdict *verdict = sample->verdict;
 	bool unexplained = verdict_is_unexplained(verdict), outside = is_outside(verdict);
 	const size_t before = rows_above(verdict, verdict->unexplained);
-	const size_t before_outside = rows_above(verdict, verdict->outside_calls);
-	size_t row = 0;
+	size_t before_outside = rows_above(verdict, verdict->outside_calls), row = 0;
 
+	if (before_outside > ABOVE_OUTSIDE)
+		before_outside = ABOVE_OUTSIDE;
 	*sentence = '\0';
 	if (verdict->largest == VERDICT_RAN && !i--) {
 		ran_make(sentence, sample, multiple);

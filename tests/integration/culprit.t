@@ -362,8 +362,8 @@ def spend(name, ns):
 if sys.argv[3] == "before":
     print("ready", flush=True)
     input()
-    for i in range(60): spend(f"step-{i}", int(2.5e6))
-    spend("before", 0)
+    for i in range(50): spend(f"step-{i}", int(2.5e6))
+    spend("before", int(25e6))
     os.execv(sys.executable, [sys.executable, "-c", sys.argv[1], *sys.argv[1:3], "after"])
 spend("after", int(150e6))
 print("done", flush=True)
