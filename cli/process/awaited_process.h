@@ -29,9 +29,8 @@ struct awaited_process {
 	char state[WAIT_STATE_LEN]; /* "stopped", "asleep in pipe_read"; "": unknown */
 };
 
-/* Looks in /proc, at most for some ms. fd: the descriptor at which pid sleeps, or the
- * queue; -1: none. False if
- * there is none, or more than one. */
+/* Looks in /proc, at most for some ms. fd: the descriptor at which pid sleeps, or the queue; -1:
+ * none. False if there is none, or more than one. */
 bool awaited_process_find(struct awaited_process *found, enum awaited_as as, pid_t pid, int fd);
 
 /* Describes a process. Returns false if it has ended. */
