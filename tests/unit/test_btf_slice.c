@@ -14,8 +14,6 @@
 
 /* --- Another reader --- */
 
-#define TYPES_MAX 400000
-
 struct reader {
 	const char *strings;
 	size_t strings_len;
@@ -49,14 +47,14 @@ static void reader_open(struct reader *reader, const char *data)
 {
 	const struct btf_header *header = (const void *)data;
 	const char *types = data + header->hdr_len + header->type_off;
+	const size_t most = 1 + header->type_len / sizeof(struct btf_type);
 
 	*reader = (struct reader){ .strings = data + header->hdr_len + header->str_off,
 				   .strings_len = header->str_len,
-				   .types = malloc(TYPES_MAX * sizeof(*reader->types)),
+				   .types = malloc(most * sizeof(*reader->types)),
 				   .n = 1 };
 	need(reader->types);
 	for (size_t at = 0; at < header->type_len; reader->n++) {
-		need(reader->n < TYPES_MAX);
 		reader->types[reader->n] = (const void *)(types + at);
 		at += size_of(reader->types[reader->n]);
 	}
