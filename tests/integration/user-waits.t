@@ -114,8 +114,11 @@ def case_window(test):
     test.program("-p", load.pid, "--start-trigger", "up:pg_sleep,same-thread", "--stop-trigger", "ur:pg_sleep",
                  "--sample-count", "6", "-s", "5ms", "-o", f"json:{path}", "-o", "-", "--summary")
     samples = kdtest.samples_of(path)
-    found = [sleeps_of(sample, load.tids["turns"]) for sample in samples]
-    test.eq([set(each) - {None} for each in found], [{"pg_sleep"}] * 6, "in each of them")
+    found = [set(sleeps_of(sample, load.tids["turns"])) - {None} for sample in samples]
+    # Of a sleep that began or ended with a switch that the kernel hid, nothing is known.
+    known = [each for each, sample in zip(found, samples) if each or not sample["resynced"]]
+    test.eq((len(found), known), (6, [{"pg_sleep"}] * max(3, len(known))), "in each of them") or \
+        test.remark(*samples)
 
 
 def case_other_object(test):
