@@ -114,7 +114,27 @@ static bool is_composite(const struct btf_type *type)
 	return kind(type) == BTF_KIND_STRUCT || kind(type) == BTF_KIND_UNION;
 }
 
-/* Bytes that follow a type: one part, or one for each member. */
+/* Bytes of each member, parameter or value of a type; 0: it has none. */
+static size_t part_size(const struct btf_type *type)
+{
+	switch (kind(type)) {
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return sizeof(struct btf_member);
+	case BTF_KIND_ENUM:
+		return sizeof(struct btf_enum);
+	case BTF_KIND_ENUM64:
+		return sizeof(struct btf_enum64);
+	case BTF_KIND_FUNC_PROTO:
+		return sizeof(struct btf_param);
+	case BTF_KIND_DATASEC:
+		return sizeof(struct btf_var_secinfo);
+	default:
+		return 0;
+	}
+}
+
+/* Bytes that follow a type. */
 static size_t details_size(const struct btf_type *type)
 {
 	switch (kind(type)) {
@@ -124,19 +144,8 @@ static size_t details_size(const struct btf_type *type)
 		return sizeof(uint32_t);
 	case BTF_KIND_ARRAY:
 		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		return length(type) * sizeof(struct btf_member);
-	case BTF_KIND_ENUM:
-		return length(type) * sizeof(struct btf_enum);
-	case BTF_KIND_ENUM64:
-		return length(type) * sizeof(struct btf_enum64);
-	case BTF_KIND_FUNC_PROTO:
-		return length(type) * sizeof(struct btf_param);
-	case BTF_KIND_DATASEC:
-		return length(type) * sizeof(struct btf_var_secinfo);
 	default:
-		return 0;
+		return length(type) * part_size(type);
 	}
 }
 
@@ -272,24 +281,17 @@ static int name_copy(struct slicer *slicer, uint32_t *offset)
 	return *name ? bytes_add(&slicer->copied_strings, name, strlen(name) + 1) : 0;
 }
 
-static int members_translate(struct slicer *slicer, struct btf_member *members, unsigned int n)
+/* Members begin like parameters, and values with a name, too. */
+static int parts_translate(struct slicer *slicer, struct btf_type *type, bool have_types)
 {
 	int error = 0;
 
-	for (unsigned int i = 0; i < n && !error; i++) {
-		members[i].type = mentioned(slicer, members[i].type, false);
-		error = name_copy(slicer, &members[i].name_off);
-	}
-	return error;
-}
+	for (unsigned int i = 0; i < length(type) && !error; i++) {
+		struct btf_param *part = (void *)((char *)(type + 1) + i * part_size(type));
 
-static int parameters_translate(struct slicer *slicer, struct btf_param *parameters, unsigned int n)
-{
-	int error = 0;
-
-	for (unsigned int i = 0; i < n && !error; i++) {
-		parameters[i].type = mentioned(slicer, parameters[i].type, false);
-		error = name_copy(slicer, &parameters[i].name_off);
+		if (have_types)
+			part->type = mentioned(slicer, part->type, false);
+		error = name_copy(slicer, &part->name_off);
 	}
 	return error;
 }
@@ -297,40 +299,30 @@ static int parameters_translate(struct slicer *slicer, struct btf_param *paramet
 /* Numbers and names of what a copied type mentions. */
 static int details_translate(struct slicer *slicer, struct btf_type *type)
 {
-	void *details = type + 1;
-	struct btf_array *array = details;
-	int error = 0;
+	struct btf_array *array = (void *)(type + 1);
 
 	switch (kind(type)) {
 	case BTF_KIND_PTR:
 	case BTF_KIND_TYPEDEF:
 	case BTF_KIND_FUNC:
 		type->type = mentioned(slicer, type->type, kind(type) == BTF_KIND_PTR);
-		break;
-	case BTF_KIND_FUNC_PROTO:
-		type->type = mentioned(slicer, type->type, false);
-		error = parameters_translate(slicer, details, length(type));
-		break;
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		error = members_translate(slicer, details, length(type));
-		break;
+		return 0;
 	case BTF_KIND_ARRAY:
 		array->type = mentioned(slicer, array->type, false);
 		array->index_type = mentioned(slicer, array->index_type, false);
-		break;
+		return 0;
+	case BTF_KIND_FUNC_PROTO:
+		type->type = mentioned(slicer, type->type, false);
+		return parts_translate(slicer, type, true);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return parts_translate(slicer, type, true);
 	case BTF_KIND_ENUM:
-		for (unsigned int i = 0; i < length(type) && !error; i++)
-			error = name_copy(slicer, &((struct btf_enum *)details)[i].name_off);
-		break;
 	case BTF_KIND_ENUM64:
-		for (unsigned int i = 0; i < length(type) && !error; i++)
-			error = name_copy(slicer, &((struct btf_enum64 *)details)[i].name_off);
-		break;
+		return parts_translate(slicer, type, false);
 	default:
-		break;
+		return 0;
 	}
-	return error;
 }
 
 static int type_copy(struct slicer *slicer, uint32_t id)
