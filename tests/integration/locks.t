@@ -281,8 +281,11 @@ def case_kernel_lock(test):
         test.eq(names_of([lock]), {call}, f"{role}: where that one slept")
         doing = lock["holder_running_ns"] + lock["holder_ready_ns"] + lock["holder_asleep_ns"]
         off = lock["total_ns"] * 0.02 * kdtest.SLACK + EACH
-        test.between(doing, lock["total_ns"] - off, lock["total_ns"] + off,
-                     f"{role}: what it did is all of that time")
+        # While it attached, a wait may have begun before its holder was met.
+        before = sum(end - begin for begin, end in log["waits"] if begin < run.start < end)
+        if not test.between(doing, lock["total_ns"] - before - off, lock["total_ns"] + off,
+                            f"{role}: what it did is all of that time"):
+            test.remark(lock, kdtest.thread_of(run.sample, holder)["ledger"], run.report.unreported, log)
         test.ok(lock["holder_asleep_ns"] > 4 * lock["holder_running_ns"], f"{role}: it slept", lock)
 
 

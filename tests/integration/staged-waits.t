@@ -143,15 +143,19 @@ def check_led(test, what, screen, log, of_hog):
     """Checks three threads that wait for a lock, whose holder waits for a CPU that a hog has: the hog
     is the cause of both, as far as the waits are followed; the holder is of the rest of the waits."""
     (pid, hog), (holder,) = of_hog, log["holders"]
-    row = kdstaged.check_first(test, what, screen, ("task",), f"[{hog}]", f"holder[{holder}]", who=pid)
+    row = kdstaged.check_first(test, what, screen, ("task",), f"holder[{holder}]", who=pid)
     if not row:
         return
+    # It is its process from when another thread of it ran, as each one does when it is stopped.
+    tid, said = row["who"]["tid"], screen.words(row)
+    test.ok(tid in of_hog and (said is None or f"[{tid}]" in said), f"{what}: the thread, or its process",
+            of_hog, row, said)
     test.eq(row["threads"], 4, f"{what}: it kept the holder and those who wait for the lock")
     # Those that it was about to release may not have been logged yet.
     waits = sum(max(0, screen.stop - max(waits[-1][-1], screen.start)) + screen.inside(waits)
                 for waits in (log["waits"], *log["others"]))
     had = sum(row["woken_ns"] + row["preempted_ns"]
-              for row in kdtest.thread_of(screen.json, holder)["ready_by"] if row.get("tid") == hog)
+              for row in kdtest.thread_of(screen.json, holder)["ready_by"] if row.get("pid") == pid)
     locks = sum(row["ns"] for row in screen.blamed
                 if row["cause"] == "lock" and row["who"].get("tid") == holder)
     kdstaged.check_share(test, what, screen, row["ns"] + locks, waits + had,
