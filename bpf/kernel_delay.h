@@ -232,8 +232,9 @@ struct kd_reading {
 	__u64 exec_ns;
 	__u64 run_ns;
 	__u64 ran; /* since an unreported switch-in */
-	/* The kernel's counts since the thread's birth: page faults, and CPU time by ticks. */
-	__u64 minor_faults, major_faults, utime, stime;
+	/* The kernel's counts since the thread's birth: page faults, and CPU time by ticks; gtime,
+	 * that in a guest, is part of utime. */
+	__u64 minor_faults, major_faults, utime, stime, gtime;
 	__u64 stolen_ns; /* part of run_ns that the kernel does not count */
 };
 enum kd_reading_at { KD_AT_OPEN = 0, KD_AT_CLOSE = 1, KD_AT_DEATH, KD_READINGS };

@@ -421,7 +421,7 @@ struct task_struct {
 	u64 start_time;
 	u64 self_exec_id;
 	u64 timer_slack_ns;
-	u64 utime, stime;
+	u64 utime, stime, gtime;
 	unsigned long min_flt, maj_flt;
 	char comm[16];
 	struct task_struct *real_parent, *parent, *group_leader;

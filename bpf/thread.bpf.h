@@ -217,6 +217,7 @@ static __always_inline void thread_read_counts(struct kd_reading *reading, struc
 	reading->major_faults = task->maj_flt;
 	reading->utime = task->utime;
 	reading->stime = task->stime;
+	reading->gtime = task->gtime;
 }
 
 /* Follows a thread without a fork event (an io_uring worker) from its wakeup or switch-in on. Until

@@ -29,7 +29,7 @@
 
 /* States of legs: enum ledger_state, or one of these: a task outside the target runs, in user or
  * kernel mode; unknown. */
-enum path_state { PATH_RUNNING = 14, PATH_UNKNOWN, PATH_STATES };
+enum path_state { PATH_RUNNING = 15, PATH_UNKNOWN, PATH_STATES };
 
 /* Why this thread was chosen: ROW(why, key, text). */
 #define PATH_CHOICE_WORDS(ROW)                                                                     \

@@ -119,6 +119,7 @@ static void ledger_exec(struct ledger *ledger, const struct kd_thread *thread, u
 	ledger->exec = exec > 0 ? (uint64_t)exec : 0;
 	ledger->ticks_user = u64_sub(close->utime, open->utime);
 	ledger->ticks_system = u64_sub(close->stime, open->stime);
+	ledger->ticks_guest = u64_sub(close->gtime, open->gtime);
 }
 
 static bool is_blocked(uint32_t state)
@@ -377,6 +378,13 @@ size_t ledger_open_items(struct open_item items[LEDGER_OPEN_ITEMS], const struct
 
 /* --- Running user, as ticks found it --- */
 
+static void move(uint64_t *from, uint64_t *to, uint64_t ns)
+{
+	ns = u64_min(ns, *from);
+	*from -= ns;
+	*to += ns;
+}
+
 /* Ticks are 1 to 10 ms apart. */
 #define TICK_NS 10000000.0
 #define TICKS_LEAST 50 /* less say nothing exact, */
@@ -398,7 +406,7 @@ static void ticks_summed(struct mode_ticks *ticks, const struct ledger *ledger, 
 	double running = (double)ledger_running(ledger), off = (double)sum - running;
 
 	ticks->all = (double)sum / TICK_NS;
-	ticks->in_kernel = (double)ledger->ticks_system / TICK_NS;
+	ticks->in_kernel = (double)u64_add(ledger->ticks_system, ledger->ticks_guest) / TICK_NS;
 	ticks->ns = ledger_running(ledger);
 	ticks->kernel_ns = u64_sub(ticks->ns, ledger->ns[LEDGER_USER]);
 	if (ticks->all < TICKS_LEAST ||
@@ -440,7 +448,8 @@ static uint64_t user_least(const struct mode_ticks *ticks, const struct ledger *
 	if (ticks->all >= TICKS_LEAST)
 		by_state = (uint64_t)((double)ticks->ns * (1 - ticks->in_kernel / ticks->all));
 	if ((double)sum >= TICKS_LEAST * TICK_NS)
-		by_sum = (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_user /
+		by_sum = (uint64_t)((double)ledger_running(ledger) *
+				    (double)u64_sub(ledger->ticks_user, ledger->ticks_guest) /
 				    (double)sum);
 	return by_state && by_sum ? u64_min(by_state, by_sum) : by_state + by_sum;
 }
@@ -462,14 +471,19 @@ static uint64_t kernel_more(const struct mode_ticks *ticks, uint64_t estimated)
 	return (uint64_t)((double)ticks->ns * in_kernel) - ticks->kernel_ns - estimated;
 }
 
-/* --- Cost of kernel entry and exit --- */
-
-static void move(uint64_t *from, uint64_t *to, uint64_t ns)
+/* Running in a guest is part of a system call, by which the kernel runs it: by the kernel's ticks,
+ * or its exact times (nohz_full). */
+static void guest_move(struct ledger *ledger)
 {
-	ns = u64_min(ns, *from);
-	*from -= ns;
-	*to += ns;
+	const uint64_t sum = u64_add(ledger->ticks_user, ledger->ticks_system);
+
+	if (ledger->ticks_guest)
+		move(&ledger->ns[LEDGER_KERNEL], &ledger->ns[LEDGER_GUEST],
+		     (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_guest /
+				(double)sum));
 }
+
+/* --- Cost of kernel entry and exit --- */
 
 void thread_move_entries(struct thread_row *thread, const struct entry_cost *cost)
 {
@@ -521,6 +535,7 @@ void thread_move_entries(struct thread_row *thread, const struct entry_cost *cos
 	move(&ns[LEDGER_USER], &ns[LEDGER_FAULT], faults);
 	move(&ns[LEDGER_USER], &ns[LEDGER_KERNEL], more - faults);
 	thread->outside_calls = u64_sub(more - faults, u64_add(calls, signals));
+	guest_move(ledger);
 }
 
 /* --- Waits whose wakeups were not reported: in the states, but in no list --- */

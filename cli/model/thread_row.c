@@ -299,10 +299,9 @@ uint64_t ledger_sum(const struct ledger *ledger)
 
 uint64_t ledger_running(const struct ledger *ledger)
 {
-	static const enum ledger_state running[] = {
-		LEDGER_USER,    LEDGER_KERNEL,  LEDGER_FAULT,
-		LEDGER_RECLAIM, LEDGER_HARDIRQ, LEDGER_SOFTIRQ
-	};
+	static const enum ledger_state running[] = { LEDGER_USER,    LEDGER_KERNEL, LEDGER_FAULT,
+						     LEDGER_RECLAIM, LEDGER_GUEST,  LEDGER_HARDIRQ,
+						     LEDGER_SOFTIRQ };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(running) / sizeof(*running); i++)

@@ -261,8 +261,9 @@ struct ledger {
 	/* Kernel's run time (sum_exec_runtime) over the window; valid if has_exec. */
 	uint64_t exec;
 	bool has_exec;
-	/* Kernel's tick counts utime and stime; valid if has_exec. */
-	uint64_t ticks_user, ticks_system;
+	/* Kernel's tick counts utime, stime and gtime, which is part of utime; valid if has_exec.
+	 */
+	uint64_t ticks_user, ticks_system, ticks_guest;
 	/* Sleeps by enum kd_awaited. Totals are the parts inside the window and add up to
 	 * LEDGER_BLOCKED and LEDGER_BLOCKED_UNINT. max is a full length since tracing began, up
 	 * to the window's end. asleep: sleeps still open. */

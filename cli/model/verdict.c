@@ -141,7 +141,8 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 	const struct ledger *ledger = &thread->ledger;
 	bool of_subject = thread == verdict->subject;
 	uint64_t work = of_subject ? 0 : sleep_idle(finding->claimant.sample, thread);
-	uint64_t ran = u64_add(ledger->ns[LEDGER_USER], ledger->ns[LEDGER_KERNEL]);
+	uint64_t ran = u64_add(u64_add(ledger->ns[LEDGER_USER], ledger->ns[LEDGER_KERNEL]),
+			       ledger->ns[LEDGER_GUEST]);
 	uint64_t busy = ledger->life - u64_min(work, ledger->life);
 
 	finding->claimant.of_subject = of_subject;
@@ -161,6 +162,7 @@ static void thread_add(struct verdict_search *finding, struct verdict_thread *in
 		return;
 	verdict->user = u64_add(verdict->user, ledger->ns[LEDGER_USER]);
 	verdict->kernel = u64_add(verdict->kernel, ledger->ns[LEDGER_KERNEL]);
+	verdict->guest = u64_add(verdict->guest, ledger->ns[LEDGER_GUEST]);
 	verdict->life = u64_add(verdict->life, ledger->life);
 	verdict->work = u64_add(verdict->work, work);
 	verdict->busy = u64_add(verdict->busy, busy);
@@ -180,7 +182,7 @@ static bool is_little(const struct verdict_row *row, const struct verdict *verdi
 
 	if (row->ns < verdict->least)
 		return true;
-	if (row->ns >= u64_max(verdict->unexplained, u64_add(verdict->user, verdict->kernel)))
+	if (row->ns >= u64_max(verdict->unexplained, verdict_ran(verdict)))
 		return false;
 	return u64_times(row->ns, 100) <
 		       u64_times(sample->end - sample->start, VERDICT_WINDOW_LEAST) ||
@@ -329,7 +331,7 @@ static bool pollers_lost(const struct verdict *verdict)
 
 static enum verdict_share largest_of(const struct verdict *verdict)
 {
-	const uint64_t ran = u64_add(verdict->user, verdict->kernel);
+	const uint64_t ran = verdict_ran(verdict);
 	const uint64_t blamed = blamed_most(verdict);
 	const struct taken taken = taken_find(verdict);
 

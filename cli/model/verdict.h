@@ -4,6 +4,7 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
+#include "cli/base/arith.h"
 #include "field.h"
 #include "sample.h"
 #include "verdict_claims.h"
@@ -22,15 +23,15 @@ enum verdict_share { VERDICT_RAN, VERDICT_UNEXPLAINED, VERDICT_BLAMED };
 
 #define TIME_MEMBER(member, ...) uint64_t member;
 
-/* Sums over all threads. busy is life minus waiting for work; it splits into user, kernel and
- * delay. The rows and unexplained add up to delay. */
+/* Sums over all threads. busy is life minus waiting for work; it splits into user, kernel,
+ * guest and delay. The rows and unexplained add up to delay. */
 struct verdict {
 	/* The thread that opened a window which triggers made, or the main one of a command: the
 	 * verdict is of it alone, and nothing of it is idle, as the user chose the window. NULL: of
 	 * all threads. */
 	const struct thread_row *subject;
 	uint64_t least; /* ns; less than this harms nobody */
-	uint64_t life, work, busy, user, kernel, delay, unexplained;
+	uint64_t life, work, busy, user, kernel, guest, delay, unexplained;
 	enum verdict_share largest;
 	EACH_THREAD_TIME(TIME_MEMBER) /* see thread_row.h */
 	/* The largest of the sleeps that nothing claims. */
@@ -66,6 +67,12 @@ struct process_sum {
 static inline bool verdict_is_about(const struct verdict *verdict, const struct thread_row *thread)
 {
 	return !verdict->subject || verdict->subject == thread;
+}
+
+/* The busy time in which they ran, ns. */
+static inline uint64_t verdict_ran(const struct verdict *verdict)
+{
+	return u64_sub(verdict->busy, verdict->delay);
 }
 
 /* True if the unexplained time is worth reporting. */

@@ -21,6 +21,7 @@ enum ledger_state {
 	LEDGER_KERNEL,
 	LEDGER_FAULT,
 	LEDGER_RECLAIM,
+	LEDGER_GUEST, /* what of running kernel was in a virtual machine's guest (KVM) */
 	LEDGER_HARDIRQ,
 	LEDGER_SOFTIRQ,
 	LEDGER_STOLEN, /* taken from running states by the hypervisor */
@@ -41,6 +42,7 @@ enum ledger_state {
 	ROW(LEDGER_KERNEL, "kernel", "running kernel", KD_KERNEL)                                  \
 	ROW(LEDGER_FAULT, "page_fault", "page faults", KD_FAULT, .rare = true)                     \
 	ROW(LEDGER_RECLAIM, "reclaim", "reclaim", KD_RECLAIM, .rare = true)                        \
+	ROW(LEDGER_GUEST, "guest", "running guest", KD_UNSEEN, .rare = true)                       \
 	ROW(LEDGER_HARDIRQ, "hardirq", "hard irq", KD_UNSEEN)                                      \
 	ROW(LEDGER_SOFTIRQ, "softirq", "soft irq", KD_UNSEEN)                                      \
 	ROW(LEDGER_STOLEN, "stolen", "stolen by hypervisor", KD_UNSEEN, .rare = true)              \

@@ -27,7 +27,7 @@
 #define HAS FAIL_HAS
 #define RUNNING                                                                                    \
 	(HAS(LEDGER_USER) | HAS(LEDGER_KERNEL) | HAS(LEDGER_FAULT) | HAS(LEDGER_RECLAIM) |         \
-	 HAS(LEDGER_HARDIRQ) | HAS(LEDGER_SOFTIRQ))
+	 HAS(LEDGER_GUEST) | HAS(LEDGER_HARDIRQ) | HAS(LEDGER_SOFTIRQ))
 #define READY (HAS(LEDGER_READY_WOKEN) | HAS(LEDGER_READY_PREEMPTED) | HAS(LEDGER_THROTTLED))
 #define SHARE (HAS(FAIL_TOTAL) | HAS(FAIL_PCT))
 #define SHARES                                                                                     \

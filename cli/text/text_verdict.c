@@ -94,16 +94,11 @@ static void unexplained_make(char *sentence, const struct verdict *verdict)
 	sentence_add(sentence, ".");
 }
 
-static uint64_t ran_ns(const struct verdict *verdict)
-{
-	return verdict->busy - u64_min(verdict->delay, verdict->busy);
-}
-
 /* Adds which of several threads computed, if one did for half of the window or more. */
 static void runner_add(char *sentence, const struct sample *sample)
 {
 	const struct verdict *verdict = sample->verdict;
-	const uint64_t ran = ran_ns(verdict);
+	const uint64_t ran = verdict_ran(verdict);
 	char who[WHO_LEN];
 	uint64_t threads;
 	const struct thread_row *most = whose(verdict, thread_ran, ran, &threads);
@@ -120,7 +115,7 @@ static void computed_add(char *sentence, const struct verdict *verdict, const ch
 			 const char *behind)
 {
 	uint64_t threads;
-	const struct thread_row *most = whose(verdict, thread_ran, ran_ns(verdict), &threads);
+	const struct thread_row *most = whose(verdict, thread_ran, verdict_ran(verdict), &threads);
 	const struct computed *computed = most ? &most->computed : NULL;
 	char name[ESCAPE_SIZE(COMPUTED_WIDTH)], object[ESCAPE_SIZE(COMPUTED_WIDTH)];
 
@@ -146,25 +141,31 @@ static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 	}
 	if (!verdict_is_undisturbed(verdict)) {
 		/* Shares of the busy time, as all of this kind of sentence. */
-		sentence_share(sentence, verdict, ran_ns(verdict));
+		sentence_share(sentence, verdict, verdict_ran(verdict));
 		sentence_add(sentence, "): ");
-		whose_add(sentence, verdict, thread_ran, ran_ns(verdict));
+		whose_add(sentence, verdict, thread_ran, verdict_ran(verdict));
 		sentence_add(sentence, " ran: user %s", AS_SHARE(verdict->user, verdict->busy));
 		computed_add(sentence, verdict, " (", ")");
-		sentence_add(sentence, ", kernel %s.", AS_SHARE(verdict->kernel, verdict->busy));
+		sentence_add(sentence, ", kernel %s", AS_SHARE(verdict->kernel, verdict->busy));
+		if (verdict->guest)
+			sentence_add(sentence, ", guest %s",
+				     AS_SHARE(verdict->guest, verdict->busy));
+		sentence_add(sentence, ".");
 		return;
 	}
 	if (verdict_had_little(verdict))
 		sentence_add(sentence, "%s had little to do: ", multiple ? "They" : "It");
 	else
 		sentence_add(sentence, "Nothing kept %s from running: ", multiple ? "them" : "it");
-	sentence_add(sentence, "%s ran for %s", it, AS_TIME(ran_ns(verdict)));
+	sentence_add(sentence, "%s ran for %s", it, AS_TIME(verdict_ran(verdict)));
 	if (!verdict->work)
 		sentence_add(sentence, " of %s", AS_TIME(verdict->life));
-	if (ran_ns(verdict)) {
+	if (verdict_ran(verdict)) {
 		sentence_add(sentence, " (user %s", AS_TIME(verdict->user));
 		computed_add(sentence, verdict, ", ", "");
 		sentence_add(sentence, ", kernel %s", AS_TIME(verdict->kernel));
+		if (verdict->guest)
+			sentence_add(sentence, ", guest %s", AS_TIME(verdict->guest));
 		runner_add(sentence, sample);
 		sentence_add(sentence, ")");
 	}
@@ -180,8 +181,8 @@ static void ran_make(char *sentence, const struct sample *sample, bool multiple)
 
 static bool is_outside(const struct verdict *verdict)
 {
-	return verdict->outside_calls &&
-	       u64_times(verdict->outside_calls, 100) >= u64_times(ran_ns(verdict), OUTSIDE_LEAST);
+	return verdict->outside_calls && u64_times(verdict->outside_calls, 100) >=
+						 u64_times(verdict_ran(verdict), OUTSIDE_LEAST);
 }
 
 /* Kernel work that no system call, page fault or interrupt accounts for: part of the time that it

@@ -17,10 +17,10 @@ import kddescriptors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WORKLOADS", ROOT / "build" / "workloads")).parent
-STATES = ("running user", "running kernel", "page faults", "reclaim", "hard irq", "soft irq",
-          "stolen by hypervisor", "ready after wakeup", "ready after preemption", "throttled",
+STATES = ("running user", "running kernel", "page faults", "reclaim", "running guest",
+          "hard irq", "soft irq", "stolen by hypervisor", "ready after wakeup", "ready after preemption", "throttled",
           "blocked interruptible", "blocked uninterruptible", "stopped", "frozen")
-RUNNING = STATES[:6]
+RUNNING = STATES[:7]
 INDENT = " " * 28
 AT = re.compile(r"(?<=MAX|EST) AT\b")  # in titles, of when the longest began
 

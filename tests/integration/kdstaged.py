@@ -21,7 +21,8 @@ BEFORE_OTHERS = () if kdtest.one_cpu() else ("chrt", "-f", "30")
 
 OWN_PROGRAMS = ("kernel_delay", "python3") if kdtest.one_cpu() else ()
 WAITED = ("ready_woken_ns", "ready_preempted_ns", "throttled_ns")
-RAN = ("user_ns", "kernel_ns", "page_fault_ns", "reclaim_ns", "hardirq_ns", "softirq_ns")
+RAN = ("user_ns", "kernel_ns", "page_fault_ns", "reclaim_ns", "guest_ns",
+       "hardirq_ns", "softirq_ns")
 # Those who take a CPU; also each other's, where threads of other tests have the other one.
 TAKERS = {"task", "own_threads", "rt_limit", "hardirq", "softirq"}
 

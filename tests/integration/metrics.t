@@ -22,7 +22,7 @@ from kdformats import unit_reports
 
 GOLDEN = kdtest.ROOT / "tests" / "golden"
 STATES = {"user": "running user", "kernel": "running kernel", "page_fault": "page faults",
-          "reclaim": "reclaim", "hardirq": "hard irq",
+          "reclaim": "reclaim", "guest": "running guest", "hardirq": "hard irq",
           "softirq": "soft irq", "stolen": "stolen by hypervisor",
           "throttled": "throttled", "ready_woken": "ready after wakeup",
           "ready_preempted": "ready after preemption", "blocked": "blocked interruptible",

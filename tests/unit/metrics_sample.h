@@ -95,7 +95,7 @@ static void metrics_figures(struct thread_row *row)
 	row->stopped = (struct kd_count){ 1, 200123456, 200123456, 0 };
 	row->ledger.ns[LEDGER_USER] = SECOND;
 	for (unsigned int i = 1; i < LEDGER_STATES; i++) {
-		row->ledger.ns[i] = i * 10000000;
+		row->ledger.ns[i] = i * 9000000;
 		row->ledger.ns[LEDGER_USER] -= row->ledger.ns[i];
 	}
 	row->late_ticks = (struct kd_count){ 2, 7000000, 5000000, 0 };

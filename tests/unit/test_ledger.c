@@ -267,10 +267,16 @@ TEST(exec)
 
 	IS("user 1000, blocked 999000; other 1 999000 999000+",
 	   "no readings: the kernel's count is not known");
-	thread.readings[KD_AT_OPEN] =
-		(struct kd_reading){ START - 10, 5000, 4000, 0, 7, 1, 0, 0, 0 };
-	thread.readings[KD_AT_CLOSE] =
-		(struct kd_reading){ END + 10, 6100, 5050, 0, 19, 4, 0, 0, 0 };
+	thread.readings[KD_AT_OPEN] = (struct kd_reading){ .at = START - 10,
+							   .exec_ns = 5000,
+							   .run_ns = 4000,
+							   .minor_faults = 7,
+							   .major_faults = 1 };
+	thread.readings[KD_AT_CLOSE] = (struct kd_reading){ .at = END + 10,
+							    .exec_ns = 6100,
+							    .run_ns = 5050,
+							    .minor_faults = 19,
+							    .major_faults = 4 };
 	IS("user 1000, blocked 999000; other 1 999000 999000+; exec 1050",
 	   "two: our running time, less the counts' difference");
 	ledger_faults(&thread, &window, &minor, &major);
@@ -295,7 +301,7 @@ TEST(unreported)
 	thread.state = KD_READY_PREEMPTED;
 	thread.call = KD_CALL_NONE;
 	thread.readings[KD_AT_CLOSE] =
-		(struct kd_reading){ END + 50, 900, 900, 350, 0, 0, 0, 0, 0 };
+		(struct kd_reading){ .at = END + 50, .exec_ns = 900, .run_ns = 900, .ran = 350 };
 	IS("user 1300, ready_preempted 998700", "an unreported switch");
 	thread.state = KD_USER;
 	IS("user 1000000", "a running thread needs no correction");
@@ -584,6 +590,31 @@ TEST(ticks_summed)
 	row = ticked(60, 0);
 	row.ledger.ticks_user = SECOND / 20, row.ledger.ticks_system = SECOND - SECOND / 20;
 	is_u64(moved(row, &cost), 0, "single ticks say more than sums");
+}
+
+/* A guest's time is in utime, and in the ledger it is the call's that runs it. */
+TEST(guest)
+{
+	const struct entry_cost cost = { 0 };
+	struct thread_row row = ticked(60, 0);
+	struct ledger *ledger = &row.ledger;
+
+	ledger->ns[LEDGER_USER] = SECOND / 10, ledger->ns[LEDGER_KERNEL] = SECOND / 10 * 9;
+	ledger->ticks_user = SECOND / 10 * 9, ledger->ticks_system = SECOND / 10;
+	ledger->ticks_guest = SECOND / 10 * 8;
+	thread_move_entries(&row, &cost);
+	is_u64(row.outside_calls, 0, "none of it is outside of calls");
+	is_u64(ledger->ns[LEDGER_GUEST], SECOND / 10 * 8, "its share of the ticks");
+	is_u64(ledger->ns[LEDGER_KERNEL], SECOND / 10, "the rest stays the kernel's");
+	is_u64(ledger->ns[LEDGER_USER], SECOND / 10, "and none of it was user mode");
+	ledger->ns[LEDGER_KERNEL] = SECOND / 10, ledger->ns[LEDGER_GUEST] = 0;
+	thread_move_entries(&row, &cost);
+	is_u64(ledger->ns[LEDGER_GUEST], SECOND / 10, "no more than the calls took");
+	row = ticked(0, 0);
+	ledger->ns[LEDGER_USER] = SECOND / 10, ledger->ns[LEDGER_KERNEL] = SECOND / 10 * 9;
+	ledger->ticks_user = SECOND, ledger->ticks_guest = SECOND / 10 * 9;
+	thread_move_entries(&row, &cost);
+	is_u64(row.outside_calls, 0, "nor is it where only sums of ticks are known");
 }
 
 /* What is estimated leaves as much in user mode as the kernel's ticks have there. */

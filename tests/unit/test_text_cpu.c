@@ -90,6 +90,24 @@ TEST(handled)
 	free(text);
 }
 
+/* What a thread runs in its guest is not the kernel's. */
+TEST(guest)
+{
+	struct thread_row row = runner(4711, "CPU 0/KVM");
+	struct sample sample = verdict_sample(&row, 1);
+	struct made made;
+	char *text;
+
+	spend(&row, LEDGER_GUEST, 700 * MILLI);
+	spend(&row, LEDGER_KERNEL, 100 * MILLI);
+	report_text(judged(&sample), &summary, made_begin(&made));
+	text = made_end(&made);
+	ok(strstr(text, "kernel 100 ms, guest 700 ms)") &&
+		   strstr(text, "NEXT    only in the guest can be seen what it computes\n"),
+	   "%s", text);
+	free(text);
+}
+
 /* A quota that others used up is not the doing of who waits for it. */
 TEST(quota)
 {
