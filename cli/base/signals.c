@@ -18,6 +18,7 @@
 #include "blocking.h"
 #include "clock.h"
 #include "log.h"
+#include "proc_file.h"
 
 /* --- SIGUSR1 --- */
 
@@ -87,6 +88,15 @@ static bool turn_ask(struct signals *signals)
 	return !atomic_load(&signals->closing) && !signals->was_stuck && signals_ask(signals);
 }
 
+/* False if it runs, or waits for a CPU: then it is slow, as on a machine without a free CPU or in a
+ * group that has used up its quota. */
+static bool run_sleeps(void)
+{
+	struct proc_stat stat;
+
+	return !proc_stat_read(&stat, getpid()) || stat.state != 'R';
+}
+
 /* The run has not progressed since. */
 static void stuck_act(struct signals *signals)
 {
@@ -118,7 +128,7 @@ static void *watch(void *context)
 		if (!counts)
 			continue;
 		while (!atomic_load(&signals->closing) &&
-		       poll(fds, 1, SIGNALS_PATIENCE_NS / NSEC_PER_MSEC) > 0)
+		       (poll(fds, 1, SIGNALS_PATIENCE_NS / NSEC_PER_MSEC) > 0 || !run_sleeps()))
 			eventfd_read(signals->events, &reported);
 		blocking_turn_take();
 		stuck_act(signals);

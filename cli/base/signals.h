@@ -27,7 +27,7 @@ exit_status signals_restore_first(struct signals *signals, void (*restore)(void 
 int signals_fd(const struct signals *signals);
 
 /* Lets another thread act if a signal counts, the run has made no progress for
- * SIGNALS_PATIENCE_NS, and it is in an operation that may block (blocking.h). That thread ends
+ * SIGNALS_PATIENCE_NS, and it sleeps in an operation that may block (blocking.h). That thread ends
  * the process, or from now on calls stuck(unblocked). stuck() may replace descriptors in use by
  * that one, which never blocks. */
 void signals_when_stuck(struct signals *signals, void (*stuck)(int unblocked));
