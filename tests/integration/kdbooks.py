@@ -53,7 +53,7 @@ def book_faults(report, cpu=None, late=()):
         if not thread.silent:
             faults += [f"{thread!r}: {text}" for text in
                        sum_faults(thread) + list_faults(thread, report.unreported) + table_faults(thread) +
-                       kddistributions.faults(thread, report, SHARES) + kdculprits.faults(thread, STATES)]
+                       kddistributions.faults(thread, report, SHARES) + kdculprits.faults(thread)]
         least, most = (cpu or {}).get(thread.tid, (0, life))
         lacks, exceeds = clock_shift(thread)
         unsure = UNREPORTED_SWITCH * report.unreported

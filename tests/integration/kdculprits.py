@@ -11,6 +11,10 @@ CULPRITS = re.compile(r"(?P<name>other own threads|the rest|unexplained|TOTAL:) 
                       r"  +(?P<percent>[\d.]+)  +(?P<longest_at>[\d:.]+|-)$")
 
 
+# States in which somebody else had the CPU.
+WAITED = ("ready after wakeup", "ready after preemption", "throttled")
+
+
 class Row(dict):
     """The columns of one row, also as attributes."""
 
@@ -46,10 +50,10 @@ def row(text, error):
     return found
 
 
-def faults(thread, states):
+def faults(thread):
     """Compares the culprits' time with the states in which somebody had the CPU."""
     found = []
-    ready = sum(thread.ns[state] for state in states[7:10])
+    ready = sum(thread.ns[state] for state in WAITED)
     if thread.culprits.total != ready:
         found.append(f"the CPU was had for {thread.culprits.total:,}, its states have {ready:,}")
     if sum(row.ns for row in thread.culprits) != thread.culprits.total:

@@ -265,6 +265,7 @@ def case_memory(test):
     # More than fit, on each CPU.
     before = kdtest.switches(load.pid, load.pid, ("voluntary",))
     kdtest.wait_until(lambda: kdtest.switches(load.pid, load.pid, ("voluntary",)) > before + 5000)
+    load.signal(signal.SIGSTOP)  # or all of it may be overwritten before it is read
     done.close(test)
     recorded = last_sample(folder / "json")["recorded"]
     test.ok(recorded["memory_bytes"] <= 64 << 10, "no more memory than it may have", recorded)
