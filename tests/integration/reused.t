@@ -256,6 +256,10 @@ def alike(test, away, *options):
         target.ask("finish", tid)
     want.append(target.begin(tids[4], "alike-6", 70))
     sample = run.sample_of_late()
+    # A thread that has ended, and to the report has not: it has the name that it was born with, too.
+    if any(thread.get("tid") in tids[:1] + tids[2:4] and not thread["ended"] and
+           not thread["name"].startswith("alike") for thread in sample["threads"]):
+        raise kdtest.Skip("the kernel has hidden a last switch")
     got = [row for row in calls_of(sample, target.pid) if row[0].startswith("alike")]
     test.eq(got, [(name, calls if name > "alike-1" else 0) for name, calls in want],
             f"{' '.join(options) or 'all threads'}: each has its own calls")
@@ -272,7 +276,7 @@ def case_same_bits(test):
                 try:
                     alike(test, away, *options)
                     break
-                except kdtest.Skip:  # of others, who have got one of the TIDs
+                except kdtest.Skip:  # of others, who have got one of the TIDs; or a switch was hidden
                     if not tries_left:
                         raise
     except OSError as error:
