@@ -17,7 +17,7 @@
 #define NAME_TIMERFD 0x646672656d69745bULL  /* "[timerfd" */
 #define NAME_SIGNALFD 0x666c616e6769735bULL /* "[signalf" */
 
-/* enum kd_awaited, or KD_AWAITED_BY_FILE; with KD_AWAITED_AT_FILE. */
+/* enum kd_awaited, or KD_AWAITED_BY_*; with KD_AWAITED_AT_FILE. */
 static __always_inline u32 call_awaits(s32 call)
 {
 	return call_entry(call, kd_call_awaits, kd_compat_call_awaits);
@@ -115,6 +115,8 @@ static __always_inline u32 task_awaits(struct kd_thread *thread, struct task_str
 		at->fd = (s32)task_first_argument(task, call & KD_CALL_COMPAT);
 		at->file = descriptor_file(thread->task, at->fd);
 	}
+	if (awaited == KD_AWAITED_BY_REQUEST)
+		return KD_AWAITED_WORK;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		return KD_AWAITED_DISK;
 	awaited &= ~KD_AWAITED_AT_FILE;
@@ -153,11 +155,17 @@ static __always_inline void thread_awaits(u32 slot, struct kd_thread *thread,
 
 	thread->slept_in = call;
 	thread->at.file = 0;
+	thread->by_request = 0;
 	if (unlikely(call < 0)) {
 		thread->awaited = kernel_awaits(thread, task, call, task_state);
 		return;
 	}
 	awaited = call_awaits(call);
+	if (unlikely(awaited == KD_AWAITED_BY_REQUEST)) {
+		thread->by_request = 1;
+		thread->awaited = KD_AWAITED_WORK;
+		return;
+	}
 	if (awaited & KD_AWAITED_AT_FILE) {
 		thread->at.file = KD_FILE_UNSEEN;
 		thread->at.fd = (s32)task_first_argument(task, call & KD_CALL_COMPAT);

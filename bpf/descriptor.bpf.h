@@ -210,6 +210,19 @@ static __always_inline const struct kd_completion *request_at(u64 t)
 	return last;
 }
 
+/* A thread is woken that waited for requests of any kind (io_uring, asynchronous I/O): for a disk
+ * if one to a disk ended that, and took at least half of it. io_uring sets in_iowait whatever it
+ * waits for (since 6.5, 8a796565cec3), and io_getevents() never. Global, to be verified once. */
+__noinline int request_wake(u32 slot, u64 t)
+{
+	struct kd_thread *thread = slot_thread(slot);
+	const struct kd_completion *last = request_at(t);
+
+	if (thread && last && (last->queued + last->ns) * 2 >= elapsed(thread->since, t))
+		thread->awaited = KD_AWAITED_DISK;
+	return 0;
+}
+
 /* Adds the request that ended a wait at t, if any. */
 static __always_inline void request_add(struct kd_file_waits *waits, u64 t)
 {

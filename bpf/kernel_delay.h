@@ -73,8 +73,9 @@ enum kd_awaited {
 	KD_AWAITED_KINDS,
 };
 #define KD_AWAITED_PADDED 16 /* a power of two */
-/* Tables of system calls: one of these, or by the file behind the descriptor; and whether there
- * is one, in the first argument. */
+/* Tables of system calls: one of these; or by the request that ends the sleep, see request_wake();
+ * or by the file behind the descriptor; and whether there is one, in the first argument. */
+#define KD_AWAITED_BY_REQUEST 0x7e
 #define KD_AWAITED_BY_FILE 0x7f
 #define KD_AWAITED_AT_FILE 0x80
 
@@ -288,6 +289,8 @@ struct kd_thread {
 	__s32 restart_call; /* KD_CALL_NONE: none */
 	__u32 fault;        /* generation of the page fault it is in; 0: none */
 	__u32 reclaim;      /* reclaiming memory */
+	__u32 by_request;   /* awaited depends on what ends that sleep */
+	__u32 pad;
 	/* Steal time: its CPU's sum (plus 1, 0: unknown) at the last look in this run, and when;
 	 * sum of all runs so far. */
 	__u64 steal, steal_at, stolen_ns;

@@ -57,7 +57,7 @@ const volatile __u32 kd_idle_cpus = 1;    /* that are looked at while threads wa
 const volatile __u64 kd_idle_look_ns = 0; /* so often at most, from each CPU */
 const volatile __u8 kd_class[KD_CLASSES] = {};
 const volatile __u8 kd_compat_class[KD_CLASSES] = {}; /* of 32-bit calls */
-/* What a thread sleeping in a call waits for: enum kd_awaited, or KD_AWAITED_BY_FILE; with
+/* What a thread sleeping in a call waits for: enum kd_awaited, or KD_AWAITED_BY_*; with
  * KD_AWAITED_AT_FILE. */
 const volatile __u8 kd_call_awaits[KD_CLASSES] = {};
 const volatile __u8 kd_compat_call_awaits[KD_CLASSES] = {};

@@ -119,6 +119,8 @@ static __always_inline void thread_wake(void *ctx, struct task_struct *task)
 	if (unlikely(event.thread->at.file == KD_FILE_UNSEEN &&
 		     event.t - event.thread->since >= kd_detail_ns))
 		file_look(event.slot);
+	if (unlikely(event.thread->by_request))
+		request_wake(event.slot, event.t);
 	state_book(event, state);
 	if (unlikely(state == KD_STOPPED))
 		stop_end(event);

@@ -87,9 +87,8 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 		return sleep;
 	if (wchan->cause == WCHAN_FUTEX || sleep.class == SLEEP_FUTEX)
 		return (struct sleep){ .class = SLEEP_FUTEX, .words = wchan->words };
-	/* Of a disk, if the kernel counts it as such; but it counts all requests of io_uring. */
-	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK &&
-	    (row->requests.count || !strstr(wchan->words, "io_uring")))
+	/* A disk's request ended it: asynchronous I/O, io_uring. */
+	if (wchan->cause == WCHAN_POLL && sleep.cause == CAUSE_DISK)
 		return (struct sleep){ SLEEP_ANSWER, CAUSE_DISK, NULL, NULL };
 	if (wchan_causes[wchan->cause] == CAUSES)
 		return (struct sleep){ sleep.class == SLEEP_ANSWER ? SLEEP_ANSWER : SLEEP_IDLE,

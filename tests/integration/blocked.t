@@ -22,7 +22,7 @@ from kdtest import MS
 KINDS = {"pipe": "pipe", "unix": "socket", "tcp": "socket", "eventfd": "eventfd", "tty": "tty",
          "poll": "work", "select": "work", "epoll": "work", "accept": "work", "futex": "lock",
          "flock": "lock", "signal": "signal", "child": "child", "timer": "timer",
-         "fsync": "disk", "page": "page", "seccomp": "kernel"}
+         "fsync": "disk", "page": "page", "seccomp": "kernel", "uring": "work"}
 # Kernels name some waits by what several kinds share.
 SHARED = {"tty": "n_tty_read", "tcp": "sk_wait_data", "eventfd": "eventfd_read"}
 SAMPLE = 0.6  # s
@@ -198,6 +198,30 @@ def case_disk(test):
     if not got["count"]:
         raise kdtest.Skip("fsync does not wait here")
     test.between(got["count"], 1, 20 * len(run.log["fsync"]["waits"]), "the number of waits")
+
+
+def case_requests(test):
+    """In io_uring_enter and io_getevents a thread waits for a disk where a request to one ended that,
+    and took most of it; else for work, as with a socket's, or with none."""
+    disabled = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
+    if not disabled.exists() or disabled.read_text().strip() == "0":
+        check_role(test, Run(test, "uring"), "uring")
+    else:
+        test.skip("io_uring", "it is disabled")
+    if kdtest.VM:
+        raise kdtest.Skip("the machine has no disk")
+    run = Run(test, "aio", "aio_idle", "/var/tmp/")
+    check_books(test, run.sample)
+    disk = {role: run.thread(role)["blocked"].get("disk", {"total_ns": 0})["total_ns"]
+            for role in ("aio", "aio_idle")}
+    # Some were nearly over when it fell asleep.
+    test.between(disk["aio"], 0.9 * asleep(run.thread("aio")), asleep(run.thread("aio")),
+                 "aio: its own requests")
+    waits = [(max(before, run.start), woken, min(after, run.end))
+             for before, woken, after in run.log["aio_idle"]["waits"]
+             if after > run.start and before < run.end]
+    most = sum(after - before for before, woken, after in waits if after - woken > (woken - before) / 3)
+    test.between(disk["aio_idle"], 0, most + EACH, "aio_idle: those that took most of its waits")
 
 
 def case_pages(test):
@@ -394,5 +418,5 @@ def case_idle_worker(test):
                  at[1] - sample["window"]["start_ns"], "without one")
 
 
-kdtest.main(case_kinds, case_wchan, case_disk, case_pages, case_asleep_before, case_whole, case_slack,
-            case_as_it_is, case_idle_worker)
+kdtest.main(case_kinds, case_wchan, case_disk, case_requests, case_pages, case_asleep_before, case_whole,
+            case_slack, case_as_it_is, case_idle_worker)

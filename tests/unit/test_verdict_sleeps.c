@@ -153,11 +153,10 @@ TEST(semaphores)
 	judge(&row, "kept 0 of 100, work 900", "only taken");
 }
 
-/* Requests of io_uring are counted as those of disks, also if they are not: then none of these
- * ended the waits. */
+/* In a call that waits for requests of any kind, what ended the sleep said of which. */
 TEST(io_uring)
 {
-	struct descriptor_row sleep = { .awaited = KD_AWAITED_DISK,
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_WORK,
 					.wchan = "io_cqring_wait",
 					.call = KD_CALL_NONE,
 					.is = { .fd = -1 },
@@ -165,8 +164,11 @@ TEST(io_uring)
 	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
 
 	row.descriptors = &sleep, row.n_descriptors = 1;
-	row.ledger.awaited[KD_AWAITED_DISK] = sleep.waits;
+	row.ledger.awaited[KD_AWAITED_WORK] = sleep.waits;
 	judge(&row, "kept 0 of 100, work 900", "of a socket");
+	row.ledger.awaited[KD_AWAITED_WORK] = (struct kd_count){ 0 };
+	row.ledger.awaited[KD_AWAITED_DISK] = sleep.waits;
+	sleep.awaited = KD_AWAITED_DISK;
 	sleep.requests = times(90, 800 * MILLI, 10 * MILLI);
 	judge(&row, "disk 900/10 x90 requests 800/10 x90, kept 900 of 1000", "of a disk");
 }

@@ -15,8 +15,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -27,6 +29,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -59,6 +62,7 @@ struct pair {
 	_Atomic(int) n, faults;
 	struct wait waits[MAX_WAITS];
 	void *shared; /* with a child process */
+	aio_context_t aio;
 };
 
 struct part {
@@ -419,6 +423,94 @@ static void direct_wait(struct pair *pair)
 		die("pread");
 }
 
+/* --- Requests of its own: asynchronous I/O of the kernel, io_uring --- */
+
+static void aio_make(struct pair *pair)
+{
+	direct_make(pair);
+	if (syscall(SYS_io_setup, 4, &pair->aio))
+		die("io_setup");
+}
+
+static void aio_read(struct pair *pair, size_t size)
+{
+	struct iocb read = { .aio_lio_opcode = IOCB_CMD_PREAD,
+			     .aio_fildes = (uint32_t)pair->near,
+			     .aio_buf = (uintptr_t)pair->shared,
+			     .aio_nbytes = size,
+			     .aio_offset = (long long)(pair->n % DIRECTS) * DIRECT };
+	struct iocb *reads[] = { &read };
+
+	if (syscall(SYS_io_submit, pair->aio, 1, reads) != 1)
+		die("io_submit");
+}
+
+/* Whoever has made the request. */
+static void aio_end(struct pair *pair)
+{
+	struct io_event event;
+
+	if (syscall(SYS_io_getevents, pair->aio, 1, 1, &event, NULL) != 1)
+		die("io_getevents");
+}
+
+static void aio_wait(struct pair *pair)
+{
+	aio_read(pair, DIRECT);
+	aio_end(pair);
+}
+
+static void aio_wake(struct pair *pair)
+{
+	aio_read(pair, PAGE);
+}
+
+static struct uring {
+	int fd;
+	unsigned int *sq_tail, *sq_array, *cq_head, *cq_tail;
+	struct io_uring_sqe *sqes;
+} uring;
+
+static void uring_make(struct pair *pair)
+{
+	struct io_uring_params params = { 0 };
+	char *sq, *cq;
+
+	eventfd_make(pair);
+	uring.fd = (int)syscall(SYS_io_uring_setup, 1, &params);
+	if (uring.fd < 0)
+		die("io_uring_setup");
+	sq = mmap(NULL, params.sq_off.array + sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED,
+		  uring.fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, params.cq_off.cqes, PROT_READ | PROT_WRITE, MAP_SHARED, uring.fd,
+		  IORING_OFF_CQ_RING);
+	uring.sqes = mmap(NULL, sizeof(*uring.sqes), PROT_READ | PROT_WRITE, MAP_SHARED, uring.fd,
+			  IORING_OFF_SQES);
+	if (sq == MAP_FAILED || cq == MAP_FAILED || uring.sqes == MAP_FAILED)
+		die("mmap");
+	uring.sq_tail = (unsigned int *)(sq + params.sq_off.tail);
+	uring.sq_array = (unsigned int *)(sq + params.sq_off.array);
+	uring.cq_head = (unsigned int *)(cq + params.cq_off.head);
+	uring.cq_tail = (unsigned int *)(cq + params.cq_off.tail);
+}
+
+/* Until the eventfd can be read. */
+static void uring_wait(struct pair *pair)
+{
+	eventfd_t times;
+
+	*uring.sqes = (struct io_uring_sqe){ .opcode = IORING_OP_POLL_ADD,
+					     .fd = pair->near,
+					     .poll_events = POLLIN };
+	*uring.sq_array = 0;
+	__atomic_store_n(uring.sq_tail, *uring.sq_tail + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, uring.fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+		die("io_uring_enter");
+	__atomic_store_n(uring.cq_head, __atomic_load_n(uring.cq_tail, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+	eventfd_read(pair->near, &times);
+}
+
 /* Only this thread's calls of mkdirat() are another's to answer. */
 static void seccomp_begin(struct pair *pair)
 {
@@ -481,6 +573,9 @@ static const struct part parts[] = {
 	{ "fsync", fsync_make, fsync_wait, NULL },
 	{ "page", pages_make, page_wait, NULL },
 	{ "direct", direct_make, direct_wait, NULL },
+	{ "aio", aio_make, aio_wait, NULL },
+	{ "aio_idle", aio_make, aio_end, aio_wake },
+	{ "uring", uring_make, uring_wait, write_some },
 	{ "seccomp", NULL, seccomp_wait, seccomp_answer },
 };
 

@@ -46,8 +46,9 @@ static const struct call_group call_awaits[] = {
 #define CALLS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 	{ KD_AWAITED_WORK,
 	  CALLS("poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
-		"pselect6_time64", "epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
-		"io_getevents", "io_pgetevents", "io_pgetevents_time64") },
+		"pselect6_time64", "epoll_wait", "epoll_pwait", "epoll_pwait2") },
+	{ KD_AWAITED_BY_REQUEST,
+	  CALLS("io_uring_enter", "io_getevents", "io_pgetevents", "io_pgetevents_time64") },
 	{ KD_AWAITED_WORK | KD_AWAITED_AT_FILE, CALLS("accept", "accept4") },
 	{ KD_AWAITED_LOCK, CALLS("futex", "futex_time64", "futex_wait", "futex_waitv",
 				 "futex_requeue", "semop", "semtimedop", "semtimedop_time64") },
