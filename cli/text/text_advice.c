@@ -528,7 +528,7 @@ static const char *share_advice(const struct sample *sample, char own[static SCR
 			     (!verdict->n_told_blamed && verdict->busy <= verdict->life / 100)))
 		return idle_advice(sample);
 	if (!unexplained && verdict->guest > u64_max(verdict->user, verdict->kernel))
-		return "only in the guest can be seen what it computes";
+		return "what it computes can only be seen in the guest";
 	if (unexplained && traces->waits_wanted)
 		return "OFF-CPU WAITS says where it waited, and who woke it";
 	if (!unexplained && traces->profile_hz)

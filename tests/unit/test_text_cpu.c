@@ -103,7 +103,7 @@ TEST(guest)
 	report_text(judged(&sample), &summary, made_begin(&made));
 	text = made_end(&made);
 	ok(strstr(text, "kernel 100 ms, guest 700 ms)") &&
-		   strstr(text, "NEXT    only in the guest can be seen what it computes\n"),
+		   strstr(text, "NEXT    what it computes can only be seen in the guest\n"),
 	   "%s", text);
 	free(text);
 }

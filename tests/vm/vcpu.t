@@ -43,7 +43,7 @@ def case_guest(test):
                      spent[part] / sum(spent.values()) + 0.1, f"share of {part}")
     test.eq(report.thread(vcpu).ns["running guest"], ledger["guest_ns"], "it has a line of its own")
     screen = " ".join(test.program("--replay", path, "--summary").stdout.split())
-    test.ok(", guest " in screen and "NEXT only in the guest can be seen what it computes" in screen,
+    test.ok(", guest " in screen and "NEXT what it computes can only be seen in the guest" in screen,
             "the first screen says so", screen)
 
 
