@@ -300,8 +300,8 @@ struct kd_thread {
 	 * iterator found it in. */
 	struct kd_wchan wchan[2];
 	__u64 wchan_at;
-	__u64 long_sleeps; /* how many it had, see struct kd_long_sleep, */
-	__u64 user_ticks;  /* and of struct kd_user_tick */
+	/* How many it had, see struct kd_long_sleep, and of struct kd_user_tick. */
+	__u64 long_sleeps[KD_SLEEP_CLASSES], user_ticks;
 	struct kd_looked looked;
 	struct kd_timer timer;
 	struct kd_irq_frame hardirq;

@@ -25,18 +25,33 @@ static __always_inline void waker_note(struct kd_long_sleep *sleep, u32 tid, u64
 	sleep->woken.ready = waker->ready_ns;
 }
 
+/* By the signs of differences, as the verifier would follow each comparison. */
+static __always_inline u32 class_of_sleep(u64 ns)
+{
+	u64 class = 0;
+
+	barrier_var(ns);
+	for (u32 i = 0; i < KD_SLEEP_CLASSES - 1; i++)
+		class += ((KD_SLEEP_CLASS_NS << 2 * i) - 1 - ns) >> 63;
+	return class;
+}
+
 /* A thread has slept until t; its state is still the sleeping one. The kernel holds its pi_lock, so
  * nobody else writes here. Global, to be verified once. */
 __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 {
 	struct kd_thread *thread = slot_thread(slot);
 	struct kd_long_sleep *sleep;
-	struct kd_ring_of ring = kd_ring_of(slot);
-	u32 index;
+	struct kd_ring_of ring;
+	u32 index, class;
+	u64 *number;
 
 	if (!thread || elapsed(thread->since, t) < LONG_SLEEP_NS)
 		return 0;
-	index = ring.first + (thread->long_sleeps & (ring.n - 1));
+	class = class_of_sleep(elapsed(thread->since, t));
+	ring = kd_sleeps_of(slot, class);
+	number = &thread->long_sleeps[BOUNDED(class, KD_SLEEP_CLASSES)];
+	index = ring.first + (*number & (ring.n - 1));
 	sleep = bpf_map_lookup_elem(&kd_long_sleeps, &index);
 	if (!sleep)
 		return 0;
@@ -50,9 +65,9 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 	sleep->did.running = thread->run_ns;
 	sleep->did.ready = thread->ready_ns;
 	waker_note(sleep, by, t);
-	thread->long_sleeps++;
+	*number += 1;
 	cpu_barrier();
-	WRITE_ONCE(sleep->number, thread->long_sleeps);
+	WRITE_ONCE(sleep->number, *number);
 	return 0;
 }
 

@@ -89,8 +89,13 @@ struct kd_times { /* of a thread up to some moment, ns */
 	__u64 running, ready;
 };
 
+/* By their length, so that many that are shorter leave those that took most of the time: below 4,
+ * 16 and 64 ms, and others. */
+#define KD_SLEEP_CLASSES 4
+#define KD_SLEEP_CLASS_NS 4000000ULL
+
 struct kd_long_sleep {
-	__u64 number;           /* of its thread, from 1 on; 0: being written */
+	__u64 number;           /* of its thread and class, from 1 on; 0: being written */
 	__u64 since, until;     /* since the epoch */
 	struct kd_wchan wchan;  /* as in the sleep's row of kd_files, */
 	__s32 call;             /* and its call */
@@ -122,6 +127,16 @@ static __always_inline struct kd_ring_of kd_ring_of(__u32 slot)
 		return (struct kd_ring_of){ slot * KD_RING_FIRST, KD_RING_FIRST };
 	return (struct kd_ring_of){ KD_RINGS_FIRST * (KD_RING_FIRST - KD_RING) + slot * KD_RING,
 				    KD_RING };
+}
+
+/* Of the long sleeps of a class: a half, a quarter, and an eighth twice. */
+static __always_inline struct kd_ring_of kd_sleeps_of(__u32 slot, __u32 class)
+{
+	struct kd_ring_of ring = kd_ring_of(slot);
+
+	ring.first += ring.n - (ring.n >> class);
+	ring.n >>= class + 1 - class / (KD_SLEEP_CLASSES - 1);
+	return ring;
 }
 
 /* Sleeps of a thread of one kind that ended in a window. */

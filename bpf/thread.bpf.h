@@ -192,7 +192,8 @@ static __noinline u32 slot_take(struct task_struct *task, u32 state, u64 t)
 		wait_forget(slot);
 	thread->out_since = 0;
 	thread->noted = thread->long_wait = 0;
-	thread->long_sleeps = thread->user_ticks = 0;
+	__builtin_memset(thread->long_sleeps, 0, sizeof(thread->long_sleeps));
+	thread->user_ticks = 0;
 	thread->looked.fd = -1;
 	thread->cpu = task_cpu(task);
 	thread->task = (u64)task;

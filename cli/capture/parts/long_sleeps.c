@@ -82,34 +82,50 @@ static void open_add(const struct reading *reading, struct chain_thread *thread,
 	sleep_add(reading, thread, &sleep);
 }
 
+static int by_end(const void *x_, const void *y_)
+{
+	const struct chain_sleep *x = x_, *y = y_;
+
+	return x->until < y->until ? -1 : x->until > y->until;
+}
+
+/* Adds those of a class that were not overwritten. Returns whether that is all of them. */
+static bool class_read(const struct reading *reading, struct chain_thread *thread, uint32_t slot,
+		       uint32_t class, uint64_t last)
+{
+	const struct kd_ring_of ring = kd_sleeps_of(slot, class);
+	const struct kd_long_sleep *entries = &reading->session->long_sleeps[ring.first];
+	const uint64_t first = u64_sub(last, ring.n);
+	struct kd_long_sleep sleep;
+	bool all = !first;
+
+	for (uint64_t i = first; i < last; i++) {
+		if (entry_read(&sleep, &entries[i % ring.n], i + 1))
+			sleep_add(reading, thread, &sleep);
+		else
+			all = false;
+	}
+	return all;
+}
+
 /* Returns 0 or -ENOMEM. */
 static int thread_read(const struct reading *reading, uint32_t slot)
 {
-	const struct kd_ring_of ring = kd_ring_of(slot);
-	const struct kd_long_sleep *entries = &reading->session->long_sleeps[ring.first];
 	const struct kd_thread of = reading->view->threads[slot];
 	struct chain_thread *thread = &reading->chains.threads[slot];
-	struct kd_long_sleep sleep;
-	uint64_t first = u64_sub(of.long_sleeps, ring.n);
 
 	if (!of.task)
 		return 0;
 	thread->tid = (pid_t)of.tid;
 	memcpy(thread->name, of.comm, sizeof(thread->name));
 	thread->from = of.tracked;
-	thread->sleeps = calloc(of.long_sleeps - first + 1, sizeof(*thread->sleeps));
+	thread->sleeps = calloc(kd_ring_of(slot).n + 1, sizeof(*thread->sleeps));
 	if (!thread->sleeps)
 		return -ENOMEM;
-	for (uint64_t i = first; i < of.long_sleeps; i++) {
-		bool read = entry_read(&sleep, &entries[i % ring.n], i + 1);
-
-		if (!read)
-			thread->n = 0; /* so are those before it */
-		if (read)
-			sleep_add(reading, thread, &sleep);
-		if (!read || first)
+	for (uint32_t i = 0; i < KD_SLEEP_CLASSES; i++)
+		if (!class_read(reading, thread, slot, i, of.long_sleeps[i]))
 			thread->from = UINT64_MAX;
-	}
+	qsort(thread->sleeps, thread->n, sizeof(*thread->sleeps), by_end);
 	if (of.since < reading->view->end && thread_is_blocked(&of))
 		open_add(reading, thread, &of);
 	return 0;
@@ -118,8 +134,9 @@ static int thread_read(const struct reading *reading, uint32_t slot)
 static bool has_any(const struct session_view *view)
 {
 	for (uint32_t slot = 1; slot < view->slots; slot++)
-		if (view->threads[slot].task && view->threads[slot].long_sleeps)
-			return true;
+		for (size_t i = 0; view->threads[slot].task && i < KD_SLEEP_CLASSES; i++)
+			if (view->threads[slot].long_sleeps[i])
+				return true;
 	return false;
 }
 
