@@ -82,6 +82,11 @@ static SCREEN *newterm_without_handlers(void)
 	return terminal;
 }
 
+static bool is_foreground(void)
+{
+	return tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
 /* --- Blocked terminals --- */
 
 /* The other end of a connection may be gone, so that a write blocks forever. Signals that end
@@ -99,7 +104,8 @@ static void stuck(int number, siginfo_t *info, void *context)
 		for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 			if (!sigismember(&pending, ends[i]))
 				continue;
-			tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
+			if (is_foreground()) /* or it would be stopped here */
+				tcsetattr(STDIN_FILENO, TCSANOW, &screen->before);
 			sigprocmask(SIG_UNBLOCK, &pending, NULL);
 		}
 	}
@@ -180,11 +186,6 @@ static bool takes_output(void)
 	struct pollfd terminal = { STDOUT_FILENO, POLLOUT, 0 };
 
 	return poll(&terminal, 1, 0) > 0 && !(terminal.revents & (POLLERR | POLLHUP | POLLNVAL));
-}
-
-static bool is_foreground(void)
-{
-	return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
 /* A shell has changed the terminal's settings, and changing them from the background would stop

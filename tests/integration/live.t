@@ -7,8 +7,10 @@ import json
 import math
 import os
 import pathlib
+import pty
 import re
 import signal
+import sys
 
 import kdneeds
 import kdtest
@@ -171,6 +173,50 @@ def case_stuck(test):
     test.eq(terminal.process.wait(kdtest.PATIENCE), -signal.SIGTERM, "a signal ends it")
 
 
+# A shell that has started the program in the foreground of the terminal at 0, and takes that back when
+# told to.
+SHELL = """
+import contextlib, fcntl, os, signal, subprocess, sys, termios
+with contextlib.suppress(OSError):
+    os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+def to_front():
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+child = subprocess.Popen(sys.argv[1:], stdout=0, preexec_fn=to_front)
+print(child.pid, flush=True)
+signal.sigwait({signal.SIGUSR1})
+os.tcsetpgrp(0, os.getpgrp())
+print("taken", flush=True)
+print(child.wait(), flush=True)
+"""
+
+
+def case_stuck_in_background(test):
+    """The same while the shell has the terminal: whoever changes its settings would be stopped."""
+    load = test.workload("roles", "poll")
+    master, slave = pty.openpty()
+    test.stack.callback(os.close, master)
+    shell = test.child(["env", "TERM=xterm", sys.executable, "-c", SHELL, kdtest.PROGRAM, "--live",
+                        "-p", load.pid, QUICK], stdin=slave)
+    os.close(slave)
+    pid, seen = int(shell.line()), b""
+    while b"VERDICT" not in seen:
+        seen += os.read(master, 65536)
+
+    def waits():
+        os.write(master, b"\014")
+        return kdtest.waits_in(pid, "wait_woken")
+    test.ok(kdtest.wait_until(waits), "it waits for the terminal")
+    os.kill(shell.pid, signal.SIGUSR1)
+    test.eq(shell.line(), "taken", "the shell has the terminal")
+    os.kill(pid, signal.SIGTERM)
+    test.eq(shell.line(), str(-signal.SIGTERM), "a signal ends it")
+
+
 def case_refused(test):
     kdneeds.need("bash")
     done = test.program("--live", "-p", os.getpid())
@@ -281,4 +327,4 @@ def check_opened(test, view, fifo):
 
 
 kdtest.main(case_sizes, case_suspended, case_suspended_while_drawing, case_signals, case_background,
-            case_stuck, case_ends, case_refused, case_figures)
+            case_stuck, case_stuck_in_background, case_ends, case_refused, case_figures)
