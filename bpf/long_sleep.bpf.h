@@ -6,6 +6,7 @@
 
 #include "lock.bpf.h"
 #include "wchan.bpf.h"
+#include "window.bpf.h"
 
 /* Those that wchan_look() looks at in any case. */
 #define LONG_SLEEP_NS WCHAN_NS
@@ -36,6 +37,22 @@ static __always_inline u32 class_of_sleep(u64 ns)
 	return class;
 }
 
+/* True if it lies in none of the windows that are open or not read yet. While there is one, it
+ * would displace those that do, for as long as a busy machine takes to read them. Global, to be
+ * verified once. */
+__noinline int long_sleep_is_late(u64 since, u64 t)
+{
+	struct overlap overlap;
+	u64 windows = 0, inside = 0;
+
+	FOR_EACH_BANK(bank)
+	{
+		inside |= window_overlap(bank, since, t, &overlap);
+		windows |= overlap.gen;
+	}
+	return windows && !inside;
+}
+
 /* A thread has slept until t; its state is still the sleeping one. The kernel holds its pi_lock, so
  * nobody else writes here. Global, to be verified once. */
 __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
@@ -46,7 +63,8 @@ __noinline int long_sleep_add(u32 slot, u32 by, u64 t)
 	u32 index, class;
 	u64 *number;
 
-	if (!thread || elapsed(thread->since, t) < LONG_SLEEP_NS)
+	if (!thread || elapsed(thread->since, t) < LONG_SLEEP_NS ||
+	    long_sleep_is_late(thread->since, t))
 		return 0;
 	class = class_of_sleep(elapsed(thread->since, t));
 	ring = kd_sleeps_of(slot, class);
