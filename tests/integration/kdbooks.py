@@ -75,11 +75,12 @@ def clock_shift(thread):
     begins then: the time until the switch, in which an interrupt may have to reach
     another CPU, it takes from the former and gives to the latter, whose wait it is
     in the ledger. In all other cases the clock is read less than 500 ns before the
-    switch."""
+    switch, and as much for each other capture: their programs run in between, and
+    tests/run has four tests at once."""
     switches = thread.tables.get("THREAD SWITCHES")
     if not switches:
         return 0, 0
-    near = 500 * (switches.voluntary + switches.involuntary)
+    near = 4 * 500 * (switches.voluntary + switches.involuntary)
     return WAKEUP_TO_SWITCH * switches.involuntary + near, thread.ns["ready after wakeup"] + near
 
 
