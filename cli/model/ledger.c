@@ -477,7 +477,7 @@ static void guest_move(struct ledger *ledger)
 {
 	const uint64_t sum = u64_add(ledger->ticks_user, ledger->ticks_system);
 
-	if (ledger->ticks_guest)
+	if (ledger->ticks_guest && sum) /* not read at once: a tick may come in between */
 		move(&ledger->ns[LEDGER_KERNEL], &ledger->ns[LEDGER_GUEST],
 		     (uint64_t)((double)ledger_running(ledger) * (double)ledger->ticks_guest /
 				(double)sum));

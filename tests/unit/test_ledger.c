@@ -610,6 +610,10 @@ TEST(guest)
 	ledger->ns[LEDGER_KERNEL] = SECOND / 10, ledger->ns[LEDGER_GUEST] = 0;
 	thread_move_entries(&row, &cost);
 	is_u64(ledger->ns[LEDGER_GUEST], SECOND / 10, "no more than the calls took");
+	ledger->ns[LEDGER_KERNEL] = SECOND / 10, ledger->ns[LEDGER_GUEST] = 0;
+	ledger->ticks_user = ledger->ticks_system = 0;
+	thread_move_entries(&row, &cost);
+	is_u64(ledger->ns[LEDGER_GUEST], 0, "nothing where its tick alone was seen");
 	row = ticked(0, 0);
 	ledger->ns[LEDGER_USER] = SECOND / 10, ledger->ns[LEDGER_KERNEL] = SECOND / 10 * 9;
 	ledger->ticks_user = SECOND, ledger->ticks_guest = SECOND / 10 * 9;
