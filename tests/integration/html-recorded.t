@@ -15,6 +15,7 @@ from kdrecorded import states_of
 GUTTER, AXIS, LANE = 170, 22, 20  # pixels to the left, above, and of a line of states alone
 RUNNING = ("user", "kernel", "page_fault", "reclaim", "hardirq", "softirq", "stolen")
 TRIES = 4
+ARROWS_AT_ONCE = 150  # as in 48-recorded.js
 MANY = 55_000  # states of a thread, of which a page has no room for each
 
 
@@ -125,8 +126,10 @@ class Drawn:
         return GUTTER + ns * self.scale
 
     def wrong(self, lane, number, data, arrows):
-        """Pieces several pixels wide that are not drawn in the colour of their state."""
+        """Pieces several pixels wide that are not drawn in the colour of their state. Arrows are
+        (x, from a line, to a line)."""
         line, found, compared = self.lines[self.top(number) + 9], [], 0
+        arrows = [x for x, upper, lower in arrows if upper <= number <= lower]
         for start, end, parts, kind in pieces(lane, data):
             columns = [x for x in range(int(self.x(max(0, start))) + 2, int(self.x(end)) - 2)
                        if all(abs(x - arrow) > 3 for arrow in arrows)]
@@ -135,6 +138,21 @@ class Drawn:
                 colours = {line[x] for x in columns}
                 found += [(kind["state"], colours)] if colours != {self.seen[kind["state"]]} else []
         return found, compared
+
+    def wrong_areas(self, lane, number, data):
+        """(state, its share of the line's pixels, of its time) where the two differ; None is where
+        there is no piece: who had a CPU is known while the target wants it."""
+        shares, found, top = collections.Counter(), collections.Counter(), self.top(number)
+        for start, end, parts, _ in pieces(lane, data):
+            whole, inside = sum(parts.values()), max(0, end - max(0, start))
+            shares.update({state: inside * ns / whole for state, ns in parts.items()})
+        length = (len(self.lines[0]) - GUTTER) / self.scale
+        shares[None] = length - shares.total()
+        seen = {state: self.seen.get(state, self.lines[AXIS - 1][-1]) for state in shares}
+        for line in self.lines[top + 2:top + 17]:
+            found.update(nearest(pixel, seen) for pixel in line[GUTTER + 2:-2])
+        both = {state: (found[state] / found.total(), ns / length) for state, ns in shares.items()}
+        return [(state, *two) for state, two in both.items() if abs(two[0] - two[1]) > 0.05]
 
     def faults(self, lanes, first, data, arrows):
         """Checks all pieces of these lanes, the first of which is number first."""
@@ -178,10 +196,10 @@ def case_states(test):
     own = {lane["tid"]: number for number, lane in enumerate(data["threads"])}
     woken = [(end, own[kind["waker"]], own[lane["tid"]]) for lane in data["threads"]
              for _, end, _, kind in pieces(lane, data) if kind and kind.get("waker") in own]
-    arrows = [drawn.x(at) for at, _, _ in woken]
+    arrows = [(drawn.x(at), *sorted(lanes)) for at, *lanes in arrows_of(woken, sample)]
     wrong, compared = drawn.faults(data["threads"], 0, data, arrows)
     test.ok(compared > 10 and not wrong, "each is seen in its colour, in its place", compared, *wrong[:3])
-    cpus_are_drawn(test, drawn, data, arrows)
+    cpus_are_drawn(test, drawn, data)
     arrows_are_drawn(test, drawn, woken)
     begin = texts(browser, ".recorded")[0]
     told = "Each state is there by itself." if whole else "is merged in "
@@ -189,9 +207,24 @@ def case_states(test):
     keys(test, browser, data)
 
 
-def cpus_are_drawn(test, drawn, data, arrows):
-    wrong, compared = drawn.faults(data["cpus"], len(data["threads"]), data, arrows)
-    test.ok(compared and not wrong, "so is who had the CPUs", compared, *wrong[:3])
+def arrows_of(woken, sample):
+    """Those that are drawn. Threads of others are recorded, too, and may wake one another so often
+    that the page draws those of the critical path alone."""
+    window, path = sample["window"], sample.get("critical_path", {}).get("rows", ())
+    if sum(0 <= at <= window["duration_ns"] for at, *_ in woken) <= ARROWS_AT_ONCE:
+        return woken
+    starts = [row["start_ns"] - window["start_ns"] for row in path]
+    return [each for each in woken if any(abs(each[0] - start) < 50 for start in starts)]
+
+
+def cpus_are_drawn(test, drawn, data):
+    """Where a CPU was passed on so often that no piece is wide, its areas have the right colours."""
+    first = len(data["threads"])
+    wrong, compared = drawn.faults(data["cpus"], first, data, ())
+    if not compared:
+        wrong = [fault for number, lane in enumerate(data["cpus"], first)
+                 for fault in drawn.wrong_areas(lane, number, data)]
+    test.eq(wrong[:3], [], "so is who had the CPUs")
     names = {kind["name"] for kind in data["kinds"] if "name" in kind}
     threads = {f"{lane['name']}[{lane['tid']}]" for lane in data["threads"] if lane["own"]}
     test.ok(names & threads, "by their names", sorted(names)[:4])
@@ -209,7 +242,7 @@ def arrows_are_drawn(test, drawn, woken):
         line = drawn.lines[drawn.top(upper) + LANE - 1][x - 5:x + 6]
         alone += 1
         missing += [(at, line)] if set(line[4:7]) == {paper} or line.count(paper) < 5 else []
-    if len(woken) > 150 or woken and not alone:
+    if len(woken) > ARROWS_AT_ONCE or woken and not alone:
         test.skip("arrows", "there are too many, or they are too near to one another")
     else:
         test.ok(alone and not missing, "an arrow from each waker", alone, *missing[:3])
@@ -271,15 +304,7 @@ def case_merged(test):
     test.ok("is merged in" in told and "-o json has all of it" in told, "the page says so", told)
     drawn = Drawn(browser, data, lines[-1])
     for number, lane in enumerate(data["threads"]):
-        top, found = drawn.top(number), collections.Counter()
-        seen = {state: drawn.seen[state] for tid, state in sums if tid == lane["tid"]}
-        last = round(drawn.x(max(end for _, end, _, _ in pieces(lane, data)))) - 2
-        for line in drawn.lines[top + 2:top + 17]:
-            found.update(nearest(pixel, seen) for pixel in line[GUTTER + 2:last])
-        whole = sum(ns for (tid, _), ns in sums.items() if tid == lane["tid"])
-        wrong = [(state, found[state] / found.total(), ns / whole) for (tid, state), ns in sums.items()
-                 if tid == lane["tid"] and abs(found[state] / found.total() - ns / whole) > 0.05]
-        test.eq(wrong, [], f"colours have their states' areas: line {number}")
+        test.eq(drawn.wrong_areas(lane, number, data), [], f"colours have their states' areas: line {number}")
 
 
 kdtest.main(case_states, case_merged)
