@@ -31,46 +31,49 @@ import kdtest  # noqa: E402  pylint: disable=wrong-import-position
 # -threads, -targets; of stacks, calls, offcpu and stacks), that look at this machine's system
 # (errors) or at what a doctored kernel lacks (machines), and those for which the kernel makes no
 # difference (text, probes, finding).
-PROGRAMS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t")
-# Where triggers and what is in modules may differ; PREEMPT_RT is no series of its own there.
-TRIGGERS = ("integration/trigger-traces.t", "integration/trigger-unchanged.t",
-            "vm/kprobes.t", "vm/openvswitch.t")
-# With one kernel each: they take long, and most of what they test is not the kernel's.
-MORE = {"5.10": (*TRIGGERS, "integration/irq.t", "integration/books.t", "integration/profile.t",
-                 "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
-                 "integration/stopped.t", "integration/verdict.t", "integration/staged-waits.t",
-                 "integration/processes-life.t", "integration/resources.t"),
-        "6.1": (*TRIGGERS, "integration/churn.t", "integration/trigger-errors.t",
-                "integration/locks.t", "integration/descriptors.t", "integration/filter.t",
-                "integration/pressure.t", "vm/rt_limit.t", "vm/hotplug.t",
-                "vm/vcpu.t"),
-        "6.1-rt": ("vm/rt.t", "integration/reused.t"),
-        "6.12": (*TRIGGERS, "integration/ending.t", "integration/trigger-overhead.t",
-                  "integration/staged-waits.t", "integration/processes-triggers.t",
-                  "integration/counters.t"),
-        "newest": (*TRIGGERS, "integration/irq.t", "integration/trigger-longpoll.t",
-                   "integration/profile.t", "integration/culprit.t", "integration/groups.t",
-                   "integration/staged.t", "vm/sched_ext.t", "vm/settings.t"),
-        # What is of the machine's architecture, as far as six minutes go.
-        "arm64": ("vm/unit.t", "integration/counts.t",
-                  "integration/irq.t:case_local_timer:case_recorded",
-                  "integration/ledger.t:case_two_hogs:case_signal_before_sleep:case_stopped:"
-                  "case_call_begun_inside:case_ping_pong:case_vfork:case_outside_calls",
-                  "integration/trigger-traces.t",
-                  "vm/kprobes.t:case_entry_to_return:case_pattern:case_nothing_is_left:case_refused",
-                  "integration/stacks.t:case_chains:case_alternate_stack_and_fork",
-                  "integration/calls.t:case_threshold:case_unfinished:case_all_calls:case_busy_call",
-                  "integration/recorder.t:case_trigger:case_long_poll:case_condition",
-                  "integration/exporter.t:case_forms",
-                  "integration/metrics.t:case_capture", "integration/blocked.t:case_kinds",
-                  "integration/books.t", "vm/one_file.t")}
+# Features came one after the other: the oldest and the newest kernel have the first way and the last
+# of each, and run all of what every user relies on, and of what differs for triggers and modules.
+ENDS = ("integration/counts.t", "integration/execve.t", "integration/ledger.t",
+        "integration/trigger-traces.t", "integration/trigger-unchanged.t", "vm/kprobes.t", "vm/openvswitch.t")
+# Those between have the core, and what has ways of its own there: 6.1 attaches to many kernel
+# functions at once, but not to many of user space. What else they run takes long, and most of it
+# is not the kernel's.
+PROGRAMS = {
+    "5.10": (*ENDS, "integration/irq.t", "integration/books.t", "integration/profile.t",
+             "integration/histogram.t", "integration/blocked.t", "integration/faults.t",
+             "integration/stopped.t", "integration/verdict.t", "integration/staged-waits.t",
+             "integration/processes-life.t", "integration/resources.t"),
+    "6.1": ("integration/ledger.t", "integration/trigger-traces.t", "vm/kprobes.t",
+            "integration/churn.t", "integration/locks.t", "integration/descriptors.t",
+            "integration/pressure.t", "vm/rt_limit.t", "vm/hotplug.t", "vm/vcpu.t"),
+    "6.1-rt": ("integration/ledger.t", "vm/rt.t", "integration/reused.t"),
+    "6.12": ("integration/ledger.t", "integration/ending.t", "integration/trigger-overhead.t",
+             "integration/staged-waits.t", "integration/processes-triggers.t",
+             "integration/counters.t"),
+    "newest": (*ENDS, "integration/irq.t", "integration/trigger-longpoll.t",
+               "integration/profile.t", "integration/culprit.t", "integration/groups.t",
+               "integration/staged.t", "vm/sched_ext.t", "vm/settings.t"),
+    # What is of the machine's architecture, as far as six minutes go.
+    "arm64": ("vm/unit.t", "integration/counts.t",
+              "integration/irq.t:case_local_timer:case_recorded",
+              "integration/ledger.t:case_two_hogs:case_signal_before_sleep:case_stopped:"
+              "case_call_begun_inside:case_ping_pong:case_vfork:case_outside_calls",
+              "integration/trigger-traces.t",
+              "vm/kprobes.t:case_entry_to_return:case_pattern:case_nothing_is_left:case_refused",
+              "integration/stacks.t:case_chains:case_alternate_stack_and_fork",
+              "integration/calls.t:case_threshold:case_unfinished:case_all_calls:case_busy_call",
+              "integration/recorder.t:case_trigger:case_long_poll:case_condition",
+              "integration/exporter.t:case_forms",
+              "integration/metrics.t:case_capture", "integration/blocked.t:case_kinds",
+              "integration/books.t", "vm/one_file.t"),
+}
 CPUS = {"6.1": 2}  # not 6.12, which fails to take one offline (dl_server_apply_params)
 AT_ONCE = 2      # machines
 MOST = 1200      # seconds of a processor for a machine
 TIMEOUT = 2600   # seconds for one that waits, or gets little; tests/run has to grant two of them
 LAST_TIMEOUT = 600  # and as many of these as there are kernels
 # The slowest kernel first, as it is waited for in the end.
-ORDER = ("6.12", "newest", "5.10", "6.1", "arm64", "6.1-rt")
+ORDER = ("newest", "5.10", "arm64", "6.1", "6.12", "6.1-rt")
 OTHERS = "TESTS_RUN_OTHERS"  # tests/run has it, too
 POINT = re.compile(r"(not )?ok\b(?: +\d+)?(?: +- )? *(.*?)(?: *# *SKIP\S* *(.*))?", re.IGNORECASE)
 
@@ -78,10 +81,6 @@ POINT = re.compile(r"(not )?ok\b(?: +\d+)?(?: +- )? *(.*?)(?: *# *SKIP\S* *(.*))
 def stem(name):
     """The name of a program with cases, without its folder."""
     return pathlib.Path(name.partition(":")[0]).stem
-
-
-def programs_of(series):
-    return MORE[series] if series == "arm64" else (*PROGRAMS, *MORE[series])
 
 
 def run(series, kernel, starter, programs, output, timeout, **options):
@@ -241,11 +240,11 @@ def examine(test, series, starter, lock, stopped):
             test.ok(False, f"is built for {kernel.architecture.debian}", *wrong)
         return series, kernel, starter, {}
     output = io.BytesIO()
-    outcome = run(series, kernel, starter, programs_of(series), output, TIMEOUT, stopped=stopped.is_set)
+    outcome = run(series, kernel, starter, PROGRAMS[series], output, TIMEOUT, stopped=stopped.is_set)
     if stopped.is_set():
         return series, kernel, starter, {}
     with lock:
-        failed = report_machine(test, kernel, starter, programs_of(series), outcome,
+        failed = report_machine(test, kernel, starter, PROGRAMS[series], outcome,
                                 output.getvalue().decode(errors="backslashreplace"))
     return series, kernel, starter, failed
 
