@@ -19,7 +19,9 @@
 /* Layout near the futex word in glibc (2.25 and later), in 32-bit words. */
 #define KD_MUTEX_HELD 2 /* the word's value, with waiters */
 #define KD_MUTEX_OWNER 2
+#define KD_MUTEX_USERS 3 /* 1 while it is held */
 #define KD_MUTEX_KIND 4
+#define KD_MUTEX_KINDS 0x3ffU         /* all bits that are in use */
 #define KD_MUTEX_SHARED 128U          /* PTHREAD_MUTEX_PSHARED_BIT */
 #define KD_RWLOCK_HELD 3              /* the word's value, with waiters */
 #define KD_RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer after __wrphase_futex */

@@ -93,6 +93,7 @@ struct wait_words {
 	const struct user_wait *user;
 	bool held;
 	bool kept_back; /* see enum kept_back */
+	bool hangs;     /* nothing will end it: a deadlock */
 	pid_t woken_by;
 	const char *woken_name;
 };

@@ -11,6 +11,8 @@
 #include "verdict_limits.h"
 #include "verdict_sleep.h"
 
+#define RING_MOST 8 /* threads that wait for one another */
+
 /* --- System calls --- */
 
 static bool is_named(const struct sample *sample, uint32_t call, const char *const *names)
@@ -372,18 +374,57 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
-/* What the holder of a lock does for which the thread goes on to wait; NULL: unknown. */
-static const char *holder_state(const struct thread_row *thread, const struct lock_row *lock)
+/* True if the thread goes on to wait for this lock. */
+static bool lock_is_awaited(const struct thread_row *thread, const struct lock_row *lock)
 {
-	for (size_t i = 0; i < thread->n_descriptors; i++) {
+	return lock->holder && !kd_lock_is_kernel(lock->kind) && lock->waits.max &&
+	       lock->waits.max == thread->ledger.asleep[KD_AWAITED_LOCK].max;
+}
+
+/* Who has the lock for which a thread goes on to wait; 0: unknown, or it waits for none. */
+static pid_t holder_awaited(const struct sample *sample, pid_t tid)
+{
+	const struct thread_row *thread = sample_thread(sample, tid);
+
+	for (size_t i = 0; thread && i < thread->n_locks; i++)
+		if (lock_is_awaited(thread, &thread->locks[i]))
+			return thread->locks[i].holder;
+	return 0;
+}
+
+/* Why the holder of a lock for which the thread goes on to wait will never release it; NULL: it
+ * may.
+ */
+static const char *holder_hangs(const struct sample *sample, const struct thread_row *thread,
+				const struct lock_row *lock)
+{
+	pid_t next = lock->holder;
+
+	if (next == thread->tid)
+		return "the same thread: a deadlock";
+	for (int i = 0; i < RING_MOST && next; i++) {
+		next = holder_awaited(sample, next);
+		if (next == thread->tid)
+			return "in a deadlock with it";
+	}
+	return *lock->holder_name ? NULL : "gone, and did not unlock it";
+}
+
+/* Sets what the holder does meanwhile, if the thread goes on to wait. */
+static void holder_describe(struct wait_words *wait, const struct sample *sample,
+			    const struct thread_row *thread, const struct lock_row *lock)
+{
+	if (!lock_is_awaited(thread, lock))
+		return;
+	wait->state = holder_hangs(sample, thread, lock);
+	wait->hangs = wait->state;
+	for (size_t i = 0; i < thread->n_descriptors && !wait->state; i++) {
 		const struct descriptor_row *row = &thread->descriptors[i];
 
-		if (row->awaited == KD_AWAITED_LOCK && row->is.fd < 0 && row->in_progress &&
-		    row->awaited_pid == lock->holder && *row->awaited_state &&
-		    lock->waits.total >= row->waits.total / 2)
-			return row->awaited_state;
+		if (row->awaited == KD_AWAITED_LOCK && row->is.fd < 0 && *row->awaited_state &&
+		    row->awaited_pid == lock->holder)
+			wait->state = row->awaited_state;
 	}
-	return NULL;
 }
 
 /* Claims of user-space locks whose holder is known, or who gave it up, as far as the sleeps in
@@ -409,7 +450,7 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 			continue;
 		if (lock->holder) {
 			memcpy(claim.who.comm, lock->holder_name, sizeof(lock->holder_name));
-			claim.wait.state = holder_state(thread, lock);
+			holder_describe(&claim.wait, claimant->sample, thread, lock);
 		} else {
 			claim.who.tid = lock->released_by;
 			memcpy(claim.who.comm, lock->released_name, sizeof(lock->released_name));

@@ -48,6 +48,14 @@ static bool outside_take(struct kd_locked *locked, pid_t holder)
 	return true;
 }
 
+/* True for memory that is a mutex of glibc (2.25 and later), and not just anything: its owner
+ * counts even if there is no such thread any more. */
+static bool is_mutex(const uint32_t words[static KD_FUTEX_WORDS])
+{
+	return words[KD_MUTEX_OWNER] && words[KD_MUTEX_OWNER] <= KD_FUTEX_TID &&
+	       words[KD_MUTEX_USERS] == 1 && !(words[KD_MUTEX_KIND] & ~KD_MUTEX_KINDS);
+}
+
 bool futex_look(struct kd_locked *locked, pid_t pid, pid_t tid)
 {
 	uint32_t words[KD_FUTEX_WORDS] = { 0 }, operation, value, kind, shared;
@@ -69,7 +77,10 @@ bool futex_look(struct kd_locked *locked, pid_t pid, pid_t tid)
 	holder = holder ? tid_find(pid, tid, holder, shared) : 0;
 	*locked =
 		(struct kd_locked){ .address = address, .kind = kind, .holder = (uint32_t)holder };
-	if (holder <= 0 || holder == tid)
+	if (holder <= 0)
 		return false;
-	return is_thread_of(pid, holder) || (shared && outside_take(locked, holder));
+	if (holder == tid)
+		return kind == KD_LOCK_MUTEX && is_mutex(words);
+	return is_thread_of(pid, holder) || (shared && outside_take(locked, holder)) ||
+	       (kind == KD_LOCK_MUTEX && !shared && is_mutex(words));
 }

@@ -399,6 +399,18 @@ static const char *const user_advice[USER_FAMILY_COUNT] = {
 	[USER_PYTHON] = "py-spy dump --pid %d says what its threads do",
 };
 
+/* Returns false if the wait may end. */
+static bool hang_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
+			const struct verdict_row *row)
+{
+	if (!row->wait.hangs || row->wait_ns <= row->ns / 2)
+		return false;
+	snprintf(advice, SCREEN_WIDTH,
+		 "gdb -p %d -batch -ex 'thread apply all bt' says where it hangs",
+		 (int)thread_pid(sample, row->worst));
+	return true;
+}
+
 /* Returns false if nobody but this program knows more. Who has the lock of a file is all that there
  * is to know. */
 static bool wait_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
@@ -468,7 +480,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 			?: kind_advice(row) ?: stop_advice(row) ?: lock_advice(row)
 			?: nice_advice(sample, row) ?: usual;
 	if (rules_advice(advice, sample, row) || silent_advice(advice, row) ||
-	    wait_advice(advice, sample, row))
+	    hang_advice(advice, sample, row) || wait_advice(advice, sample, row))
 		return;
 	if (row->cause == CAUSE_DISK_LIMIT && sample->disk_limit.per_second)
 		limit_advice(advice, &sample->disk_limit);

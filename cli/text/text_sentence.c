@@ -425,7 +425,7 @@ static void did_add(char *sentence, const struct verdict_row *row)
 {
 	char wchan[TEXT_WCHAN];
 
-	if (row->culprits != 1 || row->wait_ns <= row->ns / 2)
+	if (row->culprits != 1 || row->wait_ns <= row->ns / 2 || row->wait.hangs)
 		return;
 	if (row->wait.did == WAIT_RAN)
 		sentence_add(sentence, ", which ran meanwhile");

@@ -188,6 +188,33 @@ def case_lock(test):
     screen.says(test, row, f"waited for a lock that holder[{row['who']['tid']}] held")
 
 
+def case_deadlock(test):
+    """Mutexes that nobody will unlock, before the program comes, and in its window."""
+    held = "locker[{}] waited for a lock that {} held, which is {}"
+    for kind, holder, what in (("ring", "locker[{}]", "in a deadlock with it"),
+                               ("itself", "locker[{}]", "the same thread: a deadlock"),
+                               ("gone", "thread[{}]", "gone, and did not unlock it")):
+        for inside in (False, True):
+            load = test.workload("deadlocks", kind)
+            truth = {}
+
+            def hang(load=load, truth=truth):
+                truth.update(load.ask("hang"))
+                load.settle(truth["tids"])
+                time.sleep(0.3)
+            if not inside:
+                hang()
+            screen = Screen(test, load.pid, while_open=hang if inside else lambda: time.sleep(0.3))
+            wanted = {held.format(tid, holder.format(truth["gone"] or after), what) for tid, after in
+                      zip(truth["tids"], truth["tids"][1:] + truth["tids"][:1])}
+            said = re.findall("locker.[0-9]+. waited for a lock .*(?=[.]$)", "\n".join(screen.verdict), re.MULTILINE)
+            test.ok(said and {*said} <= wanted, f"{kind}: what hangs{', in the window' * inside}", said, wanted)
+            holders = {row["who"]["tid"] for row in screen.blamed if row["cause"] == "lock"}
+            test.eq(holders, {truth["gone"]} if truth["gone"] else {*truth["tids"]}, "for whom")
+            test.ok("'thread apply all bt'" in screen.text, "and how to see where", screen.text)
+            load.end()
+
+
 def case_quota(test):
     """A group that has used up its quota, against the kernel's count."""
     with limited_group("kd-verdict") as group:
@@ -437,5 +464,5 @@ def case_together(test):
             "it has one line in the table", line, screen.text)
 
 
-kdtest.main(case_fifo, case_together, case_stopped, case_before, case_lock, case_quota, case_idle, case_little, case_busy, case_selection,
+kdtest.main(case_fifo, case_together, case_stopped, case_before, case_lock, case_deadlock, case_quota, case_idle, case_little, case_busy, case_selection,
             case_database)

@@ -7,7 +7,7 @@
 #include "cli/json/json.h"
 #include "cli/model/verdict.h"
 #include "cli/text/text.h"
-#include "cli/text/text_who.h"
+#include "cli/text/text_sentence.h"
 #include "tap.h"
 #include "verdict_sample.h"
 
@@ -195,6 +195,18 @@ static void has_lock(struct thread_row *row, const char *sentence, const char *j
 	free(text);
 }
 
+/* The first sentence of the verdict. */
+static void says(struct sample *sample, const char *sentence)
+{
+	struct verdict verdict = { 0 };
+	char said[SENTENCE_LEN] = "";
+
+	need(!verdict_find(&verdict, sample) && verdict.n_rows);
+	sentence_of_row(said, sample, &verdict.rows[0], false);
+	ok(strstr(said, sentence) != NULL, "%s: %s", sentence, said);
+	verdict_clear(&verdict);
+}
+
 /* By its name, where most of the waits were for it, if it has one. */
 TEST(kernel_lock_named)
 {
@@ -234,6 +246,47 @@ TEST(kernel_lock_named)
 	locks[0].waits.total = 50 * MILLI;
 	has_lock(&row, "waited for locks in the kernel (mostly \\x1b[2J).",
 		 "\"lock\":{\"symbol\":\"\\u001B[2J\",\"ns\":150000000}");
+}
+
+/* Two that wait for one another's lock; a wait that is over, or whose holder may go on, hangs not.
+ */
+TEST(deadlock)
+{
+	struct lock_row locks[] = {
+		{ .kind = KD_LOCK_MUTEX,
+		  .holder = 2,
+		  .holder_name = "other",
+		  .waits = { 1, SECOND, 3 * SECOND, 98 * SECOND } },
+		{ .kind = KD_LOCK_MUTEX,
+		  .holder = 1,
+		  .holder_name = "main",
+		  .waits = { 1, SECOND / 2, 2 * SECOND, 99 * SECOND } },
+	};
+	struct thread_row rows[] = { runner(1, "main"), runner(2, "other") };
+	struct sample sample = verdict_sample(rows, 2);
+
+	for (int i = 0; i < 2; i++) {
+		rows[i].run.count = 0;
+		rows[i].locks = &locks[i], rows[i].n_locks = 1;
+		spend(&rows[i], LEDGER_BLOCKED, locks[i].waits.total);
+		rows[i].ledger.awaited[KD_AWAITED_LOCK] = locks[i].waits;
+		rows[i].ledger.asleep[KD_AWAITED_LOCK].max = locks[i].waits.max;
+	}
+	says(&sample,
+	     "main[1] waited for a lock that other[2] held, which is in a deadlock with it.");
+	rows[1].ledger.asleep[KD_AWAITED_LOCK].max = 0;
+	says(&sample, "main[1] waited for a lock that other[2] held.");
+	sample.n_threads = 1;
+	locks[0].holder = 1;
+	memcpy(locks[0].holder_name, "main", sizeof("main"));
+	says(&sample,
+	     "main[1] waited for a lock that main[1] held, which is the same thread: a deadlock.");
+	locks[0].holder = 9;
+	*locks[0].holder_name = '\0';
+	says(&sample, "main[1] waited for a lock that thread[9] held, which is gone, and did not "
+		      "unlock it.");
+	rows[0].ledger.asleep[KD_AWAITED_LOCK].max = 0;
+	says(&sample, "main[1] waited for a lock that thread[9] held.");
 }
 
 /* Others come behind a named one that is larger than each of them, though it is less than all. */

@@ -530,20 +530,43 @@ struct kd_activity locks_activity(const struct kd_thread *thread, uint64_t t)
 	return activity;
 }
 
-/* The lock of a sleep that goes on. One that began before the session was seen by no event: of
- * what lasts for most of the window, the memory is read. False: it is for none. */
+/* True if who had the lock when the wait began has ended: another one may have it by now. */
+static bool holder_ended(const struct session_view *view, const struct kd_locked *locked, pid_t pid)
+{
+	char name[KD_COMM_LEN] = "";
+
+	if (!locked->holder || locked->holder_tgid || view_slot(view, (pid_t)locked->holder))
+		return false;
+	locks_name_read(pid, (pid_t)locked->holder, name);
+	return !*name;
+}
+
+/* The lock of a sleep that goes on. Of what lasts for most of the window, the memory is read if no
+ * event tells who has it. False: it is for none. */
 static bool open_find(struct kd_locked *locked, const struct session_view *view,
 		      const struct kd_thread *thread)
 {
+	const pid_t pid = (pid_t)thread->tgid;
+	const bool unseen = thread->state == KD_UNSEEN;
+	struct kd_locked looked;
+
 	*locked = thread->locked;
-	if (thread->state != KD_UNSEEN)
-		return locked->address && thread_is_blocked(thread);
-	if (thread->seed_state != KD_BLOCKED || thread->seed_call != syscall_number("futex") ||
-	    thread->since > view->start + (view->end - view->start) / 2 ||
-	    !futex_look(locked, (pid_t)thread->tgid, (pid_t)thread->tid))
+	if (unseen ? thread->seed_state != KD_BLOCKED ||
+			     thread->seed_call != syscall_number("futex")
+		   : !locked->address || !thread_is_blocked(thread))
 		return false;
-	locked->slot = view_slot(view, (pid_t)locked->holder);
-	return true;
+	if (!unseen && holder_ended(view, locked, pid)) {
+		locked->kind = KD_LOCK_NO_OWNER;
+		locked->holder = 0;
+	}
+	if ((unseen || locked->kind == KD_LOCK_NO_OWNER) &&
+	    thread->since <= view->start + (view->end - view->start) / 2 &&
+	    futex_look(&looked, pid, (pid_t)thread->tid)) {
+		*locked = looked;
+		locked->slot = view_slot(view, (pid_t)locked->holder);
+		return true;
+	}
+	return !unseen;
 }
 
 int locks_read_open(const struct session_view *view, uint32_t slot, const struct kd_thread *thread,
