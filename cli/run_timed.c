@@ -312,9 +312,9 @@ static exit_status timed_begin(struct timed *timed)
 	while (run->at.wall && run_at_await(run, RUN_AT_LEAD_NS) == LOOP_PRESSED)
 		;
 	timed_started(timed, session_window_open(run->session, run->at.monotonic));
+	command_release(run->command); /* at once: until then it is this program that delays it */
 	psi_watch_begin(&run->psi, "", run->target->pid);
 	session_look(run->session);
-	command_release(run->command);
 	return 0;
 }
 
