@@ -363,7 +363,8 @@ $(GEN)/%.bpf.o: tests/bpf/%.bpf.c $(BUILD)/flags
 $(BPF_TESTS): $(BUILD)/bpf-tests/%: tests/bpf/%.c $(GEN)/%.skel.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) TEST $@
-	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< -o $@ -pie $(LDFLAGS) $(PACKAGE_LIBS))
+	$(call compile,$(CC) $(CLI_FLAGS) $(DEPENDENCIES) $< $(filter %.o %.a,$^) -o $@ -pie $(LDFLAGS) $(PACKAGE_LIBS))
+$(BUILD)/bpf-tests/unfinished_record: $(BUILD)/cli/capture/session/rings.o $(BUILD)/pure.a
 
 # What the benchmark measures with.
 bench-programs: $(addprefix $(BUILD)/bench/,floor names path phases.so probe render stack_load \

@@ -4,8 +4,11 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <time.h>
 
+#include "cli/base/clock.h"
 #include "cli/base/log.h"
 #include "parts.h"
 
@@ -42,6 +45,19 @@ int session_ring_fd(const struct session *session, enum session_ring which)
 	return ring->ring ? ring_buffer__epoll_fd(ring->ring) : -1;
 }
 
+#define UNFINISHED_NS (50 * NSEC_PER_USEC)
+
+/* A record that is still being written counts as data that can be read (ringbuf_map_poll_kern() in
+ * kernel/bpf/ringbuf.c). Its program may have been preempted, and by this process: one of real-time
+ * priority that polls on would keep the CPU from it for ever. */
+static void unfinished_await(struct record_ring *ring)
+{
+	struct pollfd readable = { ring_buffer__epoll_fd(ring->ring), POLLIN, 0 };
+
+	if (poll(&readable, 1, 0) > 0)
+		nanosleep(&(struct timespec){ .tv_nsec = UNFINISHED_NS }, NULL);
+}
+
 int session_ring_read(struct session *session, enum session_ring which, record_found_fn *found,
 		      void *context)
 {
@@ -53,5 +69,7 @@ int session_ring_read(struct session *session, enum session_ring which, record_f
 	ring->found = found;
 	ring->context = context;
 	result = ring_buffer__consume(ring->ring);
+	if (!result)
+		unfinished_await(ring);
 	return result < 0 ? result : 0;
 }

@@ -14,8 +14,9 @@ struct session;
 /* Returns a descriptor that is readable when the ring should be read at once. -1: no ring. */
 int session_ring_fd(const struct session *session, enum session_ring which);
 
-/* Calls found() for each record since the last call. Returns 0 or a negative errno, which may be
- * from found(). */
+/* Calls found() for each record since the last call. Sleeps for a moment if there is only one that
+ * is not complete, of which poll() says that it can be read. Returns 0 or a negative errno, which
+ * may be from found(). */
 int session_ring_read(struct session *session, enum session_ring which, record_found_fn *found,
 		      void *context);
 
