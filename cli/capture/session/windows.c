@@ -5,7 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +31,20 @@ static uint64_t word_load(const struct windows *windows)
 	return load((const uint64_t *)&windows->shared->kd_word);
 }
 
+/* Lets a program go on, which may need this CPU: it may have been preempted by this process, whose
+ * priority may be above that of its thread. */
+static void program_await(void)
+{
+	clock_wait_until(clock_monotonic() + 10 * NSEC_PER_USEC);
+}
+
 /* Returns the word once no program is setting an edge. */
 static uint64_t word_await(const struct windows *windows)
 {
 	uint64_t word = word_load(windows);
 
 	while (word >> KD_WORD_SHIFT == KD_FAR) {
-		clock_wait_until(clock_monotonic() + 10 * NSEC_PER_USEC);
+		program_await();
 		word = word_load(windows);
 	}
 	return word;
@@ -52,7 +58,7 @@ static bool u64_swap(struct windows *windows, __u64 *at, uint64_t old, uint64_t 
 	bool swapped;
 
 	while (windows->token >= 0 && bpf_map_lookup_and_delete_elem(windows->token, NULL, &token))
-		sched_yield();
+		program_await();
 	swapped = __atomic_compare_exchange_n(at, &expected, next, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_SEQ_CST);
 	if (windows->token >= 0)
