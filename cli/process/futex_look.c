@@ -82,5 +82,5 @@ bool futex_look(struct kd_locked *locked, pid_t pid, pid_t tid)
 	if (holder == tid)
 		return kind == KD_LOCK_MUTEX && is_mutex(words);
 	return is_thread_of(pid, holder) || (shared && outside_take(locked, holder)) ||
-	       (kind == KD_LOCK_MUTEX && !shared && is_mutex(words));
+	       (kind == KD_LOCK_MUTEX && is_mutex(words));
 }

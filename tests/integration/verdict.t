@@ -193,7 +193,8 @@ def case_deadlock(test):
     held = "locker[{}] waited for a lock that {} held, which is {}"
     for kind, holder, what in (("ring", "locker[{}]", "in a deadlock with it"),
                                ("itself", "locker[{}]", "the same thread: a deadlock"),
-                               ("gone", "thread[{}]", "gone, and did not unlock it")):
+                               ("gone", "thread[{}]", "gone, and did not unlock it"),
+                               ("shared", "thread[{}]", "gone, and did not unlock it")):
         for inside in (False, True):
             load = test.workload("deadlocks", kind)
             truth = {}
