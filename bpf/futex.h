@@ -22,6 +22,7 @@
 #define KD_MUTEX_USERS 3 /* 1 while it is held */
 #define KD_MUTEX_KIND 4
 #define KD_MUTEX_KINDS 0x3ffU         /* all bits that are in use */
+#define KD_MUTEX_LIST 6               /* of robust ones; else 0, as is the next word */
 #define KD_MUTEX_SHARED 128U          /* PTHREAD_MUTEX_PSHARED_BIT */
 #define KD_RWLOCK_HELD 3              /* the word's value, with waiters */
 #define KD_RWLOCK_WRITER_OF_PHASE 4   /* __cur_writer after __wrphase_futex */

@@ -53,7 +53,8 @@ static bool outside_take(struct kd_locked *locked, pid_t holder)
 static bool is_mutex(const uint32_t words[static KD_FUTEX_WORDS])
 {
 	return words[KD_MUTEX_OWNER] && words[KD_MUTEX_OWNER] <= KD_FUTEX_TID &&
-	       words[KD_MUTEX_USERS] == 1 && !(words[KD_MUTEX_KIND] & ~KD_MUTEX_KINDS);
+	       words[KD_MUTEX_USERS] == 1 && !(words[KD_MUTEX_KIND] & ~KD_MUTEX_KINDS) &&
+	       !words[KD_MUTEX_LIST] && !words[KD_MUTEX_LIST + 1];
 }
 
 bool futex_look(struct kd_locked *locked, pid_t pid, pid_t tid)
