@@ -533,9 +533,12 @@ struct kd_activity locks_activity(const struct kd_thread *thread, uint64_t t)
 /* True if who had the lock when the wait began has ended: another one may have it by now. */
 static bool holder_ended(const struct session_view *view, const struct kd_locked *locked, pid_t pid)
 {
+	const struct kd_thread *holder =
+		&view->threads[locked->slot < view->slots ? locked->slot : KD_SLOT_FREE];
 	char name[KD_COMM_LEN] = "";
 
-	if (!locked->holder || locked->holder_tgid || view_slot(view, (pid_t)locked->holder))
+	if (!locked->holder || locked->holder_tgid ||
+	    (holder->task && holder->tid == locked->holder && !holder->died))
 		return false;
 	locks_name_read(pid, (pid_t)locked->holder, name);
 	return !*name;
