@@ -58,9 +58,18 @@ struct sleep_part {
 	enum kd_awaited kind;
 	struct sleep is;
 	struct kd_count in; /* total: in the window */
+	bool lasts;         /* most of it is a sleep that goes on, which nobody may be to end */
 };
 
 typedef void sleep_part_fn(void *context, const struct sleep_part *part);
+
+/* Who reads from a pipe has asked nobody for anything there: what was handed work now and then may
+ * be idle since, and who waits for a slow producer has waits that ended. */
+static bool pipe_lasts(const struct thread_row *thread, const struct descriptor_row *row)
+{
+	return row->awaited == KD_AWAITED_PIPE && row->waits.max > row->waits.total / 2 &&
+	       row->waits.max == thread->ledger.asleep[KD_AWAITED_PIPE].max;
+}
 
 /* Times in rows are whole lengths, of which the window may have less. What has no row, as it was
  * short, is taken for the same as most of its kind. */
@@ -83,7 +92,8 @@ static void sleeps_each(const struct thread_row *thread, sleep_part_fn *found, v
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
 		const struct descriptor_row *row = &thread->descriptors[i];
 		struct kd_count *left = &rest[row->awaited].in;
-		struct sleep_part part = { row, row->awaited, sleep_of(thread, row), row->waits };
+		struct sleep_part part = { row, row->awaited, sleep_of(thread, row), row->waits,
+					   pipe_lasts(thread, row) };
 
 		if (row->shorter || descriptor_row_is_others(row))
 			continue;
@@ -187,7 +197,8 @@ static bool is_idle(const struct sleep_part *part, bool silent, uint64_t held)
 	const enum sleep_class class = part->is.class;
 
 	return class == SLEEP_IDLE || (class == SLEEP_FUTEX && ends_by_itself(part, held)) ||
-	       (silent && (class == SLEEP_ANSWER || class == SLEEP_UNKNOWN));
+	       (class == SLEEP_ANSWER && (silent || part->lasts)) ||
+	       (class == SLEEP_UNKNOWN && silent);
 }
 
 /* The part of an idle sleep in slow calls that the user chose. */
@@ -535,8 +546,9 @@ static enum cause loss_cause(const struct claiming *claiming, const struct sleep
 	case SLEEP_LOSS:
 		return part->is.cause;
 	case SLEEP_ANSWER:
-		return claiming->silent && !claiming->claimant->of_subject ? CAUSES
-									   : part->is.cause;
+		return (claiming->silent || part->lasts) && !claiming->claimant->of_subject
+			       ? CAUSES
+			       : part->is.cause;
 	case SLEEP_FUTEX:
 	case SLEEP_IDLE:
 	case SLEEP_UNKNOWN:

@@ -218,6 +218,32 @@ TEST(functions)
 		   "the kernel knows of a pipe that is full");
 }
 
+/* Who reads from a pipe and gets nothing any more is idle; who gets little at a time is not. */
+TEST(pipe_that_lasts)
+{
+	struct descriptor_row sleep = { .awaited = KD_AWAITED_PIPE,
+					.wchan = "anon_pipe_read",
+					.call = KD_CALL_NONE,
+					.is = { .fd = 0 },
+					.waits = times(4, 900 * MILLI, 600 * MILLI) };
+	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+	uint64_t *open = &row.ledger.asleep[KD_AWAITED_PIPE].max;
+
+	row.descriptors = &sleep, row.n_descriptors = 1;
+	row.ledger.awaited[KD_AWAITED_PIPE] = sleep.waits;
+	judge(&row, "peer 900/600 x4, kept 900 of 1000", "the longest has ended");
+	*open = 600 * MILLI;
+	judge(&row, "kept 0 of 100, work 900", "it goes on");
+	*open = sleep.waits.max = 400 * MILLI;
+	judge(&row, "peer 900/400 x4, kept 900 of 1000", "less than half");
+	*open = sleep.waits.max = 600 * MILLI;
+	sleep.awaited = KD_AWAITED_SOCKET;
+	row.ledger.asleep[KD_AWAITED_SOCKET].max = *open;
+	row.ledger.awaited[KD_AWAITED_SOCKET] = sleep.waits;
+	row.ledger.awaited[KD_AWAITED_PIPE].total = 0;
+	judge(&row, "peer 900/600 x4, kept 900 of 1000", "an answer may be due at a socket");
+}
+
 /* Who has the lock, if that is known, comes before who ended a wait; a mutex's holder before both.
  */
 TEST(holders)
