@@ -385,11 +385,14 @@ static void kernel_lock_claims(struct claimant *claimant, const struct thread_ro
 	claim_give(claimant, CAUSE_KERNEL_LOCK, &rest);
 }
 
-/* True if the thread goes on to wait for this lock. */
-static bool lock_is_awaited(const struct thread_row *thread, const struct lock_row *lock)
+/* True if the thread has waited for this lock for most of the window, and goes on to: then it is
+ * known who has it at the end. */
+static bool lock_is_awaited(const struct sample *sample, const struct thread_row *thread,
+			    const struct lock_row *lock)
 {
-	return lock->holder && !kd_lock_is_kernel(lock->kind) && lock->waits.max &&
-	       lock->waits.max == thread->ledger.asleep[KD_AWAITED_LOCK].max;
+	return lock->holder && !kd_lock_is_kernel(lock->kind) &&
+	       lock->waits.max == thread->ledger.asleep[KD_AWAITED_LOCK].max &&
+	       lock->waits.max > (sample->end - sample->start) / 2;
 }
 
 /* Who has the lock for which a thread goes on to wait; 0: unknown, or it waits for none. */
@@ -398,19 +401,19 @@ static pid_t holder_awaited(const struct sample *sample, pid_t tid)
 	const struct thread_row *thread = sample_thread(sample, tid);
 
 	for (size_t i = 0; thread && i < thread->n_locks; i++)
-		if (lock_is_awaited(thread, &thread->locks[i]))
+		if (lock_is_awaited(sample, thread, &thread->locks[i]))
 			return thread->locks[i].holder;
 	return 0;
 }
 
-/* Why the holder of a lock for which the thread goes on to wait will never release it; NULL: it
- * may.
- */
+/* Why the holder of a lock will never release it; NULL: it may. */
 static const char *holder_hangs(const struct sample *sample, const struct thread_row *thread,
 				const struct lock_row *lock)
 {
 	pid_t next = lock->holder;
 
+	if (!lock_is_awaited(sample, thread, lock))
+		return NULL;
 	if (next == thread->tid)
 		return "the same thread: a deadlock";
 	for (int i = 0; i < RING_MOST && next; i++) {
@@ -421,12 +424,10 @@ static const char *holder_hangs(const struct sample *sample, const struct thread
 	return *lock->holder_name ? NULL : "gone, and did not unlock it";
 }
 
-/* Sets what the holder does meanwhile, if the thread goes on to wait. */
+/* Sets what the holder does while the thread goes on to wait. */
 static void holder_describe(struct wait_words *wait, const struct sample *sample,
 			    const struct thread_row *thread, const struct lock_row *lock)
 {
-	if (!lock_is_awaited(thread, lock))
-		return;
 	wait->state = holder_hangs(sample, thread, lock);
 	wait->hangs = wait->state;
 	for (size_t i = 0; i < thread->n_descriptors && !wait->state; i++) {

@@ -276,6 +276,8 @@ TEST(deadlock)
 	     "main[1] waited for a lock that other[2] held, which is in a deadlock with it.");
 	rows[1].ledger.asleep[KD_AWAITED_LOCK].max = 0;
 	says(&sample, "main[1] waited for a lock that other[2] held.");
+	rows[1].ledger.asleep[KD_AWAITED_LOCK].max = locks[1].waits.max = SECOND / 4;
+	says(&sample, "main[1] waited for a lock that other[2] held.");
 	sample.n_threads = 1;
 	locks[0].holder = 1;
 	memcpy(locks[0].holder_name, "main", sizeof("main"));

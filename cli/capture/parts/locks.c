@@ -544,32 +544,42 @@ static bool holder_ended(const struct session_view *view, const struct kd_locked
 	return !*name;
 }
 
-/* The lock of a sleep that goes on. Of what lasts for most of the window, the memory is read if no
- * event tells who has it. False: it is for none. */
+/* Who has the lock now, from the memory of a thread that has waited for most of the window. Returns
+ * false if that says nothing. */
+static bool lasting_look(struct kd_locked *locked, const struct session_view *view,
+			 const struct kd_thread *thread)
+{
+	const bool unseen = thread->state == KD_UNSEEN;
+	struct kd_locked now;
+
+	if (thread->since > view->start + (view->end - view->start) / 2 ||
+	    !futex_look(&now, (pid_t)thread->tgid, (pid_t)thread->tid) ||
+	    (!unseen && now.address != locked->address))
+		return false;
+	if (unseen || now.holder != locked->holder) {
+		*locked = now;
+		locked->slot = view_slot(view, (pid_t)locked->holder);
+	}
+	return true;
+}
+
+/* The lock of a sleep that goes on. False: it is for none. */
 static bool open_find(struct kd_locked *locked, const struct session_view *view,
 		      const struct kd_thread *thread)
 {
-	const pid_t pid = (pid_t)thread->tgid;
-	const bool unseen = thread->state == KD_UNSEEN;
-	struct kd_locked looked;
-
 	*locked = thread->locked;
-	if (unseen ? thread->seed_state != KD_BLOCKED ||
-			     thread->seed_call != syscall_number("futex")
-		   : !locked->address || !thread_is_blocked(thread))
+	if (thread->state == KD_UNSEEN)
+		return thread->seed_state == KD_BLOCKED &&
+		       thread->seed_call == syscall_number("futex") &&
+		       lasting_look(locked, view, thread);
+	if (!locked->address || !thread_is_blocked(thread))
 		return false;
-	if (!unseen && holder_ended(view, locked, pid)) {
+	if (!lasting_look(locked, view, thread) &&
+	    holder_ended(view, locked, (pid_t)thread->tgid)) {
 		locked->kind = KD_LOCK_NO_OWNER;
 		locked->holder = 0;
 	}
-	if ((unseen || locked->kind == KD_LOCK_NO_OWNER) &&
-	    thread->since <= view->start + (view->end - view->start) / 2 &&
-	    futex_look(&looked, pid, (pid_t)thread->tid)) {
-		*locked = looked;
-		locked->slot = view_slot(view, (pid_t)locked->holder);
-		return true;
-	}
-	return !unseen;
+	return true;
 }
 
 int locks_read_open(const struct session_view *view, uint32_t slot, const struct kd_thread *thread,
