@@ -199,10 +199,11 @@ def case_deadlock(test):
             load = test.workload("deadlocks", kind)
             truth = {}
 
-            def hang(load=load, truth=truth):
+            def hang(load=load, truth=truth, least=1.0 if inside else 0.0):
+                began = time.monotonic()
                 truth.update(load.ask("hang"))
                 load.settle(truth["tids"])
-                time.sleep(0.3)
+                time.sleep(least + 2 * (time.monotonic() - began))  # most of the window
             if not inside:
                 hang()
             screen = Screen(test, load.pid, while_open=hang if inside else lambda: time.sleep(0.3))
