@@ -58,7 +58,7 @@ struct sleep_part {
 	enum kd_awaited kind;
 	struct sleep is;
 	struct kd_count in; /* total: in the window */
-	bool lasts;         /* most of it is a sleep that goes on, which nobody may be to end */
+	bool lasts;         /* nobody may be to end it: see pipe_lasts() */
 };
 
 typedef void sleep_part_fn(void *context, const struct sleep_part *part);
@@ -163,6 +163,7 @@ static bool is_silent(const struct thread_row *thread)
 }
 
 struct idle {
+	const struct sample *sample;
 	bool silent;
 	uint64_t held;
 	struct slow_calls slow;
@@ -191,13 +192,20 @@ static bool ends_by_itself(const struct sleep_part *part, uint64_t held)
 	       row->others <= row->waits.count / 10 && held < part->in.total / 2;
 }
 
+/* True if an answer need not come. Where triggers make the windows something is due. */
+static bool is_unasked(const struct sample *sample, const struct sleep_part *part, bool silent)
+{
+	return silent || (part->lasts && !sample_is_triggered(sample));
+}
+
 /* True for sleeps that are waiting for work, without a doubt. */
-static bool is_idle(const struct sleep_part *part, bool silent, uint64_t held)
+static bool is_idle(const struct sample *sample, const struct sleep_part *part, bool silent,
+		    uint64_t held)
 {
 	const enum sleep_class class = part->is.class;
 
 	return class == SLEEP_IDLE || (class == SLEEP_FUTEX && ends_by_itself(part, held)) ||
-	       (class == SLEEP_ANSWER && (silent || part->lasts)) ||
+	       (class == SLEEP_ANSWER && is_unasked(sample, part, silent)) ||
 	       (class == SLEEP_UNKNOWN && silent);
 }
 
@@ -213,7 +221,7 @@ static void idle_add(void *context, const struct sleep_part *part)
 {
 	struct idle *idle = context;
 
-	if (is_idle(part, idle->silent, idle->held))
+	if (is_idle(idle->sample, part, idle->silent, idle->held))
 		idle->ns = u64_add(idle->ns, part->in.total - slow_take(&idle->slow, part));
 	else if (part->is.class == SLEEP_FUTEX)
 		count_join(&idle->futex, &part->in);
@@ -262,7 +270,9 @@ static uint64_t signals_of(const struct thread_row *thread, uint64_t in_futex)
 uint64_t sleep_idle(const struct sample *sample, const struct thread_row *thread)
 {
 	const struct kd_count held = locks_had(thread);
-	struct idle idle = { .silent = is_silent(thread), .held = locks_held(thread) };
+	struct idle idle = { .sample = sample,
+			     .silent = is_silent(thread),
+			     .held = locks_held(thread) };
 	uint64_t ns, in_futex;
 	uint64_t frozen = limit_frozen_asleep(sample, thread);
 
@@ -547,7 +557,8 @@ static enum cause loss_cause(const struct claiming *claiming, const struct sleep
 	case SLEEP_LOSS:
 		return part->is.cause;
 	case SLEEP_ANSWER:
-		return (claiming->silent || part->lasts) && !claiming->claimant->of_subject
+		return is_unasked(claiming->claimant->sample, part, claiming->silent) &&
+				       !claiming->claimant->of_subject
 			       ? CAUSES
 			       : part->is.cause;
 	case SLEEP_FUTEX:
@@ -582,7 +593,7 @@ static void part_claim(void *context, const struct sleep_part *part)
 	const struct sample *sample = claiming->claimant->sample;
 	enum cause cause = loss_cause(claiming, part);
 
-	if (cause == CAUSES && is_idle(part, claiming->silent, claiming->held)) {
+	if (cause == CAUSES && is_idle(sample, part, claiming->silent, claiming->held)) {
 		claim.ns = slow_take(&claiming->slow, part);
 		cause = claim.ns ? CAUSE_WAIT : CAUSES;
 	}

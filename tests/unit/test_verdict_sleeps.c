@@ -227,6 +227,7 @@ TEST(pipe_that_lasts)
 					.is = { .fd = 0 },
 					.waits = times(4, 900 * MILLI, 600 * MILLI) };
 	struct thread_row row = spent(LEDGER_BLOCKED, 900 * MILLI);
+	struct sample sample;
 	uint64_t *open = &row.ledger.asleep[KD_AWAITED_PIPE].max;
 
 	row.descriptors = &sleep, row.n_descriptors = 1;
@@ -234,6 +235,9 @@ TEST(pipe_that_lasts)
 	judge(&row, "peer 900/600 x4, kept 900 of 1000", "the longest has ended");
 	*open = 600 * MILLI;
 	judge(&row, "kept 0 of 100, work 900", "it goes on");
+	sample = verdict_sample(&row, 1);
+	sample.start_triggered = true;
+	is_verdict(&sample, "peer 900/600 x4, kept 900 of 1000", "in a window of a trigger");
 	*open = sleep.waits.max = 400 * MILLI;
 	judge(&row, "peer 900/400 x4, kept 900 of 1000", "less than half");
 	*open = sleep.waits.max = 600 * MILLI;
