@@ -460,7 +460,8 @@ def is_told(kind, row, ran):
     on an emulated arm64."""
     if kind == 2 and kdtest.VM and os.uname().machine == "aarch64":
         return True
-    return kind < 2 or (row["outside_calls_ns"] > ran / 10) == (kind < 4)
+    told = row["outside_calls_ns"]
+    return kind < 2 or (told > ran / 20 if kind < 4 else told <= ran / 10)
 
 
 def case_outside_calls(test):
