@@ -77,9 +77,9 @@ class Screen:
 
     def staged(self, fits):
         """The first row that fits, which may only be preceded by others who took a CPU for as long
-        as the threads were without one, and by late timers of an emulated machine; else the first
-        row, or None."""
-        took, most = 0, sum(self.ready.values()) + 1.1 * self.interrupted + MS
+        as the threads were without one, and those that waited for these meanwhile; and by late
+        timers of an emulated machine; else the first row, or None."""
+        took, most = 0, 2 * sum(self.ready.values()) + 1.1 * self.interrupted + MS
         for row in self.blamed:
             if fits(row):
                 return row
