@@ -217,6 +217,21 @@ def case_deadlock(test):
             load.end()
 
 
+def case_passed_on(test):
+    """Of a wait that is most of the window, who has the lock at the end, not who had it at first."""
+    load = test.workload("deadlocks", "passed")
+    truth = {}
+
+    def hang():
+        truth.update(load.ask("hang"))
+        load.settle(truth["tids"])
+        time.sleep(1)
+    screen = Screen(test, load.pid, while_open=hang)
+    row = screen.first(test, "lock")
+    test.eq((row["worst_tid"], row["who"]["tid"]), (truth["tids"][0], truth["keeps"]), "who waits, and for whom")
+    test.ok("in a deadlock" not in screen.text and "is gone" not in screen.text, "it may end", screen.text)
+
+
 def case_quota(test):
     """A group that has used up its quota, against the kernel's count."""
     with limited_group("kd-verdict") as group:
@@ -466,5 +481,5 @@ def case_together(test):
             "it has one line in the table", line, screen.text)
 
 
-kdtest.main(case_fifo, case_together, case_stopped, case_before, case_lock, case_deadlock, case_quota, case_idle, case_little, case_busy, case_selection,
+kdtest.main(case_fifo, case_together, case_stopped, case_before, case_lock, case_deadlock, case_passed_on, case_quota, case_idle, case_little, case_busy, case_selection,
             case_database)

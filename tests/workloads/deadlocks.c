@@ -3,9 +3,11 @@
  *
  *   deadlocks KIND       ring: each of three waits for the mutex that the next one has; itself: one
  *                        waits for its own; gone: one waits for that of a thread that has ended;
- *                        shared: or of a process that has, with which it was shared
+ *                        shared: or of a process that has, with which it was shared; passed: one
+ *                        waits for that of a thread which passes it on, to one that keeps it
  *
- *   <- hang  -> {"tids": [those that wait, in the order of the ring], "gone": TID of the ended} */
+ *   <- hang  -> {"tids": [those that wait, in the order of the ring], "gone": TID of the ended,
+ *               "keeps": TID of the one that keeps it} */
 #include "workload.h"
 
 #include <sys/wait.h>
@@ -14,7 +16,7 @@
 
 static pthread_mutex_t *mutexes;
 static pthread_barrier_t all_have_one;
-static pid_t tids[RING], gone;
+static pid_t tids[RING], gone, keeps;
 static int count;
 
 static void lock(int which)
@@ -29,7 +31,7 @@ static void *locker(void *arg)
 
 	tids[own] = (pid_t)syscall(SYS_gettid);
 	prctl(PR_SET_NAME, "locker");
-	if (!gone)
+	if (!gone && !keeps)
 		lock(own);
 	pthread_barrier_wait(&all_have_one);
 	lock((own + 1) % count);
@@ -41,6 +43,29 @@ static void *ended(void *arg)
 	gone = (pid_t)syscall(SYS_gettid);
 	lock(0);
 	return arg;
+}
+
+static void *keeper(void *arg)
+{
+	keeps = (pid_t)syscall(SYS_gettid);
+	pthread_barrier_wait(arg);
+	lock(0);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* Whoever waits for longest gets it. */
+static void keeper_begin(void)
+{
+	static pthread_barrier_t begun;
+	pthread_t thread;
+
+	lock(0);
+	if (pthread_barrier_init(&begun, NULL, 2) || pthread_create(&thread, NULL, keeper, &begun))
+		die("pthread_create");
+	pthread_barrier_wait(&begun);
+	sleep_ns(50 * MS);
 }
 
 static void process_end(void)
@@ -66,7 +91,7 @@ static void mutexes_make(int shared)
 			die("pthread_mutex_init");
 }
 
-VERB(deadlocks, 1, 1, "ring|itself|gone|shared")
+VERB(deadlocks, 1, 1, "ring|itself|gone|shared|passed")
 {
 	static int own[RING] = { 0, 1, 2 };
 	const bool shared = !strcmp(argv[1], "shared");
@@ -80,6 +105,8 @@ VERB(deadlocks, 1, 1, "ring|itself|gone|shared")
 	wait_for("hang");
 	if (shared)
 		process_end();
+	else if (!strcmp(argv[1], "passed"))
+		keeper_begin();
 	else if (!strcmp(argv[1], "gone") &&
 		 (pthread_create(&thread, NULL, ended, NULL) || pthread_join(thread, NULL)))
 		die("pthread_create");
@@ -90,7 +117,11 @@ VERB(deadlocks, 1, 1, "ring|itself|gone|shared")
 	printf("{\"tids\": [");
 	for (int i = 0; i < count; i++)
 		printf("%s%d", comma(i), (int)tids[i]);
-	say("], \"gone\": %d}", (int)gone);
+	say("], \"gone\": %d, \"keeps\": %d}", (int)gone, (int)keeps);
+	if (keeps) {
+		sleep_ns(50 * MS); /* until the last one waits, too */
+		pthread_mutex_unlock(&mutexes[0]);
+	}
 	for (;;)
 		pause(); /* for nothing that anybody might be blamed for */
 }
