@@ -80,8 +80,8 @@ bool futex_look(struct kd_locked *locked, pid_t pid, pid_t tid)
 		(struct kd_locked){ .address = address, .kind = kind, .holder = (uint32_t)holder };
 	if (holder <= 0)
 		return false;
-	if (holder == tid)
-		return kind == KD_LOCK_MUTEX && is_mutex(words);
-	return is_thread_of(pid, holder) || (shared && outside_take(locked, holder)) ||
-	       (kind == KD_LOCK_MUTEX && is_mutex(words));
+	if (holder != tid &&
+	    (is_thread_of(pid, holder) || (shared && outside_take(locked, holder))))
+		return true;
+	return kind == KD_LOCK_MUTEX && is_mutex(words);
 }
