@@ -157,6 +157,19 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
+/* The program of a child of a process that ends a wait for it, as a number; by: the current thread.
+ * 0: it is none. Global, to be verified once. */
+__noinline u64 child_program(u32 tgid, u32 awaited)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	u64 name[KD_COMM_LEN / sizeof(u64)] = { 0 };
+
+	if (awaited != KD_AWAITED_CHILD || (u32)BPF_CORE_READ(task, real_parent, tgid) != tgid)
+		return 0;
+	bpf_get_current_comm(name, sizeof(name));
+	return name[0] + name[1] * 31;
+}
+
 /* Sleeps of a key; without space, those of all others of its thread. */
 static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 {
@@ -270,6 +283,7 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, u32 until)
 	 * follows is verified once, not also for waits that are in progress. */
 	if (key.in_progress * (since ^ READ_ONCE(thread->since)))
 		return 0;
+	key.inode += child_program(thread->tgid, key.awaited);
 	waits = file_row(&key);
 	if (!waits)
 		return 0;

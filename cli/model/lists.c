@@ -341,6 +341,8 @@ static void descriptor_cell(struct columns *columns, const void *row)
 	}
 	if (descriptor->shorter)
 		cell_shorter(columns, descriptor->shorter);
+	else if (*descriptor->child)
+		columns_foreign(columns, descriptor->child, KD_COMM_LEN, KD_COMM_LEN);
 	else if (descriptor->is.fd >= 0 || !*descriptor->user_function)
 		descriptor_write(columns, &descriptor->is);
 	if (descriptor->unanswered)
@@ -379,6 +381,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("user_function", FIELD_NAME, user_function, KEY_IF_ANY),
 		DESCRIPTOR("fd", FIELD_I32, is.fd, KEY_REQUIRED, .order = 1),
 		DESCRIPTOR("inode", FIELD_U64, is.inode, KEY_IF_ANY, .order = 3),
+		DESCRIPTOR("child", FIELD_NAME, child, KEY_IF_ANY),
 		DESCRIPTOR("shorter_than_ns", FIELD_U64, shorter, KEY_IF_ANY),
 		DESCRIPTOR("path", FIELD_NAME, is.path, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("device", FIELD_NAME, is.device, .flags = FIELD_IF_ANY),

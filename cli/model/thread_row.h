@@ -158,9 +158,10 @@ struct descriptor_row {
 	/* Function of the kernel that gave up the CPU; "": not looked at, or unknown. Of short
 	 * sleeps only some are looked at, and stand for the others. */
 	char wchan[KD_FUNCTION_LEN];
-	int32_t call;         /* the system call, or KD_CALL_* */
-	struct descriptor is; /* fd -1: none */
-	uint64_t shorter;     /* all sleeps shorter than this, ns; else 0 */
+	int32_t call;            /* the system call, or KD_CALL_* */
+	struct descriptor is;    /* fd -1: none */
+	char child[KD_COMM_LEN]; /* program of the children that ended them; raw. "": none */
+	uint64_t shorter;        /* all sleeps shorter than this, ns; else 0 */
 	struct kd_count waits;
 	pid_t ended_by, ended_pid;    /* waker of the longest wait; 0: unknown */
 	char ended_name[KD_COMM_LEN]; /* name of that thread */

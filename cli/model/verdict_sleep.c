@@ -161,7 +161,7 @@ struct sleep sleep_of(const struct thread_row *thread, const struct descriptor_r
 /* --- Claims of one sleep --- */
 
 /* A disk's name, or the group with a limit; the address of who does not answer; else the waker, if
- * it was nearly always the same, or who could have been. */
+ * it was nearly always the same, or who could have been; or the program of several children. */
 static struct verdict_who sleep_who(const struct sample *sample, enum cause cause,
 				    const struct descriptor_row *row, bool held)
 {
@@ -183,9 +183,12 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 	}
 	if (row->unanswered && !row->awaited_pid)
 		memcpy(who.comm, row->asked, sizeof(row->asked));
-	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
-	    row->others > row->waits.count / 10)
+	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by)
 		return who;
+	if (row->others > row->waits.count / 10) {
+		memcpy(who.comm, row->child, sizeof(row->child));
+		return who;
+	}
 	who.tid = row->ended_by;
 	who.pid = row->ended_pid;
 	memcpy(who.comm, row->ended_name, sizeof(row->ended_name));

@@ -158,6 +158,8 @@ static const char *format_of(const struct verdict_row *row, bool named, bool mul
 	const struct sentence *one = &sentences[row->cause], *many = &plural[row->cause];
 	bool is_one = is_of_one(row) && !(multiple && row->cause == CAUSE_OWN_THREADS);
 
+	if (text_is_program(row))
+		return is_one ? "waited for its children: %s" : "waited for their children: %s";
 	if (is_handled(row))
 		return named ? handled[row->cause].named : handled[row->cause].unnamed;
 	if (named)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_who.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,11 @@ static void members_add(char who[static WHO_LEN], const struct verdict_row *row)
 	text_append(who, WHO_LEN, ", ...)");
 }
 
+bool text_is_program(const struct verdict_row *row)
+{
+	return row->cause == CAUSE_CHILD && !row->who.tid && *row->who.comm;
+}
+
 const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row)
 {
 	char name[NAME_SIZE];
@@ -74,6 +80,11 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 	if (row->common != COMMON_NOTHING) {
 		origin_text(who, row, PATH_WIDTH);
 		members_add(who, row);
+		return who;
+	}
+	if (text_is_program(row)) {
+		text_who(who, row->who.comm, KD_COMM_LEN, 0);
+		text_append(who, WHO_LEN, " (%" PRIu64 " times)", row->count);
 		return who;
 	}
 	if (row->culprits <= 1 || row->who.tid || !nouns[row->cause])

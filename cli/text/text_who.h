@@ -14,8 +14,11 @@
 /* Name, escaped: "backup-agent[812]"; without a TID that of another culprit, "" if unknown. */
 const char *text_who(char who[static WHO_LEN], const char *comm, size_t size, pid_t tid);
 
-/* Culprit, escaped: "backup-agent[812]"; "" if unknown. Several culprits: "16 threads (worker)",
- * "8 processes of /batch (over0, over1, ...)"; "" if not threads. */
+/* True if the culprits are children of which only the program is the same. */
+bool text_is_program(const struct verdict_row *row);
+
+/* Culprit, escaped: "backup-agent[812]", "sed (20 times)"; "" if unknown. Several culprits: "16
+ * threads (worker)", "8 processes of /batch (over0, over1, ...)"; "" if not threads. */
 const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row);
 
 /* The same in a column: "8 processes of /batch"; a longer path or name is cut. */

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -266,8 +267,8 @@ def case_what_it_waited_for(test):
                 for key in kdstaged.WAITED)
     test.between(sum(row["total_ns"] for row in rows), 0.9 * ns - ready, 1.1 * ns,
                  "it waited for the other")
-    test.between(sum(row["total_ns"] for row in rows if row.get("in_wchan", "").startswith("hrtimer")),
-                 0.6e9 * 0.9, ns, "which slept")
+    slept = sum(row["total_ns"] for row in rows if row.get("in_wchan", "").startswith("hrtimer"))
+    test.ok(0.6e9 * 0.9 - ready <= slept <= ns, "which slept", slept, ready, rows)
     test.ok(any(f"[{worker}] woke it, which slept meanwhile in" in line for line in said), "in words", *said)
 
     server = test.child([sys.executable, "-c", STOPS])
@@ -287,6 +288,51 @@ def case_what_it_waited_for(test):
     test.ok(row["ns"] >= 0.6e9, "for how long", row)
     child = [process["pid"] for process in sample["processes"] if process["name"] == "sleep"]
     test.ok(row["who"]["tid"] in child, "the one that took most", child)
+
+
+# Runs each program that often for so many seconds, and says for how long it waited for each. A signal
+# from a process that is not its child interrupts one of these waits.
+CHILDREN = """
+import json, os, signal, sys, time
+folder, runs = sys.argv[1], json.loads(sys.argv[2])
+signal.signal(signal.SIGUSR1, lambda *_: None)
+waited = {}
+def wait(name, *args):
+    pid = os.posix_spawn(f"{folder}/{name}", [name, *args], os.environ)
+    began = time.monotonic_ns()
+    os.waitpid(pid, 0)
+    waited[name] = waited.get(name, 0) + time.monotonic_ns() - began
+for name, (times, seconds) in runs.items():
+    for _ in range(times):
+        wait(name, str(seconds))
+other = f"import os, time; time.sleep(0.1); os.kill({os.getpid()}, {int(signal.SIGUSR1)})"
+wait("shell", "-c", f"exec {folder}/other -c '{other}' &")
+wait("beta", "0.5")
+print(json.dumps(waited))
+"""
+
+
+def case_children(test):
+    """Children that are many are told apart by their programs."""
+    folder, runs = test.directory(), {"alpha": (20, 0.02), "beta": (5, 0.1)}
+    for name, of in ("alpha", "sleep"), ("beta", "sleep"), ("shell", "sh"), ("other", sys.executable):
+        (folder / name).symlink_to(shutil.which(of))
+    out, sample, said = sentences(test, sys.executable, "-c", CHILDREN, folder, json.dumps(runs))
+    waited = json.loads(out)
+    rows = [row for thread in sample["threads"] for row in thread["descriptors"]
+            if row["for"] == "child" and row["call"].get("name") == "wait4"]
+    of = {name: [row for row in rows if row.get("child") == name] for name in waited}
+    test.eq({row.get("child") for row in rows} - {None, "shell"}, set(runs), "their programs")
+    test.ok(any(row.get("ended_by_name") == "other" for row in rows if "child" not in row),
+            "who sent a signal is no child", rows)
+    for name, (times, seconds) in runs.items():
+        test.between(sum(row["count"] for row in of[name]), times - 1, times + 1, f"{name}: how many")
+        test.between(sum(row["total_ns"] for row in of[name]), 0.8 * times * seconds * 1e9, waited[name],
+                     f"{name}: for how long")
+        test.ok(any((row["cause"], row["who"].get("comm"), row["who"].get("tid")) == ("child", name, None)
+                    for row in sample["verdict"]), f"{name}: in the verdict", sample["verdict"])
+    test.ok(any(re.search(r"waited for its children: beta \(\d+ times\)", line) for line in said),
+            "in words", *said)
 
 
 def case_trigger_is_wrong(test):
@@ -449,7 +495,7 @@ def case_killed_early(test):
 
 
 kdtest.main(case_books, case_streams, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
-            case_nothing_is_run_in_vain, case_what_it_waited_for, case_trigger_is_wrong,
+            case_nothing_is_run_in_vain, case_what_it_waited_for, case_children, case_trigger_is_wrong,
             case_sample_time, case_triggers, case_libraries, case_begins_twice,
             case_library_is_missing, case_stacks, case_keys, case_terminal,
             case_signal_is_passed_on, case_killed_early)

@@ -277,7 +277,7 @@ static void list_has_keys(const char *key, const struct row_list *list)
 		[LIST_MOVERS] = "tid pid name ",
 		[LIST_BLOCKS] = "device operation ",
 		[LIST_COUNTERS] = "name cpu ",
-		[LIST_DESCRIPTORS] = "for wchan call user_function fd inode shorter_than_ns ",
+		[LIST_DESCRIPTORS] = "for wchan call user_function fd inode child shorter_than_ns ",
 		[LIST_HARDIRQS] = "name unhandled ",
 		[LIST_SOFTIRQS] = "name vector ",
 		[LIST_LOCKS] = "address kind shorter_than_ns holder_tid ",

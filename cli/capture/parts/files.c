@@ -107,6 +107,8 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	if (is_at_second(&descriptor))
 		descriptor.is = (struct descriptor){ .fd = -1 };
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
+	if (key->fd < 0 && key->inode)
+		memcpy(descriptor.child, waits->ended_comm, sizeof(descriptor.child));
 	/* Its signal to a command did. */
 	if (descriptor.ended_pid == getpid())
 		descriptor.ended_by = descriptor.ended_pid = 0;
