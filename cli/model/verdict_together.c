@@ -18,12 +18,13 @@ static bool has_name(const struct verdict_row *row)
  * threads of the target, which often have one name, only if they are the same. */
 static bool is_same_one(const struct verdict_row *x, const struct verdict_row *y, pid_t own)
 {
-	bool many = x->common != COMMON_NOTHING || y->common != COMMON_NOTHING;
-	bool by_thread = x->who.pid == own || x->cause == CAUSE_OWN_THREADS ||
-			 y->cause == CAUSE_OWN_THREADS;
-	bool same = x->who.pid == y->who.pid && (!by_thread || x->who.tid == y->who.tid);
+	const bool many = x->common != COMMON_NOTHING || y->common != COMMON_NOTHING;
+	const bool by_thread = x->who.pid == own || y->who.pid == own ||
+			       x->cause == CAUSE_OWN_THREADS || y->cause == CAUSE_OWN_THREADS;
+	const bool same = x->who.pid == y->who.pid;
 
-	return has_name(x) && has_name(y) && (many || same) &&
+	return has_name(x) && has_name(y) &&
+	       (by_thread ? same && x->who.tid == y->who.tid : many || same) &&
 	       !strncmp(x->who.comm, y->who.comm, sizeof(x->who.comm));
 }
 

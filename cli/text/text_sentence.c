@@ -207,7 +207,12 @@ static const char *const deeds[CAUSES] = {
 	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
 	[CAUSE_PAGE_FAULT] = "shares the pages that were copied",
 	[CAUSE_PEER] = "was at the other end of a pipe or socket",
+	[CAUSE_CHILD] = "is a child of theirs",
 	[CAUSE_STOPPED] = "stopped them",
+	[CAUSE_SERVER] = "had to answer",
+	[CAUSE_KERNEL_WORK] = "worked for the kernel",
+	[CAUSE_DEVICE] = "ended waits for a device",
+	[CAUSE_WAIT] = "ended sleeps",
 };
 
 struct deed {
@@ -224,8 +229,10 @@ static unsigned int deeds_of(struct deed list[static VERDICT_PARTS], const struc
 		const enum cause cause = row->parts[i].cause;
 		const char *words = deeds[cause] ?: cause_words[cause].title;
 
-		if (cause == CAUSE_STOPPED && is_of_one(row))
+		if (is_of_one(row) && cause == CAUSE_STOPPED)
 			words = "stopped it";
+		else if (is_of_one(row) && cause == CAUSE_CHILD)
+			words = "is its child";
 		for (at = 0; at < n && strcmp(list[at].words, words) != 0; at++)
 			;
 		if (at == n)

@@ -3,9 +3,11 @@
  * and their order. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/json/json.h"
 #include "cli/model/verdict.h"
+#include "cli/model/verdict_together.h"
 #include "cli/text/text.h"
 #include "cli/text/text_sentence.h"
 #include "tap.h"
@@ -394,4 +396,23 @@ TEST(together)
 	need(!verdict_find(&verdict, &sample));
 	ok(verdict.told == verdict.rows, "one cause has nearly all");
 	verdict_clear(&verdict);
+}
+
+/* Programs that end soon are one by their name; but no thread of the target is one of them. */
+TEST(namesakes)
+{
+	struct verdict_row rows[] = {
+		{ .cause = CAUSE_KERNEL_LOCK, .who = { .tid = 4712, .pid = 4712 }, .ns = 600 },
+		{ .cause = CAUSE_TASK, .common = COMMON_PROGRAM, .culprits = 25, .ns = 400 },
+	};
+	struct verdict_row sum;
+
+	for (size_t i = 0; i < 2; i++)
+		memcpy(rows[i].who.comm, "python3", sizeof("python3"));
+	ok(verdict_together(rows, 2, 4711, &sum), "of another process");
+	rows[0].who.pid = 4711;
+	ok(!verdict_together(rows, 2, 4711, &sum), "a thread of the target");
+	rows[1].who = rows[0].who;
+	rows[1].common = COMMON_NOTHING;
+	ok(verdict_together(rows, 2, 4711, &sum), "the same thread");
 }
