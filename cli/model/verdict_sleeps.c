@@ -449,6 +449,20 @@ static void holder_describe(struct wait_words *wait, const struct sample *sample
 	}
 }
 
+/* What chains do not explain of a claim, of which the longest is not known then. */
+static struct claim chain_rest(struct claimant *claimant, const struct thread_row *thread,
+			       const struct chain_of *of)
+{
+	struct claim rest = of->claim;
+
+	rest.ns = chain_claims(claimant, thread, of);
+	if (rest.ns < of->claim.ns) {
+		rest.longest = u64_min(rest.longest, rest.ns);
+		rest.began = 0;
+	}
+	return rest;
+}
+
 /* Claims of user-space locks whose holder is known, or who gave it up, as far as the sleeps in
  * futexes go. Returns what is left of these. */
 static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *thread,
@@ -481,7 +495,7 @@ static uint64_t lock_claims(struct claimant *claimant, const struct thread_row *
 		/* Where others had it in between, these ended the waits. */
 		of.via = lock->others > lock->waits.count / 10 ? 0 : claim.who.tid;
 		of.claim = claim;
-		claim.ns = chain_claims(claimant, thread, &of);
+		claim = chain_rest(claimant, thread, &of);
 		claim_give(claimant, CAUSE_LOCK, &claim);
 	}
 	return left;
@@ -580,7 +594,7 @@ static void subject_claim(struct claiming *claiming, enum cause cause,
 	if (part->row && *part->row->wchan) {
 		of.wchan = part->row->wchan;
 		of.call = part->row->call;
-		claim->ns = chain_claims(claiming->claimant, claiming->thread, &of);
+		*claim = chain_rest(claiming->claimant, claiming->thread, &of);
 	}
 	claim_give(claiming->claimant, cause, claim);
 }
@@ -646,7 +660,7 @@ void sleep_claims(struct claimant *claimant, const struct thread_row *thread)
 	claiming.futex.ns = u64_min(claiming.futex.ns, left);
 	if (claimant->of_subject) {
 		claiming.futex.ns = left;
-		claiming.futex.ns = chain_claims(
+		claiming.futex = chain_rest(
 			claimant, thread,
 			&(struct chain_of){ .cause = CAUSE_WAIT, .claim = claiming.futex });
 		claim_give(claimant, CAUSE_WAIT, &claiming.futex);
