@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import kdneeds
+import kdstaged
 import kdtest
 from kdbtf import with_preemptible_calls
 from kdtest import MS, SECOND
@@ -178,15 +179,23 @@ def case_nested(test):
     child = test.child([folder / "nested"])
     kdtest.wait_until(lambda: child.out)
     done = test.program("-p", child.pid, f"--long-poll={LONG}ns", "--duration=1min",
-                        "--sample-count=1", "-o", "json")
-    test.eq(done.status, 0, "there is such a round")
-    window = json.loads(done.stdout.splitlines()[0])["window"]
+                        "--sample-count=3", "-o", "json")
+    test.eq(done.status, 0, "there are such rounds")
     child.signal(signal.SIGKILL)
     child.wait()
     held_up = [tuple(map(int, line.split())) for line in child.stdout.splitlines(keepends=True)
                if line.endswith("\n")]
-    test.ok(any(window["start_ns"] <= began and ended <= window["end_ns"] for began, ended in held_up),
-            "it has all polls of the handler", window, held_up[-3:])
+    whole, others = [], []
+    for sample in map(json.loads, done.stdout.splitlines()):
+        window = sample.get("window")
+        if window and any(window["start_ns"] <= began and ended <= window["end_ns"]
+                          for began, ended in held_up):
+            whole.append(window)
+        elif window:
+            others.append((window, sum(sample["threads"][0]["ledger"].get(key, 0)
+                                       for key in kdstaged.WAITED)))
+    test.ok(whole, "it has all polls of the handler", others, held_up)
+    test.ok(all(ready >= LONG for _, ready in others), "other rounds had no CPU", others, held_up)
 
 
 kdtest.main(case_nested, case_each_call, case_thread_that_ends, case_several_threads, case_several_threads_classic,
