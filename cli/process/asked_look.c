@@ -18,7 +18,9 @@
 #include "cli/base/syscall_set.h"
 #include "polled.h"
 
-#define LINK_LEN 64 /* a longer one is a path */
+#define LINK_LEN 64     /* a longer one is a path */
+#define THREADS_MOST 64 /* of a process that are looked at */
+#define RUNNING_LOOKS 3
 
 /* 0 if the link is of no socket. */
 static uint64_t socket_inode(const char *target)
@@ -83,6 +85,63 @@ static enum asked_kind kind_of_pidfd(const struct asking *asking, int fd)
 		       : ASKED_OUTSIDE;
 }
 
+/* Who has the other end. */
+static bool holder_find(struct awaited_process *found, pid_t pid, uint64_t peer_inode)
+{
+	char peer[LINK_LEN];
+
+	if (!peer_inode)
+		return false;
+	socket_link(peer, peer_inode);
+	return awaited_reader_find(found, pid, peer);
+}
+
+/* True if a thread of a process may sleep at such a descriptor. */
+static bool sleeps_at(pid_t pid, const char *link)
+{
+	struct proc_list threads;
+	bool found = false;
+	size_t n = 0;
+
+	proc_list_begin(&threads, "/proc/%d/task", (int)pid);
+	while (!found && proc_list_next(&threads))
+		found = ++n > THREADS_MOST || polled_at(pid, threads.number, link);
+	proc_list_end(&threads);
+	return found;
+}
+
+/* The kernel does not say who sent last through a local socket. But who has read the request, and
+ * does not wait for another one there, has not answered yet. One with many connections may be busy
+ * with another one, for a moment. */
+static bool owes_answer(pid_t pid, uint64_t peer_inode)
+{
+	const struct timespec pause = { .tv_nsec = 3 * NSEC_PER_MSEC };
+	struct awaited_process server;
+	char link[LINK_LEN];
+
+	if (!holder_find(&server, pid, peer_inode))
+		return false;
+	socket_link(link, peer_inode);
+	for (unsigned int i = 0; i < RUNNING_LOOKS; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		if (sleeps_at(server.pid, link))
+			return false;
+	}
+	return true;
+}
+
+static enum asked_kind kind_of_socket(const struct asking *asking, const struct socket_facts *facts)
+{
+	const bool alone = asking->n == 1;
+	const enum asked_kind kind = asked_of_socket(facts, alone);
+
+	return kind == ASKED_IDLE && alone && !facts->stream && facts->peer_inode &&
+			       owes_answer(asking->pid, facts->peer_inode)
+		       ? ASKED_OPEN
+		       : kind;
+}
+
 static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 {
 	static const char *const own[] = { "anon_inode:[eventfd]", "anon_inode:[timerfd]",
@@ -99,7 +158,7 @@ static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 	if (!strcmp(target, "anon_inode:[pidfd]"))
 		return kind_of_pidfd(asking, fd);
 	if (facts->role != SOCKET_PAIR)
-		return asked_of_socket(facts, asking->n == 1);
+		return kind_of_socket(asking, facts);
 	socket_link(peer, facts->peer_inode);
 	return kind_by_holder(asking, peer, -1);
 }
@@ -129,9 +188,7 @@ static bool asking_fill(struct asking *asking, struct sockets *sockets, const st
 
 /* --- Those who wait for requests themselves --- */
 
-#define THREADS_MOST 64 /* of a process that are looked at */
 #define CHILDREN_DEEP 4
-#define RUNNING_LOOKS 3
 
 /* What threads of a process sleep at. */
 struct served {
@@ -258,17 +315,6 @@ bool asked_takes_turns(struct sockets *sockets, pid_t pid, pid_t holder)
 		return true;
 	served_find(&own, sockets, pid, pid);
 	return own.listener != of_holder.listener;
-}
-
-/* Who has the other end. */
-static bool holder_find(struct awaited_process *found, pid_t pid, uint64_t peer_inode)
-{
-	char peer[LINK_LEN];
-
-	if (!peer_inode)
-		return false;
-	socket_link(peer, peer_inode);
-	return awaited_reader_find(found, pid, peer);
 }
 
 bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t tid, uint32_t call)

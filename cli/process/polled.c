@@ -149,3 +149,26 @@ bool polled_now(struct polled *polled, pid_t pid, pid_t tid)
 
 	return proc_call_read(&now, tid) && now.number >= 0 && call_read(polled, pid, &now);
 }
+
+bool polled_at(pid_t pid, pid_t tid, const char *link)
+{
+	/* Longer ones are paths. */
+	char other[64];
+	struct polled polled;
+	struct proc_call now;
+	const char *name;
+	bool found = false;
+
+	if (!proc_call_read(&now, tid) || now.number < 0)
+		return false;
+	if (!call_read(&polled, pid, &now)) {
+		name = syscall_name((uint32_t)now.number);
+		return call_find((uint32_t)now.number) < CALLS ||
+		       (name && !strcmp(name, "io_uring_enter"));
+	}
+	for (size_t i = 0; i < polled.n && !found; i++) {
+		proc_fd_link(tid, polled.fds[i], other, sizeof(other));
+		found = !strcmp(other, link);
+	}
+	return found;
+}

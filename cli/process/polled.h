@@ -26,4 +26,8 @@ bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call);
 /* The same for whatever call the thread sleeps in, also one that waits for connections. */
 bool polled_now(struct polled *polled, pid_t pid, pid_t tid);
 
+/* True if the thread sleeps at a descriptor that links to this ("socket:[4711]"); also if that is
+ * not known, as it has more descriptors, or waits by io_uring. */
+bool polled_at(pid_t pid, pid_t tid, const char *link);
+
 #endif

@@ -154,6 +154,59 @@ def case_unread(test):
                 f"{family}: what it does", found[1])
 
 
+# A server that reads a question and computes, or reads another one, or waits for that in some way.
+LOCAL = """
+import os, select, socket, sys, threading, time
+open("/proc/self/comm", "w").write("server")
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("ready", flush=True)
+peer, _ = listener.accept()
+how = sys.argv[2]
+if how != "threads": peer.recv(100)
+if how == "computes":
+    while True: pass
+if how == "many":
+    poll = select.epoll()
+    for fd in peer.fileno(), *[os.eventfd(0) for _ in range(60)]:
+        poll.register(fd, select.EPOLLIN)
+    poll.poll()
+if how == "threads":
+    threading.Thread(target=lambda: [peer.recv(100), threading.Event().wait()], daemon=True).start()
+    listener.accept()
+peer.recv(100)
+"""
+
+
+def case_local(test):
+    """A local socket: the kernel does not say who sent last, but what the server does with it."""
+    path = test.directory() / "socket"
+    for how in ("computes", "threads", "reads", "many"):
+        server = test.child([sys.executable, "-c", LOCAL, path, how])
+        server.line("ready")
+        client = test.child([sys.executable, "-c", CLIENT, "recv", "asks", "AF_UNIX", path])
+        fd = int(client.line("ready").split()[1])
+        asleep(client.pid)
+        if how == "computes":
+            kdtest.wait_until(lambda: kdtest.state_of(server.pid, server.pid) == "R")
+        elif how == "threads":
+            kdtest.wait_until(lambda: any(kdtest.waits_in(int(tid), "futex") for tid in
+                                          os.listdir(f"/proc/{server.pid}/task")))
+        else:
+            asleep(server.pid)
+        found = report(test, client.pid)
+        if how in ("computes", "threads"):
+            is_unanswered(test, how, found, server.pid, fd, str(path))
+        else:
+            is_idle(test, how, found)
+        server.signal(signal.SIGKILL)
+        server.wait()
+        path.unlink()
+    server, client, fd, address = pair(test, "AF_UNIX", "reads", "poll", "asks")
+    is_unanswered(test, "asleep", report(test, client.pid), server.pid, fd, address)
+
+
 def case_ignored(test):
     """One that does not even accept."""
     server, client, fd, address = pair(test, "AF_INET", "ignores", "poll", "asks")
@@ -430,5 +483,5 @@ def case_nagle(test):
         child.end()
 
 
-kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_ignored, case_idle,
+kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_local, case_ignored, case_idle,
             case_accepted, case_child, case_children, case_turns, case_datagrams, case_ended)
