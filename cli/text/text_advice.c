@@ -462,6 +462,14 @@ bool text_has_cpus(const struct sample *sample)
 	       cpus_advice(sample, &verdict->told[0]);
 }
 
+/* Each has ended by now, or soon will. */
+static const char *several_advice(const struct verdict_row *row)
+{
+	return row->cause == CAUSE_PEER && row->culprits > 1 && *row->who.comm
+		       ? "look at what these programs do; --follow-fork watches children, too"
+		       : NULL;
+}
+
 /* A named culprit needs no search. */
 static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample *sample,
 			   const struct verdict_row *row)
@@ -478,7 +486,7 @@ static void culprit_advice(char advice[static SCREEN_WIDTH], const struct sample
 		usual = usual_advice[row->cause].one;
 	usual = given_advice(row->cause, sample)
 			?: kind_advice(row) ?: stop_advice(row) ?: lock_advice(row)
-			?: nice_advice(sample, row) ?: usual;
+			?: nice_advice(sample, row) ?: several_advice(row) ?: usual;
 	if (rules_advice(advice, sample, row) || silent_advice(advice, row) ||
 	    hang_advice(advice, sample, row) || wait_advice(advice, sample, row))
 		return;

@@ -30,6 +30,13 @@ static const char *const nouns[CAUSES] = {
 	[CAUSE_RT_LIMIT] = "others",
 };
 
+static const char *noun(const struct verdict_row *row)
+{
+	const char *found = nouns[row->cause] ?: "others";
+
+	return !row->who.pid && !strcmp(found, "threads") ? "processes" : found;
+}
+
 /* "8 processes of /batch", "10 children of deploy.sh[812]", "12 kernel threads", "10 others". */
 static void origin_text(char who[static WHO_LEN], const struct verdict_row *row, size_t width)
 {
@@ -46,7 +53,7 @@ static void origin_text(char who[static WHO_LEN], const struct verdict_row *row,
 		snprintf(who, WHO_LEN, "%u children of %s[%d]", row->culprits,
 			 *parent ? parent : "process", (int)row->who.parent);
 	} else {
-		snprintf(who, WHO_LEN, "%u %s", row->culprits, nouns[row->cause] ?: "others");
+		snprintf(who, WHO_LEN, "%u %s", row->culprits, noun(row));
 	}
 }
 
@@ -91,7 +98,7 @@ const char *text_row_who(char who[static WHO_LEN], const struct verdict_row *row
 		return text_who(who, row->who.comm, sizeof(row->who.comm), row->who.tid);
 	escape_text(name, sizeof(name), row->who.comm, sizeof(row->who.comm));
 	snprintf(who, WHO_LEN, "%u%s %s%s%s%s", row->culprits, row->and_others ? " or more" : "",
-		 nouns[row->cause], *name ? " (" : "", name, *name ? ")" : "");
+		 noun(row), *name ? " (" : "", name, *name ? ")" : "");
 	return who;
 }
 

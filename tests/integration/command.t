@@ -335,6 +335,19 @@ def case_children(test):
             "in words", *said)
 
 
+def case_substitutions(test):
+    """The same of those whose output a shell reads."""
+    folder = test.directory()
+    (folder / "alpha").symlink_to(shutil.which("sleep"))
+    _, sample, said = sentences(test, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do x=$($0 0.03); done",
+                                folder / "alpha", options=["--summary"])
+    row = sample["verdict"][0]
+    test.eq((row["cause"], row["who"].get("comm")), ("peer", "alpha"), "the program")
+    test.between(row["ns"], 0.8 * 0.3e9, row["longest_ns"] * 10, "for how long")
+    test.ok(any(re.search(r"waited for \d+ processes \(alpha\), at the other end of a pipe", line)
+                for line in said), "in words", *said)
+
+
 def case_trigger_is_wrong(test):
     """Errors in the text of a trigger are reported before any process is started."""
     strace, path = kdneeds.tool("strace"), test.directory() / "calls"
@@ -495,7 +508,7 @@ def case_killed_early(test):
 
 
 kdtest.main(case_books, case_streams, case_calls, case_as_without_us, case_exit_status, case_cannot_run,
-            case_nothing_is_run_in_vain, case_what_it_waited_for, case_children, case_trigger_is_wrong,
-            case_sample_time, case_triggers, case_libraries, case_begins_twice,
+            case_nothing_is_run_in_vain, case_what_it_waited_for, case_children, case_substitutions,
+            case_trigger_is_wrong, case_sample_time, case_triggers, case_libraries, case_begins_twice,
             case_library_is_missing, case_stacks, case_keys, case_terminal,
             case_signal_is_passed_on, case_killed_early)
