@@ -157,14 +157,14 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* The program of a child of a process that ends a wait for it, as a number; by: the current thread.
- * 0: it is none. Global, to be verified once. */
+/* The program of a child of a process that ends a wait for it, the current thread, as a number. 0:
+ * it is none. A debugger waits for who it traces. Global, to be verified once. */
 __noinline u64 child_program(u32 tgid, u32 awaited)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	u64 name[KD_COMM_LEN / sizeof(u64)] = { 0 };
 
-	if (awaited != KD_AWAITED_CHILD || (u32)BPF_CORE_READ(task, real_parent, tgid) != tgid)
+	if (awaited != KD_AWAITED_CHILD || (u32)BPF_CORE_READ(task, parent, tgid) != tgid)
 		return 0;
 	bpf_get_current_comm(name, sizeof(name));
 	return name[0] + name[1] * 31;

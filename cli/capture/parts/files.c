@@ -90,6 +90,7 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	const struct kd_file_key *key = key_;
 	const struct kd_file_waits *waits = value;
 	pid_t pid = (pid_t)hash->view->threads[key->slot].tgid;
+	const bool is_for_child = key->awaited == KD_AWAITED_CHILD && key->fd < 0;
 	struct descriptor_row descriptor = {
 		.awaited = key->awaited < KD_AWAITED_KINDS ? key->awaited : KD_AWAITED_OTHER,
 		.call = key->call < 0 ? KD_CALL_NONE : key->call,
@@ -107,10 +108,10 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	if (is_at_second(&descriptor))
 		descriptor.is = (struct descriptor){ .fd = -1 };
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
-	if (key->fd < 0 && key->inode)
+	if (is_for_child && key->inode)
 		memcpy(descriptor.child, waits->ended_comm, sizeof(descriptor.child));
-	/* Its signal to a command did. */
-	if (descriptor.ended_pid == getpid())
+	/* A signal did: to a command that of this program, or to who waits for its children. */
+	if (descriptor.ended_pid == getpid() || (is_for_child && !key->inode))
 		descriptor.ended_by = descriptor.ended_pid = 0;
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
