@@ -27,7 +27,7 @@ bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call);
 bool polled_now(struct polled *polled, pid_t pid, pid_t tid);
 
 /* True if the thread sleeps at a descriptor that links to this ("socket:[4711]"); also if that is
- * not known, as it has more descriptors, or waits by io_uring. */
+ * not known, as it has more descriptors, waits by io_uring, or is one of a 32-bit program. */
 bool polled_at(pid_t pid, pid_t tid, const char *link);
 
 #endif

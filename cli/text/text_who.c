@@ -34,7 +34,9 @@ static const char *noun(const struct verdict_row *row)
 {
 	const char *found = nouns[row->cause] ?: "others";
 
-	return !row->who.pid && !strcmp(found, "threads") ? "processes" : found;
+	return row->cause == CAUSE_CHILD || (!row->who.pid && !strcmp(found, "threads"))
+		       ? "processes"
+		       : found;
 }
 
 /* "8 processes of /batch", "10 children of deploy.sh[812]", "12 kernel threads", "10 others". */

@@ -416,3 +416,27 @@ TEST(namesakes)
 	rows[1].common = COMMON_NOTHING;
 	ok(verdict_together(rows, 2, 4711, &sum), "the same thread");
 }
+
+static void is_row_who(struct verdict_row row, const char *name, const char *want)
+{
+	char who[WHO_LEN];
+
+	memcpy(row.who.comm, name, strlen(name));
+	is_str(text_row_who(who, &row), want, "%s", *want ? want : "nobody");
+}
+
+/* Children by their program; and threads of one process, or several processes. */
+TEST(programs)
+{
+	const struct verdict_row child = { .cause = CAUSE_CHILD, .count = 20 };
+	struct verdict_row many = { .cause = CAUSE_CHILD, .culprits = 2 };
+
+	is_row_who(child, "sleep", "sleep (20 times)");
+	is_row_who(many, "", "");
+	many.common = COMMON_PROGRAM;
+	is_row_who(many, "ls", "2 processes (ls)");
+	many.cause = CAUSE_PEER;
+	is_row_who(many, "ls", "2 processes (ls)");
+	many.who.pid = 4711;
+	is_row_who(many, "worker", "2 threads (worker)");
+}
