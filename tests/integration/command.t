@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -317,8 +316,8 @@ print(json.dumps(waited))
 def case_children(test):
     """Children that are many are told apart by their programs."""
     folder, runs = test.directory(), {"alpha": (20, 0.02), "beta": (5, 0.1)}
-    for name, of in ("alpha", "sleep"), ("beta", "sleep"), ("shell", "sh"), ("other", sys.executable):
-        (folder / name).symlink_to(shutil.which(of))
+    for name, of in ("alpha", "/bin/sleep"), ("beta", "/bin/sleep"), ("shell", "/bin/sh"), ("other", sys.executable):
+        (folder / name).symlink_to(of)
     out, sample, said = sentences(test, sys.executable, "-c", CHILDREN, folder, json.dumps(runs))
     waited = json.loads(out)
     rows = [row for thread in sample["threads"] for row in thread["descriptors"]
@@ -340,7 +339,7 @@ def case_children(test):
 def case_substitutions(test):
     """The same of those whose output a shell reads."""
     folder = test.directory()
-    (folder / "alpha").symlink_to(shutil.which("sleep"))
+    (folder / "alpha").symlink_to("/bin/sleep")
     _, sample, said = sentences(test, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do x=$($0 0.03); done",
                                 folder / "alpha", options=["--summary"])
     row = sample["verdict"][0]
