@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import time
 
@@ -65,10 +66,19 @@ def hog(test, *roles, wrapper=()):
 
 
 def hidden_ns():
-    """The run time of threads that a kernel may hide from tracing: those of process 1, including
-    ended ones, on the machine where such a kernel was seen. Their time is charged to whoever had
-    the CPU before."""
-    return time.clock_gettime_ns(kdtest.cpu_clock(1))
+    """The run time of threads that a kernel may hide from tracing, on the machine where such a kernel
+    was seen: those of process 1, including ended ones, and of the programs that it runs from memory
+    (memfd). Their time is charged to whoever had the CPU before."""
+    pids = [1]
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(path / "exe").startswith("/memfd:"):
+                pids.append(int(path.name))
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            total += time.clock_gettime_ns(kdtest.cpu_clock(pid))
+    return total
 
 
 def begin(load):
@@ -122,11 +132,11 @@ def observe(test, target, *others, until=have_run, options=(), status=0, freeze=
     sample = report.sample = next(json.loads(line) for line in path.open()
                                   if '"type":"sample"' in line)
     rows = {thread["tid"]: thread["ready_by"] for thread in sample["threads"]}
-    taken = sums(test, sample)
+    taken, hidden = sums(test, sample), hidden_ns() - hidden
     for thread in report.threads:  # the report has five rows, JSON all
         thread.all = rows.get(thread.tid, [])
         thread.others, thread.own = taken.get(thread.tid, (0, 0))
-        thread.hidden = hidden_ns() - hidden
+        thread.hidden = hidden
     bounds = {}
     report.outside = max(0, sample["window"]["end_ns"] - min(last.start for last in after))
     for first, second, last in zip(asleep, before, after):

@@ -157,8 +157,9 @@ def case_woken_often(test):
                   if since < edges[1] and until > edges[0])
         said = sum(ledger[f"{state}_ns"] for state in (*RUNNING, "stolen"))
         ready = ledger["ready_woken_ns"] + ledger["ready_preempted_ns"] + ledger["throttled_ns"]
-        # Others of real time may have the hog's CPU while the sleeper sleeps.
-        test.ok(count > (1000 if tid == sleeper else 0), "it ran often", count)
+        # Others of real time may have the hog's CPU whenever the sleeper sleeps.
+        if tid == sleeper:
+            test.ok(count > 1000, "it ran often", count)
         # Times are traced in whole us; an emulated CPU may stand still between trace and program.
         off = count * 500 + (0.02 * ran + 20 * MS if kdtest.VM else MS // 5)
         test.between(said, ran - off, ran + off, "it ran as long")
