@@ -197,6 +197,16 @@ def case_many_waiters(test):
     siblings_have_theirs(test, report, target, ran)
 
 
+def waits_lost(test, report):
+    """Of how many waits the program says that a part is not explained: wakers of other CPUs may
+    overwrite an entry of a CPU's list at the same moment (bpf/runqueue.bpf.h)."""
+    told = kdtest.losses_told(report, culprits=True)
+    found = [re.search(r"(\d+) waits? for a CPU (?:is|are) in part unexplained", line) for line in told]
+    lost = sum(int(each[1]) for each in found if each)
+    test.ok(all(found) and lost <= 2, "nothing is lost, but for a wait or two", *told)
+    return lost
+
+
 def crowd(test, **options):
     """More threads wait for a CPU than its list has entries, and a real-time thread comes and goes."""
     kdtest.only_on_host("it takes long")
@@ -206,7 +216,7 @@ def crowd(test, **options):
     fifo = other.tid("fifo")[0]
     report, ran = observe(test, target, target, other, until=lambda ran: (
         min(ran.values()) >= MS and ran[fifo] >= RUN), **options)
-    test.eq(kdtest.losses_told(report, culprits=True), [], "nothing is lost")
+    report.lost = waits_lost(test, report)
     return report, target, fifo, ran
 
 
@@ -219,7 +229,7 @@ def case_crowd(test):
     # unexplained.
     lost = [thread for thread in threads
             if total(of(thread, kind="unexplained")) > thread.culprits.total / 50 + 20_000]
-    test.ok(len(lost) <= report.unreported, "all but 2 % is explained", report.unreported,
+    test.ok(len(lost) <= report.unreported + report.lost, "all but 2 % is explained", report.unreported,
             *(thread.all for thread in lost))
     for thread in threads:
         others = total(of(thread, kind="task", own=None)) + total(of(thread, kind="rest"))
