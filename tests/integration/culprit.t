@@ -154,9 +154,9 @@ def case_round_robin(test):
 
 
 def stale_ns(report, tids):
-    """What threads ran beyond their own clocks, by TID: a wakeup that preempts a thread stops its clock,
-    and starts the other's, some 10 us before the switch (rq_clock_skip_update() in wakeup_preempt()).
-    It is the report's RESIDUAL, which ledger.t compares with the kernel's tracing."""
+    """What threads ran beyond their own clocks, by TID: some 10 us for each wakeup that preempted
+    them, see clock_shift() in kdbooks. It is the report's RESIDUAL, which ledger.t compares with
+    the kernel's tracing."""
     exact = {thread.get("tid"): thread["ledger"]["sum_exec_runtime_ns"]
              for thread in report.sample["threads"]}
     return {thread.tid: max(0, thread.running - exact.get(thread.tid, thread.running))
