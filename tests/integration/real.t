@@ -107,7 +107,8 @@ def case_redis_server(test):
     kdtest.wait_until(lambda: kdtest.schedstat(server.pid, server.pid)[0] > 200 * kdtest.MS)
     ran = lambda: kdtest.schedstat(server.pid, server.pid)[0]
     report = check(test, server.pid, After((ran, 400 * kdtest.MS)))
-    test.ok(benchmark.proc.poll() is None, "it was under load throughout")
+    test.ok(benchmark.proc.poll() is None, "it was under load throughout", benchmark.proc.returncode,
+            *benchmark.errors, *benchmark.out[-1:])
     main = report.thread(server.pid)
     test.ok(main.count("read") > 1000 and main.count("write") > 1000, "it served requests",
             main.calls)
