@@ -30,13 +30,12 @@ static const char *const nouns[CAUSES] = {
 	[CAUSE_RT_LIMIT] = "others",
 };
 
+/* Those at other ends are often of several processes. */
 static const char *noun(const struct verdict_row *row)
 {
-	const char *found = nouns[row->cause] ?: "others";
-
-	return row->cause == CAUSE_CHILD || (!row->who.pid && !strcmp(found, "threads"))
-		       ? "processes"
-		       : found;
+	if (row->cause == CAUSE_CHILD || (row->cause == CAUSE_PEER && !row->who.pid))
+		return "processes";
+	return nouns[row->cause] ?: "others";
 }
 
 /* "8 processes of /batch", "10 children of deploy.sh[812]", "12 kernel threads", "10 others". */

@@ -269,6 +269,7 @@ def case_what_it_waited_for(test):
     slept = sum(row["total_ns"] for row in rows if row.get("in_wchan", "").startswith("hrtimer"))
     test.ok(0.6e9 * 0.9 - ready <= slept <= ns, "which slept", slept, ready, rows)
     test.ok(any(f"[{worker}] woke it, which slept meanwhile in" in line for line in said), "in words", *said)
+    test.ok(not any("began before" in line for line in said), "no wait began before the window", *said)
 
     server = test.child([sys.executable, "-c", STOPS])
     port = server.line("ready").split()[1]
