@@ -157,14 +157,15 @@ static __always_inline void ended_by_note(struct kd_file_waits *waits, u32 by)
 		bpf_get_current_comm(waits->ended_comm, sizeof(waits->ended_comm));
 }
 
-/* The program of a child of a process that ends a wait for it, the current thread, as a number. 0:
- * it is none. A debugger waits for who it traces. Global, to be verified once. */
-__noinline u64 child_program(u32 tgid, u32 awaited)
+/* The program of a child of a process that ends a wait of its, the current thread, as a number. A
+ * debugger's are those that it traces. by: as in file_add(). 0: it is none. Global, to be verified
+ * once. */
+__noinline u64 child_program(u32 by, u32 tgid)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	u64 name[KD_COMM_LEN / sizeof(u64)] = { 0 };
 
-	if (awaited != KD_AWAITED_CHILD || (u32)BPF_CORE_READ(task, parent, tgid) != tgid)
+	if (!by || (u32)BPF_CORE_READ(task, parent, tgid) != tgid)
 		return 0;
 	bpf_get_current_comm(name, sizeof(name));
 	return name[0] + name[1] * 31;
@@ -179,7 +180,7 @@ static __always_inline struct kd_file_waits *file_row(struct kd_file_key *key)
 		return waits;
 	if (!key->in_progress &&
 	    READ_ONCE(kd_files_used) >= KD_FILES + KD_FILES_OF_SLOT * kd_slots) {
-		key->inode = 0;
+		key->inode = key->child = 0;
 		key->fd = -1;
 		key->wchan = (struct kd_wchan){};
 		key->call = KD_CALL_NONE;
@@ -283,7 +284,8 @@ __noinline int file_add(u32 slot, u64 gen, u32 by, u64 t, u32 until)
 	 * follows is verified once, not also for waits that are in progress. */
 	if (key.in_progress * (since ^ READ_ONCE(thread->since)))
 		return 0;
-	key.inode += child_program(thread->tgid, key.awaited);
+	key.child = child_program(by, thread->tgid);
+	key.inode *= is_zero(key.child); /* each has a pipe of its own */
 	waits = file_row(&key);
 	if (!waits)
 		return 0;

@@ -143,8 +143,9 @@ static __always_inline struct kd_ring_of kd_sleeps_of(__u32 slot, __u32 class)
 struct kd_file_key {
 	__u64 gen; /* as struct kd_row_key */
 	__u32 slot;
-	__s32 fd;              /* -1: at no descriptor */
-	__u64 inode;           /* or of which program the child was that ended them, as a number */
+	__s32 fd; /* -1: at no descriptor */
+	__u64 inode;
+	__u64 child;           /* of which program the child was that ended them, as a number */
 	struct kd_wchan wchan; /* zeros: not looked at */
 	__u32 awaited;         /* enum kd_awaited */
 	__s32 call;            /* or KD_CALL_* */
@@ -179,7 +180,7 @@ struct kd_completion {
 #define KD_FILES_OF_SLOT 4
 #define KD_FILES_BEYOND 2
 
-_Static_assert(sizeof(struct kd_file_key) == 64, "no padding in a key");
+_Static_assert(sizeof(struct kd_file_key) == 72, "no padding in a key");
 _Static_assert(sizeof(struct kd_file) % 8 == 0, "no padding in a file");
 
 /* --- Locks that threads wait for --- */

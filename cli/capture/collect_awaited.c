@@ -82,6 +82,8 @@ static void sleep_look(struct awaited_watch *watch, const struct kd_thread *thre
 	};
 	sleep->found = asked_look(&sleep->asked, watch->sockets, (pid_t)thread->tgid,
 				  (pid_t)thread->tid, (uint32_t)sleep->call);
+	if (sleep->asked.child)
+		awaited_describe(&sleep->child, sleep->asked.child);
 	if (sleep->asked.sent_ago)
 		sleep->sent = u64_sub(now, sleep->asked.sent_ago);
 	/* It may have ended meanwhile, and another one begun. */
@@ -179,6 +181,55 @@ static const struct asked_sleep *seen_take(const struct awaited_watch *watch,
 		memcpy(row->asked, sleep->asked.to, sizeof(row->asked));
 	}
 	return sleep;
+}
+
+#define CHILD_LOOKS 3
+
+/* True for sleeps that children ended, each too short to be looked at while it lasted, if another
+ * one like them is for a child. */
+static bool ends_for_child(struct sockets *sockets, pid_t pid, pid_t tid,
+			   const struct descriptor_row *sleep)
+{
+	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
+	struct asked asked;
+
+	for (unsigned int i = 0; i < CHILD_LOOKS; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		if (asked_look(&asked, sockets, pid, tid, (uint32_t)sleep->call))
+			return asked.child;
+	}
+	return false;
+}
+
+/* Adds a child that has ended. */
+static void child_take(struct descriptor_row *sleep, const struct awaited_process *child)
+{
+	struct awaited_process gone = *child;
+
+	*gone.state = '\0';
+	who_take(sleep, &gone);
+}
+
+/* Adds whom a row's sleeps are for. */
+static void asked_take(struct awaited_watch *watch, const struct session_view *view, pid_t pid,
+		       pid_t tid, struct descriptor_row *sleep, unsigned int *looks)
+{
+	const struct asked_sleep *seen = seen_take(watch, view, tid, sleep);
+	const uint64_t window = view->end - view->start;
+	struct awaited_process found;
+
+	if (seen) {
+		sleep->for_child = seen->asked.child;
+		if ((*looks)++ < LOOKS_MOST && asked_who(&found, &seen->asked, pid))
+			who_take(sleep, &found);
+		else if (seen->child.pid)
+			child_take(sleep, &seen->child);
+	} else if (watch->sockets && *sleep->child && sleep->call >= 0 &&
+		   sleep->waits.total >= window / 20 && polled_is((uint32_t)sleep->call) &&
+		   (*looks)++ < LOOKS_MOST) {
+		sleep->for_child = ends_for_child(watch->sockets, pid, tid, sleep);
+	}
 }
 
 /* --- Sleeps that go on --- */
@@ -302,13 +353,14 @@ static bool owner_find(struct awaited_process *found, const struct thread_row *t
 static bool holder_look(struct awaited_watch *watch, const struct thread_row *thread,
 			struct descriptor_row *sleep, pid_t pid, uint64_t least)
 {
-	const bool lasts = sleep->in_progress && sleep->waits.max >= least;
+	const bool is_child = sleep->awaited == KD_AWAITED_CHILD;
+	const bool lasts = sleep->in_progress && (is_child || sleep->waits.max >= least);
 	holder_find *find = holder_finder(sleep);
 	struct awaited_process found;
 	enum awaited_as as;
 	bool is_found;
 
-	if (sleep->awaited_pid || sleep->waits.total < least)
+	if (sleep->awaited_pid || sleep->waits.total < (is_child ? least / 10 : least))
 		return false;
 	if (find && (lasts || user_wait_kind(sleep) == WCHAN_TIME))
 		is_found = find(&found, pid);
@@ -459,12 +511,8 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 
 		for (size_t j = 0; j < thread->n_descriptors; j++) {
 			struct descriptor_row *sleep = &thread->descriptors[j];
-			const struct asked_sleep *seen;
-			struct awaited_process found;
 
-			seen = seen_take(watch, view, thread->tid, sleep);
-			if (seen && looks++ < LOOKS_MOST && asked_who(&found, &seen->asked, pid))
-				who_take(sleep, &found);
+			asked_take(watch, view, pid, thread->tid, sleep, &looks);
 			if (watch->held_from == pid && holder_finder(sleep) == lock_holder_of_file)
 				who_take(sleep, &watch->held_by);
 			if (watch->sockets && is_receiving(sleep, window))

@@ -17,7 +17,8 @@ struct asked_sleep {
 	uint64_t looked; /* when, CLOCK_MONOTONIC */
 	bool found;      /* it is not idle: */
 	struct asked asked;
-	uint64_t sent; /* when, CLOCK_MONOTONIC; 0: when the sleep began */
+	struct awaited_process child; /* that of asked, which may be gone at the end */
+	uint64_t sent;                /* when, CLOCK_MONOTONIC; 0: when the sleep began */
 };
 
 /* Whether a client made the connection of a socket, by its inode. */

@@ -401,6 +401,7 @@ const struct row_list descriptor_list = {
 		DESCRIPTOR("unanswered_ns", FIELD_U64, unanswered, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("asked_fd", FIELD_I32, asked_fd, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("asked", FIELD_NAME, asked, .flags = FIELD_IF_ANY),
+		DESCRIPTOR("for_child", FIELD_BOOL, for_child, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("accepted", FIELD_BOOL, accepted, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("by_turns", FIELD_BOOL, by_turns, .flags = FIELD_IF_ANY),
 		DESCRIPTOR("kept_back", FIELD_WORD, kept_back, .flags = FIELD_IF_ANY, .of = KEPT_KINDS, .words = kept_keys),

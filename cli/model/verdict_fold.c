@@ -111,6 +111,11 @@ void verdict_row_add(struct verdict_row *into, const struct verdict_row *from)
 		into->idle[i] = u64_add(into->idle[i], from->idle[i]);
 }
 
+static bool is_text(const char *x, const char *y, size_t size)
+{
+	return *x && !strncmp(x, y, size);
+}
+
 static bool is_named(const struct verdict_row *row)
 {
 	return row->common != COMMON_NOTHING || row->who.tid || row->who.pid || *row->who.comm;
@@ -219,14 +224,36 @@ static void renamed_fold(struct folding *folding, size_t *joined)
 	rows_without_time_drop(folding);
 }
 
+/* --- Children of one program --- */
+
+/* Joins the rows of children that were awaited one after the other, the last maybe still: which one
+ * that was says less, unless it was followed. The others of them are left without time. */
+static void children_fold(struct folding *folding, size_t *joined)
+{
+	for (size_t i = 0; i < folding->n; i++) {
+		struct verdict_row *into = &folding->rows[i];
+
+		for (size_t j = i + 1; into->ns && j < folding->n; j++) {
+			struct verdict_row *row = &folding->rows[j];
+
+			if (!row->ns || into->cause != CAUSE_CHILD || row->cause != CAUSE_CHILD ||
+			    into->chained || row->chained ||
+			    !is_text(into->who.comm, row->who.comm, sizeof(row->who.comm)))
+				continue;
+			verdict_row_add(into, row);
+			into->who.tid = into->who.pid = 0;
+			into->culprits = 1;
+			into->most = into->ns;
+			joined[row->number] = into->number;
+			row->ns = 0;
+		}
+	}
+	rows_without_time_drop(folding);
+}
+
 /* --- By what they have in common --- */
 
 #define INIT 1 /* the parent of all services: its children have little in common */
-
-static bool is_text(const char *x, const char *y, size_t size)
-{
-	return *x && !strncmp(x, y, size);
-}
 
 static bool are_children(const struct verdict_who *x, const struct verdict_who *y)
 {
@@ -414,6 +441,7 @@ int verdict_fold(struct folding *folding, size_t *places)
 	if (enough) {
 		interrupts_fold(folding, joined);
 		renamed_fold(folding, joined);
+		children_fold(folding, joined);
 		common_fold(folding, joined);
 		small_fold(folding, folded);
 		rows_rank(folding);

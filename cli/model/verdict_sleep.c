@@ -60,6 +60,11 @@ static const char *const kept_words[KEPT_KINDS] = {
 		       "acknowledges what came before",
 };
 
+static bool ended_by_many(const struct descriptor_row *row)
+{
+	return row->others > row->waits.count / 10;
+}
+
 static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
 	const struct wchan *wchan = wchan_of(row->wchan);
@@ -72,11 +77,12 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 				       .words = kept_words[row->kept_back] };
 	if (row->by_turns)
 		return (struct sleep){ .class = SLEEP_IDLE, .words = "its turn to accept" };
-	/* Its own request is open, or its child is at the other end. */
+	/* Its own request is open, or its child is at the other end, or was until it ended. */
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
-	if (user_wait_kind(row) == WCHAN_POLL && row->awaited_pid &&
-	    !(user && user->cause == WCHAN_LOCK))
+	if (row->for_child || (sleep.class == SLEEP_ANSWER && *row->child && ended_by_many(row)) ||
+	    (user_wait_kind(row) == WCHAN_POLL && row->awaited_pid &&
+	     !(user && user->cause == WCHAN_LOCK)))
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_CHILD };
 	/* A client may take its time. */
 	if (row->accepted && sleep.class == SLEEP_ANSWER && (!wchan || wchan->cause == WCHAN_IDLE))
@@ -185,7 +191,12 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 		memcpy(who.comm, row->asked, sizeof(row->asked));
 	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by)
 		return who;
-	if (row->others > row->waits.count / 10) {
+	/* What they have open may be used by others, too. */
+	if (row->for_child && !*row->child) {
+		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
+		return who;
+	}
+	if (ended_by_many(row)) {
 		memcpy(who.comm, row->child, sizeof(row->child));
 		return who;
 	}

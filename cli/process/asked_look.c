@@ -328,7 +328,7 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 		return false;
 	i = asked_choose(asking.kinds, asking.n);
 	if (i == asking.n) {
-		*asked = (struct asked){ .fd = polled.fds[0],
+		*asked = (struct asked){ .fd = polled.n ? polled.fds[0] : -1,
 					 .child = child_by_signal(&asking, sockets) };
 		return asked->child;
 	}

@@ -15,12 +15,12 @@ struct polled {
 	size_t n;
 };
 
-/* True for such a call: a poll, or one that receives from a descriptor. */
+/* True for such a call: a poll, or one that receives from a descriptor, or waits for a signal. */
 bool polled_is(uint32_t call);
 
 /* Reads the arguments of the system call in which a thread sleeps, by its number.
- * False if it is none of these, if it has ended, or has more descriptors than that. pid: of its
- * process. */
+ * False if it is none of these, if it has ended, or has more descriptors than that. One that only
+ * waits for a signal has none. pid: of its process. */
 bool polled_find(struct polled *polled, pid_t pid, pid_t tid, uint32_t call);
 
 /* The same for whatever call the thread sleeps in, also one that waits for connections. */

@@ -386,7 +386,8 @@ static void state_add(char *sentence, const struct verdict_row *row)
 {
 	char state[ESCAPE_SIZE(WAIT_STATE_LEN)];
 
-	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2)
+	if (!row->wait.state || row->culprits != 1 || row->wait_ns <= row->ns / 2 ||
+	    text_is_program(row))
 		return;
 	escape_text(state, sizeof(state), row->wait.state, WAIT_STATE_LEN);
 	sentence_add(sentence, row->wait.held ? " (%s)" : ", which is %s", state);
@@ -466,7 +467,7 @@ static void at_add(char *sentence, const struct verdict_row *row)
 {
 	char text[DESCRIPTOR_TEXT_LEN], escaped[ESCAPE_SIZE(DESCRIPTOR_TEXT_LEN)];
 
-	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2)
+	if (!row->at || row->at->fd < 0 || row->at_ns <= row->ns / 2 || text_is_program(row))
 		return;
 	text_path_cut(escaped, sizeof(escaped), descriptor_text(row->at, text), sizeof(text),
 		      PATH_WIDTH);

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import sys
+import time
 
 import kdtest
 
@@ -323,6 +324,105 @@ def case_children(test):
     test.ok("which is stopped" in said, "a server that is stopped", said)
 
 
+# Runs a program again and again, and waits for each; at the end it says which share of its time
+# that was.
+RUNS = """
+import os, select, signal, sys, time
+how, path, seconds = sys.argv[1:]
+own = os.pipe()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+def start(keeps):
+    if pid := os.fork():
+        return pid
+    for fd in keeps: os.dup2(fd, 1)
+    os.execv(path, [path, seconds])
+def wait(pid, ends):
+    if how == "read":
+        os.read(ends[0], 1)
+    elif how == "signal":
+        signal.sigwait([signal.SIGCHLD])
+    else:
+        poll = select.poll()
+        for fd in [os.pidfd_open(pid)] if how == "pidfd" else [*ends, own[0]]:
+            poll.register(fd, select.POLLIN)
+        poll.poll()
+        if how == "pidfd": os.close(fd)
+print("ready", flush=True)
+begun, waited = time.monotonic(), 0
+while not select.select([0], [], [], 0)[0]:  # until its end
+    pipe = os.pipe()
+    pid = start(pipe[1:])
+    os.close(pipe[1])
+    since = time.monotonic()
+    wait(pid, pipe[:1])
+    os.waitpid(pid, 0)
+    waited += time.monotonic() - since
+    os.close(pipe[0])
+print(waited / (time.monotonic() - begun), flush=True)
+"""
+
+
+def case_programs(test):
+    """Programs that are run one after the other, and have ended when the window does."""
+    program = test.directory() / "brief"
+    program.symlink_to("/bin/sleep")
+    for how in ("read", "poll", "pidfd", "signal"):
+        for seconds in ("0.02", "0.15"):
+            parent = test.child([sys.executable, "-c", RUNS, how, program, seconds])
+            parent.line("ready")
+            time.sleep(float(seconds) * 2)
+            sample, said, _ = report(test, parent.pid)
+            parent.send("end")
+            share = float(parent.line())
+            row = (sample["verdict"] or [{}])[0]
+            test.eq((row.get("cause"), row.get("who", {}).get("comm")), ("child", "brief"),
+                    f"{how}, {seconds} s: the program")
+            window = sample["window"]["duration_ns"]
+            test.between(row.get("ns", 0), (share - 0.2) * window, window, f"{how}, {seconds} s: for how long")
+            test.ok("waited for its children: brief (" in said, f"{how}, {seconds} s: in words", said)
+
+
+# A server with a process for each connection, whose end it is told.
+FORKS = """
+import os, select, signal, socket
+listener = socket.create_server(("127.0.0.1", 0))
+told = os.pipe()
+for fd in told: os.set_blocking(fd, False)
+signal.signal(signal.SIGCHLD, lambda *_: os.waitpid(-1, os.WNOHANG))
+signal.set_wakeup_fd(told[1])
+poll = select.epoll()
+for fd in (listener.fileno(), told[0]): poll.register(fd, select.EPOLLIN)
+print("ready", listener.getsockname()[1], flush=True)
+while True:
+    for fd, _ in poll.poll():
+        if fd == told[0]:
+            os.read(fd, 100)
+            continue
+        peer, _ = listener.accept()
+        if not os.fork(): os._exit(0)
+        peer.close()
+"""
+CONNECTS = """
+import socket, sys, time
+while True:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as peer: peer.recv(1)
+    time.sleep(0.02)
+"""
+
+
+def case_forks(test):
+    """Whose poll is ended by its children, but who waits for clients, is idle."""
+    server = test.child([sys.executable, "-c", FORKS])
+    client = test.child([sys.executable, "-c", CONNECTS, server.line("ready").split()[1]])
+    time.sleep(0.2)
+    sample, said, _ = report(test, server.pid)
+    test.eq([row for row in sample["verdict"] if row["cause"] in ("child", "peer")], [], "nobody is waited for")
+    thread = kdtest.thread_of(sample, server.pid)
+    test.ok(any("child" in row for row in thread["descriptors"]), "although children ended its waits",
+            thread["descriptors"])
+    client.end()
+
+
 # Processes that take turns: who has the lock waits for connections, or does something else.
 TURNS = """
 import fcntl, os, socket, sys, time
@@ -484,4 +584,4 @@ def case_nagle(test):
 
 
 kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_local, case_ignored, case_idle,
-            case_accepted, case_child, case_children, case_turns, case_datagrams, case_ended)
+            case_accepted, case_child, case_children, case_programs, case_forks, case_turns, case_datagrams, case_ended)

@@ -344,10 +344,10 @@ def case_substitutions(test):
     _, sample, said = sentences(test, "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do x=$($0 0.03); done",
                                 folder / "alpha", options=["--summary"])
     row = sample["verdict"][0]
-    test.eq((row["cause"], row["who"].get("comm")), ("peer", "alpha"), "the program")
+    test.eq((row["cause"], row["who"].get("comm")), ("child", "alpha"), "the program")
     test.between(row["ns"], 0.8 * 0.3e9, row["longest_ns"] * 10, "for how long")
-    test.ok(any(re.search(r"waited for \d+ processes \(alpha\), at the other end of a pipe", line)
-                for line in said), "in words", *said)
+    test.ok(any(re.search(r"waited for its children: alpha \(1\d times\)", line) for line in said),
+            "in words", *said)
 
 
 def case_trigger_is_wrong(test):

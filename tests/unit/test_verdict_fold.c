@@ -440,3 +440,56 @@ TEST(programs)
 	many.who.pid = 4711;
 	is_row_who(many, "worker", "2 threads (worker)");
 }
+
+static struct descriptor_row child(const char *name, struct kd_count waits)
+{
+	struct descriptor_row row = {
+		.awaited = KD_AWAITED_CHILD, .call = KD_CALL_NONE, .is.fd = -1, .waits = waits
+	};
+
+	memcpy(row.child, name, strlen(name));
+	return row;
+}
+
+/* Children that were awaited one after the other are one by their program, also the last one, which
+ * has not ended; so are those of a poll. */
+TEST(children)
+{
+	struct thread_row row = runner(1, "main");
+	struct sample sample = verdict_sample(&row, 1);
+	struct descriptor_row sleeps[] = {
+		child("gzip", times(4, 400 * MILLI, 100 * MILLI)),
+		child("", times(1, 100 * MILLI, 100 * MILLI)),
+		child("gzip", times(2, 200 * MILLI, 100 * MILLI)),
+		child("tar", times(1, 100 * MILLI, 100 * MILLI)),
+	};
+	struct verdict verdict = { 0 };
+	char who[WHO_LEN];
+
+	spend(&row, LEDGER_BLOCKED, 800 * MILLI);
+	row.descriptors = sleeps;
+	row.n_descriptors = 4;
+	row.ledger.awaited[KD_AWAITED_CHILD] = times(6, 600 * MILLI, 100 * MILLI);
+	row.ledger.awaited[KD_AWAITED_WORK] = times(2, 200 * MILLI, 100 * MILLI);
+	sleeps[0].others = 3;
+	sleeps[0].ended_by = sleeps[0].ended_pid = 10;
+	sleeps[1].in_progress = 1;
+	sleeps[1].awaited_pid = 11;
+	memcpy(sleeps[1].awaited_name, "gzip", sizeof("gzip"));
+	sleeps[2].awaited = KD_AWAITED_WORK;
+	sleeps[2].for_child = true;
+	sleeps[2].others = 1;
+	sleeps[2].ended_by = sleeps[2].ended_pid = 12;
+	sleeps[3].ended_by = sleeps[3].ended_pid = 13;
+	memcpy(sleeps[3].ended_name, "tar", sizeof("tar"));
+	need(!verdict_find(&verdict, &sample) && verdict.n_rows == 2);
+	is_str(text_row_who(who, &verdict.rows[0]), "gzip (7 times)", "those of a program");
+	ok(verdict.rows[0].ns == 700 * MILLI, "with all of their time");
+	is_str(text_row_who(who, &verdict.rows[1]), "tar[13]", "a single one is named");
+	verdict_clear(&verdict);
+
+	sleeps[2].for_child = false;
+	need(!verdict_find(&verdict, &sample) && verdict.n_rows == 2);
+	ok(verdict.rows[0].ns == 500 * MILLI, "a poll of others is work");
+	verdict_clear(&verdict);
+}

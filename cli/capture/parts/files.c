@@ -108,10 +108,10 @@ static int file_found(const struct session_hash *hash, const void *key_, const v
 	if (is_at_second(&descriptor))
 		descriptor.is = (struct descriptor){ .fd = -1 };
 	memcpy(descriptor.ended_name, waits->ended_comm, sizeof(descriptor.ended_name));
-	if (is_for_child && key->inode)
+	if (key->child)
 		memcpy(descriptor.child, waits->ended_comm, sizeof(descriptor.child));
 	/* A signal did: to a command that of this program, or to who waits for its children. */
-	if (descriptor.ended_pid == getpid() || (is_for_child && !key->inode))
+	if (descriptor.ended_pid == getpid() || (is_for_child && !key->child))
 		descriptor.ended_by = descriptor.ended_pid = 0;
 	return row_list_add(&descriptor_list, &row->descriptors, &row->n_descriptors, &descriptor);
 }
