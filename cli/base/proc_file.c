@@ -72,6 +72,17 @@ bool proc_fd_link(pid_t pid, int fd, char *target, size_t size)
 	return proc_link_read(pid, name, target, size);
 }
 
+int proc_fd_mode(pid_t pid, int fd)
+{
+	char name[32], text[512];
+	const char *flags = NULL;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_file_read(pid, name, text, sizeof(text)) > 0)
+		flags = strstr(text, "flags:");
+	return flags ? (int)(strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE) : -1;
+}
+
 int proc_same_namespace(pid_t pid, const char *kind)
 {
 	struct stat own, other;

@@ -25,6 +25,9 @@ bool proc_link_read(pid_t pid, const char *name, char *target, size_t size);
 /* The same for a descriptor. */
 bool proc_fd_link(pid_t pid, int fd, char *target, size_t size);
 
+/* How a descriptor was opened: O_RDONLY, O_WRONLY or O_RDWR; -1: not known. */
+int proc_fd_mode(pid_t pid, int fd);
+
 /* Returns 1 if a process is in this one's namespace of a kind, such as "net"; 0: in another; or a
  * negative errno. */
 int proc_same_namespace(pid_t pid, const char *kind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collect_awaited.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/arith.h"
@@ -232,6 +233,24 @@ static void asked_take(struct awaited_watch *watch, const struct session_view *v
 	}
 }
 
+/* The last sleep of a thread that waits for its children, which goes on, may be too short. */
+static void for_child_spread(const struct thread_row *thread)
+{
+	for (size_t i = 0; i < thread->n_descriptors; i++) {
+		struct descriptor_row *last = &thread->descriptors[i];
+
+		for (size_t j = 0; last->in_progress && j < thread->n_descriptors; j++) {
+			const struct descriptor_row *like = &thread->descriptors[j];
+
+			if (last->for_child || !like->for_child || like->call != last->call)
+				continue;
+			last->for_child = true;
+			memcpy(last->awaited_name, *like->child ? like->child : like->awaited_name,
+			       sizeof(last->awaited_name));
+		}
+	}
+}
+
 /* --- Sleeps that go on --- */
 
 typedef bool holder_find(struct awaited_process *found, pid_t pid);
@@ -377,23 +396,30 @@ static bool holder_look(struct awaited_watch *watch, const struct thread_row *th
 
 /* --- Connections that clients made --- */
 
-/* True if a thread received from a socket for a good part of the window. */
-static bool is_receiving(const struct descriptor_row *sleep, uint64_t window)
+/* True if a thread received from a socket. */
+static bool is_receiving(const struct descriptor_row *sleep)
 {
 	const struct wchan *wchan = wchan_of(sleep->wchan);
 
 	return sleep->awaited == KD_AWAITED_SOCKET && sleep->is.fd >= 0 && sleep->is.inode &&
-	       sleep->waits.total >= window / 20 && wchan && wchan->cause == WCHAN_IDLE;
+	       wchan && wchan->cause == WCHAN_IDLE;
 }
 
+/* Connections of TCP may be many, and gone by now. */
 static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct descriptor_row *sleep,
-			unsigned int *looks)
+			uint64_t window, unsigned int *looks)
 {
 	struct accepted *of = &watch->accepted[sleep->is.inode % ACCEPTED_KNOWN];
+	const char *port = strrchr(sleep->is.local, ':');
 
 	/* AF_NETLINK, AF_PACKET */
 	if (!strcmp(sleep->is.protocol, "af 16") || !strcmp(sleep->is.protocol, "af 17"))
 		return true;
+	if (!strcmp(sleep->is.protocol, "tcp") && port)
+		return sockets_listen(watch->sockets, pid,
+				      (unsigned int)strtoul(port + 1, NULL, 10));
+	if (sleep->waits.total < window / 20)
+		return false;
 	if (of->inode != sleep->is.inode) {
 		if (*looks >= LOOKS_MOST)
 			return false;
@@ -408,11 +434,11 @@ static bool is_accepted(struct awaited_watch *watch, pid_t pid, const struct des
 
 #define TURNS_LOOKS 3
 
-/* True if a thread waited for the lock of a file for a good part of the window. */
+/* True if a thread waited for the lock of a file for more than a moment. */
 static bool may_take_turns(const struct descriptor_row *sleep, uint64_t window)
 {
 	return sleep->awaited == KD_AWAITED_LOCK && sleep->is.fd >= 0 && sleep->is.inode &&
-	       sleep->waits.total >= window / 20;
+	       sleep->waits.total >= window / 100;
 }
 
 /* Who has the lock may be about to give it to the next, or to take a request. */
@@ -515,8 +541,9 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 			asked_take(watch, view, pid, thread->tid, sleep, &looks);
 			if (watch->held_from == pid && holder_finder(sleep) == lock_holder_of_file)
 				who_take(sleep, &watch->held_by);
-			if (watch->sockets && is_receiving(sleep, window))
-				sleep->accepted = is_accepted(watch, pid, sleep, &connections);
+			if (watch->sockets && is_receiving(sleep))
+				sleep->accepted = is_accepted(watch, pid, sleep, window,
+							      &connections);
 			if (watch->sockets && now >= watch->kept_due &&
 			    may_be_delayed(sleep, window) && delayed++ < LOOKS_MOST)
 				sleep->kept_back = kept_look(watch->sockets, pid, thread->tid,
@@ -525,6 +552,7 @@ void awaited_take(struct awaited_watch *watch, const struct session_view *view,
 			if (looks < LOOKS_MOST)
 				looks += holder_look(watch, thread, sleep, pid, window / 2);
 		}
+		for_child_spread(thread);
 	}
 	/* An idle thread may poll for such times, too. */
 	if (delayed && !kept)

@@ -25,6 +25,7 @@
 	ROW(USER_JAVA)                                                                             \
 	ROW(USER_GO)                                                                               \
 	ROW(USER_PYTHON)                                                                           \
+	ROW(USER_RUBY)                                                                             \
 	ROW(USER_APT)                                                                              \
 	ROW(USER_NODE)
 

@@ -189,13 +189,12 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 	}
 	if (row->unanswered && !row->awaited_pid)
 		memcpy(who.comm, row->asked, sizeof(row->asked));
-	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by)
-		return who;
 	/* What they have open may be used by others, too. */
-	if (row->for_child && !*row->child) {
+	if (row->for_child && !*row->child && !who.tid)
 		memcpy(who.comm, row->awaited_name, sizeof(row->awaited_name));
+	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
+	    (row->for_child && !*row->child))
 		return who;
-	}
 	if (ended_by_many(row)) {
 		memcpy(who.comm, row->child, sizeof(row->child));
 		return who;

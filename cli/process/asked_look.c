@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "asked_look.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -47,7 +48,12 @@ struct asking {
 
 #define DESCRIPTORS_MOST 256 /* of a process that are looked at */
 
-/* True if a process has such a descriptor, except this one. */
+static bool is_pipe(const char *link)
+{
+	return !strncmp(link, "pipe:", strlen("pipe:"));
+}
+
+/* True if a process has such a descriptor, but this one; of a pipe the end that is written to. */
 static bool holds(pid_t pid, const char *target, int except)
 {
 	const pid_t of = proc_thread(pid);
@@ -57,7 +63,7 @@ static bool holds(pid_t pid, const char *target, int except)
 		if (fd == except)
 			continue;
 		proc_fd_link(of, fd, other, sizeof(other));
-		if (!strcmp(other, target))
+		if (!strcmp(other, target) && (!is_pipe(target) || proc_fd_mode(of, fd) > O_RDONLY))
 			return true;
 	}
 	return false;
@@ -153,7 +159,7 @@ static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 	for (size_t j = 0; j < sizeof(own) / sizeof(*own); j++)
 		if (!strcmp(target, own[j]))
 			return ASKED_OWN;
-	if (!strncmp(target, "pipe:", strlen("pipe:")))
+	if (is_pipe(target))
 		return kind_by_holder(asking, target, fd);
 	if (!strcmp(target, "anon_inode:[pidfd]"))
 		return kind_of_pidfd(asking, fd);
@@ -204,9 +210,8 @@ static void served_add(struct served *served, pid_t asker, const struct socket_f
 
 	socket_link(peer, facts->peer_inode);
 	served->accepted |= facts->role == SOCKET_ACCEPTED;
-	served->by_asker |= !strncmp(link, "pipe:", strlen("pipe:"))
-				    ? holds(asker, link, -1)
-				    : facts->role == SOCKET_PAIR && holds(asker, peer, -1);
+	served->by_asker |= is_pipe(link) ? holds(asker, link, -1)
+					  : facts->role == SOCKET_PAIR && holds(asker, peer, -1);
 	if (facts->role == SOCKET_LISTENS)
 		served->listener = facts->inode;
 }
@@ -267,12 +272,31 @@ static bool waits_for_requests(struct sockets *sockets, pid_t asker, pid_t pid)
 	return found;
 }
 
+/* True if a process could wait for connections, also if it is busy with one. asker: as in
+ * served_find(). */
+static bool has_listener(struct sockets *sockets, pid_t asker, pid_t pid)
+{
+	struct socket_facts facts[POLLED_MOST];
+	char link[LINK_LEN];
+	size_t n = 0;
+
+	for (int fd = 0; fd < DESCRIPTORS_MOST && n < POLLED_MOST; fd++) {
+		proc_fd_link(proc_thread(pid), fd, link, sizeof(link));
+		facts[n] = (struct socket_facts){ .inode = socket_inode(link) };
+		n += facts[n].inode != 0;
+	}
+	sockets_look(sockets, asker, facts, n);
+	while (n && facts[n - 1].role != SOCKET_LISTENS)
+		n--;
+	return n;
+}
+
 /* True if a child, or one below it, waits for clients, or for its parent: then so does who started
  * it. */
 static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child)
 {
 	for (size_t n = 0; n < CHILDREN_DEEP && child && !is_stopped(child); n++) {
-		if (waits_for_requests(sockets, pid, child))
+		if (waits_for_requests(sockets, pid, child) || has_listener(sockets, pid, child))
 			return true;
 		child = awaited_only_child(child);
 	}

@@ -175,10 +175,9 @@ static bool fdinfo_read(pid_t pid, int fd, const char *label, char value[static 
 /* True if the descriptor is of what such a link is of, and was opened so that it can read. */
 static bool reads_from(pid_t pid, int fd, const char *link, const void *wanted)
 {
-	char flags[32];
+	const int mode = strcmp(link, wanted) != 0 ? -1 : proc_fd_mode(pid, fd);
 
-	return !strcmp(link, wanted) && fdinfo_read(pid, fd, "flags:", flags) &&
-	       (strtoul(flags, NULL, 8) & O_ACCMODE) != O_WRONLY;
+	return mode == O_RDONLY || mode == O_RDWR;
 }
 
 /* The one that waits has a descriptor of the other end, too, if it has just forked. */

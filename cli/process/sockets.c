@@ -140,6 +140,17 @@ static void tables_read(struct sockets *sockets, pid_t pid)
 	}
 }
 
+static bool is_listening(const struct sockets *sockets, unsigned int port)
+{
+	return sockets->listening[port / 8] >> port % 8 & 1;
+}
+
+bool sockets_listen(struct sockets *sockets, pid_t pid, unsigned int port)
+{
+	tables_read(sockets, pid);
+	return port <= UINT16_MAX && is_listening(sockets, port);
+}
+
 /* --- Questions to the kernel --- */
 
 #define ANSWER_SIZE 4096
@@ -378,8 +389,7 @@ static void tcp_found(struct sockets *sockets, const struct entry *entry,
 	else if (entry->state == SYN_SENT)
 		facts->role = SOCKET_CONNECTING;
 	else if (entry->state == ESTABLISHED)
-		facts->role = sockets->listening[port / 8] >> port % 8 & 1 ? SOCKET_ACCEPTED
-									   : SOCKET_CONNECTED;
+		facts->role = is_listening(sockets, port) ? SOCKET_ACCEPTED : SOCKET_CONNECTED;
 	if (entry->peer.port)
 		address_text(facts->peer, entry->family, entry->peer.address,
 			     ntohs(entry->peer.port));

@@ -19,6 +19,10 @@ void sockets_close(struct sockets *sockets);
  * another process, it takes some ms: the tables of all sockets are read. */
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n);
 
+/* True if something listens at a port of TCP, in the network namespace of pid; as long as it takes
+ * sockets_look(). */
+bool sockets_listen(struct sockets *sockets, pid_t pid, unsigned int port);
+
 /* The inode of the local socket with such a name, of so many bytes, that receives datagrams or
  * listens, in the network namespace of pid. 0: none, or unknown. */
 uint64_t sockets_named(pid_t pid, const char *name, size_t length);

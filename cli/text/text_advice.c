@@ -397,6 +397,7 @@ static const char *const user_advice[USER_FAMILY_COUNT] = {
 	[USER_GO] = "go tool trace, and goroutines of net/http/pprof",
 	[USER_APT] = "fuser -v /var/lib/dpkg/lock-frontend says who has it",
 	[USER_PYTHON] = "py-spy dump --pid %d says what its threads do",
+	[USER_RUBY] = "rbspy snapshot --pid %d says what computes",
 };
 
 /* Returns false if the wait may end. */

@@ -201,12 +201,12 @@ static void work_add(char *who, size_t size, const struct verdict_row *row)
 static const char *const deeds[CAUSES] = {
 	[CAUSE_TASK] = "had %s",
 	[CAUSE_OWN_THREADS] = "had %s",
-	[CAUSE_RT_LIMIT] = "was given %s by the real-time limit",
+	[CAUSE_RT_LIMIT] = "got %s by the real-time limit",
 	[CAUSE_SOFTIRQ] = "handled soft interrupts",
 	[CAUSE_LOCK] = "held a lock",
 	[CAUSE_KERNEL_LOCK] = "held a lock in the kernel",
-	[CAUSE_PAGE_FAULT] = "shares the pages that were copied",
-	[CAUSE_PEER] = "was at the other end of a pipe or socket",
+	[CAUSE_PAGE_FAULT] = "shared the pages that were copied",
+	[CAUSE_PEER] = "had the other end of a pipe or socket",
 	[CAUSE_CHILD] = "is a child of theirs",
 	[CAUSE_STOPPED] = "stopped them",
 	[CAUSE_SERVER] = "had to answer",
@@ -232,7 +232,7 @@ static unsigned int deeds_of(struct deed list[static VERDICT_PARTS], const struc
 		if (is_of_one(row) && cause == CAUSE_STOPPED)
 			words = "stopped it";
 		else if (is_of_one(row) && cause == CAUSE_CHILD)
-			words = "is its child";
+			words = row->culprits > 1 ? "are its children" : "is its child";
 		for (at = 0; at < n && strcmp(list[at].words, words) != 0; at++)
 			;
 		if (at == n)

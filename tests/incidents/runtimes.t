@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # tests/run: long
-"""Incidents within the run-time systems of languages: Java, Go, Python and Node, by what these say
-of themselves."""
+"""Incidents within the run-time systems of languages: Java, Go, Python, Ruby and Node, by what these
+say of themselves."""
 
 import os
 import re
@@ -55,6 +55,26 @@ while True:
     computes = tid_of(target.pid, "compute")
     return Staged(target.pid, f"its main thread waits for the global lock, which compute[{computes}] has "
                   "while it computes", LOCK, (("compute", computes),), logged(target))
+
+
+# --- Ruby ---
+
+RUBY = """
+Thread.new { loop { 100_000.times { } } }.name = "compute"
+$stdout.sync = true
+puts "ready"
+loop { IO.select([$stdin], nil, nil, 0) }
+"""
+
+
+def ruby_gvl(test):
+    """The same in Ruby: a thread that looks for input, beside one that computes."""
+    need("ruby")
+    target = test.child(["ruby", "-e", RUBY])
+    target.line("ready", PATIENCE)
+    computes = tid_of(target.pid, "compute")
+    return Staged(target.pid, f"its main thread waits for the global lock, which compute[{computes}] has "
+                  "while it computes", {*LOCK, RAN}, (("compute", computes),))
 
 
 # --- Java ---
@@ -310,5 +330,5 @@ def node_waiting(test):
                   (("sleep", child),), throughout)
 
 
-incidents.main(gil, java_monitor, java_collector, java_pool, go_mutex, go_collector, go_throttled,
+incidents.main(gil, ruby_gvl, java_monitor, java_collector, java_pool, go_mutex, go_collector, go_throttled,
                node_computing, node_waiting)

@@ -249,6 +249,27 @@ while True:
             "its client is not blamed")
     test.ok(any(sleep.get("accepted") for sleep in sleeps), "the connection is the client's", sleeps)
     test.ok(sample["busy_ns"] < 0.5 * WINDOW * 1e9, "most of it is idle", sample["busy_ns"])
+    client.end()
+
+    server = test.child([sys.executable, "-c", """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print("ready", listener.getsockname()[1], flush=True)
+while True:
+    with listener.accept()[0] as peer: peer.send(peer.recv(10))"""])
+    client = test.child([sys.executable, "-c", """
+import socket, sys, time
+print("ready", flush=True)
+while True:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as peer:
+        time.sleep(0.005)
+        peer.send(b"x")
+        peer.recv(10)""", server.line("ready").split()[1]])
+    client.line("ready")
+    sample, _, sleeps = report(test, server.pid)
+    test.eq([row for row in sample["verdict"] if row["cause"] == "peer"], [], "a connection for each request")
+    read = [sleep for sleep in sleeps if sleep["for"] == "socket" and "wchan" in sleep]
+    test.ok(len(read) > 3 and all(sleep.get("accepted") for sleep in read), "all are the client's", read)
 
 
 def case_child(test):
@@ -294,6 +315,15 @@ poll.poll()
 SLEEPS = "os.write(1, b'.'); time.sleep(1000)"
 SERVES = "listener = socket.create_server(('127.0.0.1', 0)); os.write(1, b'.'); listener.accept()"
 READS = "os.write(1, b'.'); os.read(0, 1)"
+BUSY = "listener = socket.create_server(('127.0.0.1', 0)); os.write(1, b'.'); time.sleep(1000)"
+# Reads commands; so could its child, which does not.
+FORKED = """
+import os, time
+pid = os.fork()
+if not pid: time.sleep(1000)
+print("ready", pid, flush=True)
+os.read(0, 1)
+"""
 
 
 def parent_of(test, how, text):
@@ -313,10 +343,14 @@ def case_children(test):
         sample, _, _ = report(test, parent)
         row, = sample["verdict"] or [{}]
         test.eq((row.get("cause"), row.get("who", {}).get("pid")), ("child", child), f"{how}: its child")
-    for what, text in (("serves", SERVES), ("waits for its parent", READS)):
+    for what, text in (("serves", SERVES), ("serves, and is busy", BUSY), ("waits for its parent", READS)):
         for how in ("read", "poll", "own"):
             parent, _ = parent_of(test, how, text)
             is_idle(test, f"{how}: its child {what}", report(test, parent))
+    parent = test.child([sys.executable, "-c", FORKED])
+    test.stack.callback(os.kill, int(parent.line("ready").split()[1]), signal.SIGKILL)
+    asleep(parent.pid)
+    is_idle(test, "a child with the same end of the pipe", report(test, parent.pid))
     parent, child = parent_of(test, "poll", SERVES)
     os.kill(child, signal.SIGSTOP)
     kdtest.wait_until(lambda: kdtest.state_of(child, child) == "T")
@@ -470,7 +504,8 @@ while True:
     socket.create_connection(("127.0.0.1", int(sys.argv[1]))).close()
     time.sleep(0.02)""", port])
     client.line("ready")
-    sample, _, sleeps = report(test, pids[1])
+    sample, _, _ = report(test, ",".join(map(str, pids)))  # one of them may have its turn all the time
+    sleeps = [sleep for thread in sample["threads"] for sleep in thread["descriptors"]]
     test.eq([row for row in sample["verdict"] if row["cause"] == "lock"], [], "with clients: no lock")
     test.ok(any(sleep.get("by_turns") for sleep in sleeps), "the sleeps are for a turn", sleeps)
     pids, _ = servers(test, "sleeps")

@@ -431,3 +431,48 @@ TEST(slow_calls)
 	call.tid = 1, call.call = 0;
 	is_verdict(&sample, "kept 0 of 500, work 500", "another call");
 }
+
+static struct descriptor_row child(const char *name, struct kd_count waits)
+{
+	struct descriptor_row row = { .awaited = KD_AWAITED_CHILD,
+				      .call = syscall_number("wait4"),
+				      .is.fd = -1,
+				      .waits = waits };
+
+	memcpy(row.child, name, strlen(name));
+	return row;
+}
+
+/* Children that were awaited one after the other are one by their program, also the last one, which
+ * has not ended; so are those of a poll. */
+TEST(children)
+{
+	struct thread_row row = runner(1, "main");
+	struct descriptor_row sleeps[] = {
+		child("gzip", times(4, 400 * MILLI, 100 * MILLI)),
+		child("", times(1, 100 * MILLI, 100 * MILLI)),
+		child("gzip", times(2, 200 * MILLI, 100 * MILLI)),
+		child("tar", times(1, 100 * MILLI, 100 * MILLI)),
+	};
+
+	spend(&row, LEDGER_BLOCKED, 800 * MILLI);
+	row.descriptors = sleeps, row.n_descriptors = 4;
+	row.ledger.awaited[KD_AWAITED_CHILD] = times(6, 600 * MILLI, 100 * MILLI);
+	row.ledger.awaited[KD_AWAITED_WORK] = times(2, 200 * MILLI, 100 * MILLI);
+	sleeps[0].others = 3;
+	sleeps[0].ended_by = sleeps[0].ended_pid = 10;
+	sleeps[1].in_progress = 1;
+	sleeps[1].awaited_pid = 11;
+	memcpy(sleeps[1].awaited_name, "gzip", sizeof("gzip"));
+	sleeps[2].awaited = KD_AWAITED_WORK;
+	sleeps[2].for_child = true;
+	sleeps[2].others = 1;
+	sleeps[2].ended_by = sleeps[2].ended_pid = 12;
+	sleeps[3].ended_by = sleeps[3].ended_pid = 13;
+	memcpy(sleeps[3].ended_name, "tar", sizeof("tar"));
+	judge(&row, "child 700/100 x7 gzip, child 100/100 x1 tar[13], kept 800 of 1000",
+	      "those of a program");
+	sleeps[2].for_child = false;
+	judge(&row, "child 500/100 x5 gzip, child 100/100 x1 tar[13], kept 600 of 800, work 200",
+	      "a poll of others is work");
+}
