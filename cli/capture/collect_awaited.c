@@ -153,7 +153,7 @@ static const struct asked_sleep *alike(const struct awaited_watch *watch,
 		const struct asked_sleep *sleep = &watch->all[i];
 
 		if (sleep->tid != tid || sleep->call != row->call || !sleep->found ||
-		    sleep->since >= view->end)
+		    sleep->since >= view->end || (row->is.fd >= 0 && sleep->asked.fd != row->is.fd))
 			continue;
 		if (!found && sleep->since >= view->start)
 			found = sleep;
@@ -212,11 +212,19 @@ static void child_take(struct descriptor_row *sleep, const struct awaited_proces
 	who_take(sleep, &gone);
 }
 
+/* A call that reads may also sleep for the disk, and for other things that nobody was asked for. */
+static bool may_be_asked(const struct descriptor_row *sleep)
+{
+	return sleep->awaited != KD_AWAITED_DISK && sleep->awaited != KD_AWAITED_PAGE &&
+	       sleep->awaited != KD_AWAITED_KERNEL_LOCK && sleep->awaited != KD_AWAITED_OTHER;
+}
+
 /* Adds whom a row's sleeps are for. */
 static void asked_take(struct awaited_watch *watch, const struct session_view *view, pid_t pid,
 		       pid_t tid, struct descriptor_row *sleep, unsigned int *looks)
 {
-	const struct asked_sleep *seen = seen_take(watch, view, tid, sleep);
+	const struct asked_sleep *seen = may_be_asked(sleep) ? seen_take(watch, view, tid, sleep)
+							     : NULL;
 	const uint64_t window = view->end - view->start;
 	struct awaited_process found;
 
@@ -242,7 +250,8 @@ static void for_child_spread(const struct thread_row *thread)
 		for (size_t j = 0; last->in_progress && j < thread->n_descriptors; j++) {
 			const struct descriptor_row *like = &thread->descriptors[j];
 
-			if (last->for_child || !like->for_child || like->call != last->call)
+			if (last->for_child || !like->for_child || like->call != last->call ||
+			    like->awaited != last->awaited)
 				continue;
 			last->for_child = true;
 			memcpy(last->awaited_name, *like->child ? like->child : like->awaited_name,

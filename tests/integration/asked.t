@@ -416,6 +416,36 @@ def case_programs(test):
             test.ok("waited for its children: brief (" in said, f"{how}, {seconds} s: in words", said)
 
 
+def case_two_pipes(test):
+    """Reads from a child, and from somebody else, by the same call."""
+    source, end = os.pipe()
+    feeder = test.child([sys.executable, "-c", """
+import sys, time
+while True:
+    time.sleep(0.02)
+    sys.stdout.write(".")
+    sys.stdout.flush()"""], stdout=end)
+    parent = test.child([sys.executable, "-c", """
+import os, subprocess
+child = subprocess.Popen(["sh", "-c", "while :; do sleep 0.12; echo; done"], stdout=subprocess.PIPE,
+                         stdin=subprocess.DEVNULL, start_new_session=True)
+print("ready", child.pid, child.stdout.fileno(), flush=True)
+while True:
+    os.read(child.stdout.fileno(), 1)
+    os.read(0, 1000)
+    os.read(0, 1)"""], stdin=source)
+    for fd in (source, end):
+        os.close(fd)
+    child, fd = map(int, parent.line("ready").split()[1:])
+    test.stack.callback(os.killpg, child, signal.SIGKILL)
+    time.sleep(0.3)
+    _, _, sleeps = report(test, parent.pid)
+    test.eq({sleep["fd"]: bool(sleep.get("for_child")) for sleep in sleeps
+             if sleep["for"] == "pipe" and "wchan" in sleep and sleep["total_ns"] > 5e6},
+            {fd: True, 0: False}, "only one is for its child")
+    feeder.end()
+
+
 # A server with a process for each connection, whose end it is told.
 FORKS = """
 import os, select, signal, socket
@@ -619,4 +649,4 @@ def case_nagle(test):
 
 
 kdtest.main(case_tcp, case_section, case_nagle, case_again, case_unread, case_local, case_ignored, case_idle,
-            case_accepted, case_child, case_children, case_programs, case_forks, case_turns, case_datagrams, case_ended)
+            case_accepted, case_child, case_children, case_programs, case_two_pipes, case_forks, case_turns, case_datagrams, case_ended)
