@@ -50,7 +50,7 @@ enum asked_kind {
 	ASKED_OWN,     /* only this process can end the sleep by it: an eventfd, a timer, a pipe */
 	ASKED_OUTSIDE, /* anything may come: a listener, an accepted connection, a terminal */
 	ASKED_IDLE,    /* a connection that this process made, whose requests were answered */
-	ASKED_CHILD,   /* its only child is at the other end */
+	ASKED_CHILD,   /* a child is at the other end */
 	ASKED_OPEN,    /* a request that was not answered */
 };
 

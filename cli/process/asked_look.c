@@ -19,7 +19,8 @@
 #include "cli/base/syscall_set.h"
 #include "polled.h"
 
-#define LINK_LEN 64     /* a longer one is a path */
+#define LINK_LEN 64 /* a longer one is a path */
+#define CHILDREN_MOST 16
 #define THREADS_MOST 64 /* of a process that are looked at */
 #define RUNNING_LOOKS 3
 
@@ -39,7 +40,9 @@ static void socket_link(char target[static LINK_LEN], uint64_t inode)
 }
 
 struct asking {
-	pid_t pid, child; /* child 0: none, or several */
+	pid_t pid;
+	pid_t children[CHILDREN_MOST];
+	size_t n_children;
 	struct socket_facts facts[POLLED_MOST];
 	enum asked_kind kinds[POLLED_MOST];
 	char links[POLLED_MOST][LINK_LEN];
@@ -57,16 +60,18 @@ static bool is_pipe(const char *link)
 static bool holds(pid_t pid, const char *target, int except)
 {
 	const pid_t of = proc_thread(pid);
+	struct proc_list fds;
 	char other[LINK_LEN];
+	bool found = false;
 
-	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
-		if (fd == except)
-			continue;
-		proc_fd_link(of, fd, other, sizeof(other));
-		if (!strcmp(other, target) && (!is_pipe(target) || proc_fd_mode(of, fd) > O_RDONLY))
-			return true;
+	proc_list_begin(&fds, "/proc/%d/fd", (int)of);
+	for (size_t n = 0; !found && n < DESCRIPTORS_MOST && proc_list_next(&fds); n++) {
+		proc_fd_link(of, fds.number, other, sizeof(other));
+		found = fds.number != except && !strcmp(other, target) &&
+			(!is_pipe(target) || proc_fd_mode(of, fds.number) > O_RDONLY);
 	}
-	return false;
+	proc_list_end(&fds);
+	return found;
 }
 
 /* By who has the other end of a pipe or a pair of sockets. */
@@ -74,7 +79,10 @@ static enum asked_kind kind_by_holder(const struct asking *asking, const char *t
 {
 	if (holds(asking->pid, target, except))
 		return ASKED_OWN;
-	return asking->child && holds(asking->child, target, -1) ? ASKED_CHILD : ASKED_OUTSIDE;
+	for (size_t i = 0; i < asking->n_children; i++)
+		if (holds(asking->children[i], target, -1))
+			return ASKED_CHILD;
+	return ASKED_OUTSIDE;
 }
 
 /* "Pid:\t4711" in fdinfo. */
@@ -82,13 +90,17 @@ static enum asked_kind kind_of_pidfd(const struct asking *asking, int fd)
 {
 	char name[64], text[512];
 	const char *at = NULL;
+	pid_t pid = 0;
 
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	if (proc_file_read(proc_thread(asking->pid), name, text, sizeof(text)) > 0)
 		at = strstr(text, "\nPid:");
-	return at && asking->child && strtol(at + strlen("\nPid:"), NULL, 10) == asking->child
-		       ? ASKED_CHILD
-		       : ASKED_OUTSIDE;
+	if (at)
+		pid = (pid_t)strtol(at + strlen("\nPid:"), NULL, 10);
+	for (size_t i = 0; i < asking->n_children; i++)
+		if (asking->children[i] == pid)
+			return ASKED_CHILD;
+	return ASKED_OUTSIDE;
 }
 
 /* Who has the other end. */
@@ -175,7 +187,9 @@ static bool asking_fill(struct asking *asking, struct sockets *sockets, const st
 	const pid_t of = proc_thread(asking->pid);
 	bool any = false;
 
-	asking->child = awaited_only_child(asking->pid);
+	asking->n_children = proc_children(asking->pid, asking->children, CHILDREN_MOST);
+	if (asking->n_children > CHILDREN_MOST)
+		asking->n_children = CHILDREN_MOST;
 	asking->n = polled->n;
 	for (size_t i = 0; i < polled->n; i++) {
 		proc_fd_link(of, polled->fds[i], asking->links[i], sizeof(asking->links[i]));
@@ -303,25 +317,27 @@ static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child)
 	return false;
 }
 
-#define CHILDREN_MOST 16
+/* One of the children, if none of them serves. 0: none. */
+static pid_t working_child(const struct asking *asking, struct sockets *sockets)
+{
+	for (size_t i = 0; i < asking->n_children; i++)
+		if (child_serves(sockets, asking->pid, asking->children[i]))
+			return 0;
+	return asking->n_children ? asking->children[0] : 0;
+}
 
 /* A program of one thread that only itself could wake, by a pipe or a signal, waits for its
  * children, if it has any that do not serve: as make does. */
 static pid_t child_by_signal(const struct asking *asking, struct sockets *sockets)
 {
-	pid_t children[CHILDREN_MOST];
 	struct proc_stat stat;
-	size_t n = 0;
 
 	for (size_t i = 0; i < asking->n; i++)
 		if (asking->kinds[i] != ASKED_OWN)
 			return 0;
-	if (proc_stat_read(&stat, asking->pid) && stat.threads == 1)
-		n = proc_children(asking->pid, children, CHILDREN_MOST);
-	for (size_t i = 0; i < n && i < CHILDREN_MOST; i++)
-		if (child_serves(sockets, asking->pid, children[i]))
-			return 0;
-	return n ? children[0] : 0;
+	return proc_stat_read(&stat, asking->pid) && stat.threads == 1
+		       ? working_child(asking, sockets)
+		       : 0;
 }
 
 bool asked_takes_turns(struct sockets *sockets, pid_t pid, pid_t holder)
@@ -359,8 +375,8 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 	facts = &asking.facts[i];
 	*asked = (struct asked){ .fd = polled.fds[i], .open = asking.kinds[i] == ASKED_OPEN };
 	if (!asked->open) {
-		asked->child = asking.child;
-		return !child_serves(sockets, pid, asking.child);
+		asked->child = working_child(&asking, sockets);
+		return asked->child;
 	}
 	asked->sent_ago = facts->sent ? facts->sent_ago : 0;
 	asked->peer_inode = facts->peer_inode;
