@@ -269,13 +269,13 @@ static bool is_stopped(pid_t pid)
 }
 
 /* One with little to do runs for a moment only. */
-static bool waits_for_requests(struct sockets *sockets, pid_t asker, pid_t pid)
+static bool waits_for_requests(struct sockets *sockets, pid_t asker, pid_t pid, unsigned int looks)
 {
 	const struct timespec pause = { .tv_nsec = 3 * NSEC_PER_MSEC };
 	struct served served;
 	bool found = false;
 
-	for (unsigned int i = 0; i < RUNNING_LOOKS && !found; i++) {
+	for (unsigned int i = 0; i < looks && !found; i++) {
 		if (i && state_of(pid) != 'R')
 			break;
 		if (i)
@@ -290,15 +290,19 @@ static bool waits_for_requests(struct sockets *sockets, pid_t asker, pid_t pid)
  * served_find(). */
 static bool has_listener(struct sockets *sockets, pid_t asker, pid_t pid)
 {
+	const pid_t of = proc_thread(pid);
 	struct socket_facts facts[POLLED_MOST];
+	struct proc_list fds;
 	char link[LINK_LEN];
 	size_t n = 0;
 
-	for (int fd = 0; fd < DESCRIPTORS_MOST && n < POLLED_MOST; fd++) {
-		proc_fd_link(proc_thread(pid), fd, link, sizeof(link));
+	proc_list_begin(&fds, "/proc/%d/fd", (int)of);
+	for (size_t i = 0; i < DESCRIPTORS_MOST && n < POLLED_MOST && proc_list_next(&fds); i++) {
+		proc_fd_link(of, fds.number, link, sizeof(link));
 		facts[n] = (struct socket_facts){ .inode = socket_inode(link) };
 		n += facts[n].inode != 0;
 	}
+	proc_list_end(&fds);
 	sockets_look(sockets, asker, facts, n);
 	while (n && facts[n - 1].role != SOCKET_LISTENS)
 		n--;
@@ -307,10 +311,11 @@ static bool has_listener(struct sockets *sockets, pid_t asker, pid_t pid)
 
 /* True if a child, or one below it, waits for clients, or for its parent: then so does who started
  * it. */
-static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child)
+static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child, unsigned int looks)
 {
 	for (size_t n = 0; n < CHILDREN_DEEP && child && !is_stopped(child); n++) {
-		if (waits_for_requests(sockets, pid, child) || has_listener(sockets, pid, child))
+		if (waits_for_requests(sockets, pid, child, looks) ||
+		    has_listener(sockets, pid, child))
 			return true;
 		child = awaited_only_child(child);
 	}
@@ -320,8 +325,10 @@ static bool child_serves(struct sockets *sockets, pid_t pid, pid_t child)
 /* One of the children, if none of them serves. 0: none. */
 static pid_t working_child(const struct asking *asking, struct sockets *sockets)
 {
+	const unsigned int looks = asking->n_children > 1 ? 1 : RUNNING_LOOKS;
+
 	for (size_t i = 0; i < asking->n_children; i++)
-		if (child_serves(sockets, asking->pid, asking->children[i]))
+		if (child_serves(sockets, asking->pid, asking->children[i], looks))
 			return 0;
 	return asking->n_children ? asking->children[0] : 0;
 }

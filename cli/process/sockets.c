@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/array.h"
@@ -45,9 +46,9 @@ struct entry {
 struct sockets {
 	int netlink; /* -1: none */
 	uint32_t sequence;
-	struct entry *entries; /* of the tables that pid sees; NULL: not read */
+	struct entry *entries; /* of the tables of a network namespace; NULL: not read */
 	size_t n, capacity;
-	pid_t pid;
+	ino_t net;
 	uint8_t listening[PORTS / 8]; /* by port of TCP */
 };
 
@@ -76,7 +77,7 @@ void sockets_forget(struct sockets *sockets)
 	free(sockets->entries);
 	sockets->entries = NULL;
 	sockets->n = sockets->capacity = 0;
-	sockets->pid = 0;
+	sockets->net = 0;
 }
 
 /* --- Tables of /proc/PID/net --- */
@@ -121,12 +122,17 @@ static void table_read(struct sockets *sockets, pid_t pid, const char *table, st
 static void tables_read(struct sockets *sockets, pid_t pid)
 {
 	const pid_t of = proc_thread(pid);
+	struct stat net;
+	char path[64];
 
-	if (sockets->pid == pid)
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)of);
+	if (stat(path, &net))
+		net.st_ino = 0;
+	if (net.st_ino && sockets->net == net.st_ino)
 		return;
 	sockets_forget(sockets);
 	memset(sockets->listening, 0, sizeof(sockets->listening));
-	sockets->pid = pid;
+	sockets->net = net.st_ino;
 	table_read(sockets, of, "tcp", (struct entry){ .is_tcp = true, .family = AF_INET });
 	table_read(sockets, of, "tcp6", (struct entry){ .is_tcp = true, .family = AF_INET6 });
 	table_read(sockets, of, "udp", (struct entry){ .family = AF_INET });

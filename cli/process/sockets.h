@@ -15,8 +15,8 @@ struct sockets;
 struct sockets *sockets_open(void);
 void sockets_close(struct sockets *sockets);
 
-/* Fills in n facts by their inodes; pid: a process that has the sockets. The first time, and for
- * another process, it takes some ms: the tables of all sockets are read. */
+/* Fills in n facts by their inodes; pid: a process that has the sockets. The first time, and in
+ * another network namespace, it takes some ms: the tables of all sockets are read. */
 void sockets_look(struct sockets *sockets, pid_t pid, struct socket_facts *facts, size_t n);
 
 /* True if something listens at a port of TCP, in the network namespace of pid; as long as it takes
