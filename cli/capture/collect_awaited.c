@@ -186,21 +186,26 @@ static const struct asked_sleep *seen_take(const struct awaited_watch *watch,
 
 #define CHILD_LOOKS 3
 
-/* True for sleeps that children ended, each too short to be looked at while it lasted, if another
- * one like them is for a child. */
-static bool ends_for_child(struct sockets *sockets, pid_t pid, pid_t tid,
-			   const struct descriptor_row *sleep)
+/* Sleeps that children ended, each too short to be looked at while it lasted, are for a child if
+ * another one like them is. But if at most looks a child waits for clients or its parent, those
+ * have little to do, as in a pool, and what they write is no answer. */
+static void children_look(struct sockets *sockets, pid_t pid, pid_t tid,
+			  struct descriptor_row *sleep)
 {
 	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
+	unsigned int serve = 0;
 	struct asked asked;
+	bool found = false;
 
 	for (unsigned int i = 0; i < CHILD_LOOKS; i++) {
 		if (i)
 			nanosleep(&pause, NULL);
-		if (asked_look(&asked, sockets, pid, tid, (uint32_t)sleep->call))
-			return asked.child;
+		serve += asked_child_serves(sockets, pid);
+		found |= asked_look(&asked, sockets, pid, tid, (uint32_t)sleep->call) &&
+			 asked.child;
 	}
-	return false;
+	sleep->for_child = found && serve <= CHILD_LOOKS / 2;
+	sleep->accepted = sleep->awaited == KD_AWAITED_PIPE && serve > CHILD_LOOKS / 2;
 }
 
 /* Adds a child that has ended. */
@@ -237,7 +242,7 @@ static void asked_take(struct awaited_watch *watch, const struct session_view *v
 	} else if (watch->sockets && *sleep->child && sleep->call >= 0 &&
 		   sleep->waits.total >= window / 20 && polled_is((uint32_t)sleep->call) &&
 		   (*looks)++ < LOOKS_MOST) {
-		sleep->for_child = ends_for_child(watch->sockets, pid, tid, sleep);
+		children_look(watch->sockets, pid, tid, sleep);
 	}
 }
 

@@ -178,8 +178,10 @@ struct descriptor_row {
 	int32_t asked_fd;
 	char asked[DESCRIPTOR_ADDRESS_LEN]; /* raw, not escaped; "": unknown */
 	bool for_child; /* only children can end these: by a signal, or what they have open */
-	bool accepted;  /* a connection that a client made, or datagrams of anybody */
-	bool by_turns;  /* a lock of who waits for connections: it waits for its turn to do that */
+	/* A connection that a client made, datagrams of anybody, or what children write now and
+	 * then. */
+	bool accepted;
+	bool by_turns; /* a lock of who waits for connections: it waits for its turn to do that */
 	uint32_t kept_back; /* enum kept_back (asked.h), seen in one of the waits */
 	/* Function of the program in which it slept: one of user_waits.in, or the first outside
 	 * of the C library; raw. "": not looked at, or unknown. */

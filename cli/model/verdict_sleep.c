@@ -80,7 +80,8 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 	/* Its own request is open, or its child is at the other end, or was until it ended. */
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
-	if (row->for_child || (sleep.class == SLEEP_ANSWER && *row->child && ended_by_many(row)) ||
+	if (row->for_child ||
+	    (sleep.class == SLEEP_ANSWER && *row->child && ended_by_many(row) && !row->accepted) ||
 	    (user_wait_kind(row) == WCHAN_POLL && row->awaited_pid &&
 	     !(user && user->cause == WCHAN_LOCK)))
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_CHILD };

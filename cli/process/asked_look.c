@@ -181,15 +181,20 @@ static enum asked_kind kind_of(const struct asking *asking, size_t i, int fd)
 	return kind_by_holder(asking, peer, -1);
 }
 
+static void children_read(struct asking *asking)
+{
+	asking->n_children = proc_children(asking->pid, asking->children, CHILDREN_MOST);
+	if (asking->n_children > CHILDREN_MOST)
+		asking->n_children = CHILDREN_MOST;
+}
+
 /* Returns false as soon as it is known to be idle. */
 static bool asking_fill(struct asking *asking, struct sockets *sockets, const struct polled *polled)
 {
 	const pid_t of = proc_thread(asking->pid);
 	bool any = false;
 
-	asking->n_children = proc_children(asking->pid, asking->children, CHILDREN_MOST);
-	if (asking->n_children > CHILDREN_MOST)
-		asking->n_children = CHILDREN_MOST;
+	children_read(asking);
 	asking->n = polled->n;
 	for (size_t i = 0; i < polled->n; i++) {
 		proc_fd_link(of, polled->fds[i], asking->links[i], sizeof(asking->links[i]));
@@ -331,6 +336,14 @@ static pid_t working_child(const struct asking *asking, struct sockets *sockets)
 		if (child_serves(sockets, asking->pid, asking->children[i], looks))
 			return 0;
 	return asking->n_children ? asking->children[0] : 0;
+}
+
+bool asked_child_serves(struct sockets *sockets, pid_t pid)
+{
+	struct asking asking = { .pid = pid };
+
+	children_read(&asking);
+	return asking.n_children && !working_child(&asking, sockets);
 }
 
 /* A program of one thread that only itself could wake, by a pipe or a signal, waits for its

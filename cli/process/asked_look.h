@@ -23,6 +23,9 @@ bool asked_look(struct asked *asked, struct sockets *sockets, pid_t pid, pid_t t
 /* Finds who has the other end, or the child. Takes some ms more, at most. */
 bool asked_who(struct awaited_process *found, const struct asked *asked, pid_t pid);
 
+/* True if a child of a process (of up to 16) waits for clients or for requests of its parent. */
+bool asked_child_serves(struct sockets *sockets, pid_t pid);
+
 /* Finds who has the other end of a socket, on this machine: of its connection, or to whom a thread
  * that sleeps in such a call sends or connects. */
 bool asked_peer(struct awaited_process *found, struct sockets *sockets, pid_t pid, pid_t tid,

@@ -9,7 +9,7 @@ import sys
 import time
 
 import kdtest
-from kdasked import asleep, is_idle, report
+from kdasked import WINDOW, asleep, is_idle, report
 
 
 def case_child(test):
@@ -156,18 +156,23 @@ def case_programs(test):
             test.ok("waited for its children: brief (" in said, f"{how}, {seconds} s: in words", said)
 
 
-# Two processes that compute, or sleep once they have a task; its second thread looks for their results.
+# Two processes that sleep once they have a task, and threads that look for their results: by a poll,
+# or by a read.
 POOL = """
-import concurrent.futures, sys, time
+import concurrent.futures, multiprocessing, sys, time
 def task(seconds):
     time.sleep(seconds)
 if __name__ == "__main__":
     open("/proc/self/comm", "w").write("pool")
-    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+    by_poll = concurrent.futures.ProcessPoolExecutor
+    with (by_poll if sys.argv[2] == "poll" else multiprocessing.Pool)(2) as pool:
         list(pool.map(task, [0.01] * 4))
         print("ready", flush=True)
         while sys.argv[1] == "busy":
             list(pool.map(task, [0.05] * 8))
+        while sys.argv[1] == "light":
+            list(pool.map(task, [0.001] * 4))
+            time.sleep(0.05)
         if sys.argv[1] == "hung":
             list(pool.map(task, [1000] * 2))
         time.sleep(1000)
@@ -176,18 +181,24 @@ if __name__ == "__main__":
 
 def case_pool(test):
     """Several children, at pipes that the parent can write to, too: one that hangs, or has tasks again
-    and again; an idle one waits for nobody."""
-    for how in ("busy", "hung", "idle"):
-        pool = test.child([sys.executable, "-c", POOL, how], start_new_session=True)
+    and again; one with little to do waits for nobody."""
+    for how, by in (("busy", "poll"), ("busy", "read"), ("hung", "poll"), ("idle", "poll"), ("idle", "read"),
+                    ("light", "poll"), ("light", "read")):
+        pool = test.child([sys.executable, "-c", POOL, how, by], start_new_session=True)
         test.stack.callback(os.killpg, pool.pid, signal.SIGKILL)
         pool.line("ready")
         time.sleep(0.2)
-        found = report(test, pool.pid)
+        sample, said, sleeps = found = report(test, pool.pid)
+        rows = [row for row in sample["verdict"] if row["cause"] in ("child", "peer")]
         if how == "idle":
-            is_idle(test, how, found)
-            continue
-        row = (found[0]["verdict"] or [{}])[0]
-        test.eq((row.get("cause"), row.get("who", {}).get("comm")), ("child", "pool"), f"{how}: its children")
+            is_idle(test, f"{how}, {by}", found)
+        elif how == "light":
+            test.ok(sum(row["ns"] for row in rows) < WINDOW * 1e9 / 5, f"{how}, {by}: they are not blamed", said,
+                    sleeps)
+        else:
+            row = (rows or [{}])[0]
+            test.eq((row.get("cause"), row.get("who", {}).get("comm")), ("child", "pool"),
+                    f"{how}, {by}: its children")
 
 
 def case_two_pipes(test):
