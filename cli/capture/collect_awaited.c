@@ -188,10 +188,11 @@ static const struct asked_sleep *seen_take(const struct awaited_watch *watch,
 
 /* Sleeps that children ended, each too short to be looked at while it lasted, are for a child if
  * another one like them is. But if at most looks a child waits for clients or its parent, those
- * have little to do, as in a pool, and what they write is no answer. */
+ * have little to do; and what several write then, as those of a pool, is no answer. */
 static void children_look(struct sockets *sockets, pid_t pid, pid_t tid,
 			  struct descriptor_row *sleep)
 {
+	const bool several = sleep->others > sleep->waits.count / 10;
 	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
 	unsigned int serve = 0;
 	struct asked asked;
@@ -205,7 +206,7 @@ static void children_look(struct sockets *sockets, pid_t pid, pid_t tid,
 			 asked.child;
 	}
 	sleep->for_child = found && serve <= CHILD_LOOKS / 2;
-	sleep->accepted = sleep->awaited == KD_AWAITED_PIPE && serve > CHILD_LOOKS / 2;
+	sleep->accepted = sleep->awaited == KD_AWAITED_PIPE && several && serve > CHILD_LOOKS / 2;
 }
 
 /* Adds a child that has ended. */
@@ -239,7 +240,7 @@ static void asked_take(struct awaited_watch *watch, const struct session_view *v
 			who_take(sleep, &found);
 		else if (seen->child.pid)
 			child_take(sleep, &seen->child);
-	} else if (watch->sockets && *sleep->child && sleep->call >= 0 &&
+	} else if (watch->sockets && view->opened_by < 0 && *sleep->child && sleep->call >= 0 &&
 		   sleep->waits.total >= window / 20 && polled_is((uint32_t)sleep->call) &&
 		   (*looks)++ < LOOKS_MOST) {
 		children_look(watch->sockets, pid, tid, sleep);
