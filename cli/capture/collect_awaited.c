@@ -192,7 +192,6 @@ static const struct asked_sleep *seen_take(const struct awaited_watch *watch,
 static void children_look(struct sockets *sockets, pid_t pid, pid_t tid,
 			  struct descriptor_row *sleep)
 {
-	const bool several = sleep->others > sleep->waits.count / 10;
 	const struct timespec pause = { .tv_nsec = 7 * NSEC_PER_MSEC };
 	unsigned int serve = 0;
 	struct asked asked;
@@ -206,7 +205,8 @@ static void children_look(struct sockets *sockets, pid_t pid, pid_t tid,
 			 asked.child;
 	}
 	sleep->for_child = found && serve <= CHILD_LOOKS / 2;
-	sleep->accepted = sleep->awaited == KD_AWAITED_PIPE && several && serve > CHILD_LOOKS / 2;
+	sleep->accepted = sleep->awaited == KD_AWAITED_PIPE && descriptor_row_of_several(sleep) &&
+			  serve > CHILD_LOOKS / 2;
 }
 
 /* Adds a child that has ended. */

@@ -283,6 +283,11 @@ bool descriptor_row_is_others(const struct descriptor_row *row)
 	return row->is.fd < 0 && !row->shorter && !*row->wchan && row->call == KD_CALL_NONE;
 }
 
+bool descriptor_row_of_several(const struct descriptor_row *row)
+{
+	return row->others > row->waits.count / 10;
+}
+
 static void awaited_cell(struct columns *columns, const void *row)
 {
 	const struct descriptor_row *descriptor = row;

@@ -195,6 +195,9 @@ extern const struct row_list descriptor_list;
 
 /* True if the row is of all those that have none of their own. */
 bool descriptor_row_is_others(const struct descriptor_row *row);
+
+/* True if several threads ended its sleeps, none of them nearly all. */
+bool descriptor_row_of_several(const struct descriptor_row *row);
 #define DESCRIPTOR_ROWS 64
 
 /* Where a thread's long sleeps of one kind led: to what another thread of the target did meanwhile,

@@ -60,11 +60,6 @@ static const char *const kept_words[KEPT_KINDS] = {
 		       "acknowledges what came before",
 };
 
-static bool ended_by_many(const struct descriptor_row *row)
-{
-	return row->others > row->waits.count / 10;
-}
-
 static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 {
 	const struct wchan *wchan = wchan_of(row->wchan);
@@ -81,7 +76,8 @@ static struct sleep sleep_by_kernel(const struct descriptor_row *row)
 	if (row->unanswered)
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_PEER };
 	if (row->for_child ||
-	    (sleep.class == SLEEP_ANSWER && *row->child && ended_by_many(row) && !row->accepted) ||
+	    (sleep.class == SLEEP_ANSWER && *row->child && descriptor_row_of_several(row) &&
+	     !row->accepted) ||
 	    (user_wait_kind(row) == WCHAN_POLL && row->awaited_pid &&
 	     !(user && user->cause == WCHAN_LOCK)))
 		return (struct sleep){ .class = SLEEP_LOSS, .cause = CAUSE_CHILD };
@@ -196,7 +192,7 @@ static struct verdict_who sleep_who(const struct sample *sample, enum cause caus
 	if (held || cause == CAUSE_DISK || row->unanswered || !row->ended_by ||
 	    (row->for_child && !*row->child))
 		return who;
-	if (ended_by_many(row)) {
+	if (descriptor_row_of_several(row)) {
 		memcpy(who.comm, row->child, sizeof(row->child));
 		return who;
 	}

@@ -189,7 +189,7 @@ static bool ends_by_itself(const struct sleep_part *part, uint64_t held)
 	const struct descriptor_row *row = part->row;
 
 	return part->is.class == SLEEP_FUTEX && row && *row->wchan && !row->ended_by &&
-	       row->others <= row->waits.count / 10 && held < part->in.total / 2;
+	       !descriptor_row_of_several(row) && held < part->in.total / 2;
 }
 
 /* True if an answer need not come. Where triggers make the windows something is due. */
