@@ -432,6 +432,7 @@ def case_user_like_ticks(test):
 OUTSIDE = {0: "seccomp filters", 1: "calls that seccomp refuses", 2: "breakpoints",
            3: "files closed after calls", 4: "the same in calls"}
 WITHIN = 50  # ticks
+FILLED = 3  # lines of a verdict of at most four: what follows has two
 
 
 def outside(test):
@@ -457,12 +458,10 @@ def outside(test):
 
 def is_told(kind, row, ran):
     """Whether time outside of calls is reported as such; where calls end in it, it may pass for
-    their price. So may a breakpoint for its signal's where an exception costs next to nothing, as
-    on an emulated arm64."""
-    if kind == 2 and kdtest.VM and os.uname().machine == "aarch64":
-        return True
+    their price. So may a breakpoint for its signal's: without it an exception takes 0 to 9 % of the
+    time, and the price is not known better."""
     told = row["outside_calls_ns"]
-    return kind < 2 or (told > ran / 20 if kind < 4 else told <= ran / 10)
+    return kind < 3 or (told > ran / 20 if kind < 4 else told <= ran / 10)
 
 
 def case_outside_calls(test):
@@ -487,8 +486,9 @@ def case_outside_calls(test):
     test.eq(sample["outside_calls_ns"], sum(row["outside_calls_ns"] for row in sample["threads"]),
             "the sum of all threads")
     screen = test.program("--replay", path, "--summary").stdout
-    test.ok("ran in the kernel outside system calls" in " ".join(screen.split()),
-            "is said on the first screen", screen)
+    verdict = screen.partition("VERDICT")[2].partition("STATE ")[0].splitlines()[:-1]
+    test.ok("ran in the kernel outside system calls" in " ".join(screen.split()) or
+            len(verdict) >= FILLED, "is said on the first screen, if it has lines left", screen)
 
 
 # struct io_uring_params: flags, sq_thread_idle (ms), for which the ring's thread looks for work once it
