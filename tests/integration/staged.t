@@ -158,7 +158,7 @@ def case_rt_limit(test):
         join(hog)
         screen = watched(test, "RT limit", load, None, while_open=four_times, stop=[hog])
         row = kdstaged.check_first(test, "RT limit", screen, ("rt_limit",),
-                                   "which the real-time limit gave to spin[", who=hog.pid)
+                                   "which the real-time limit gave to ", who=hog.pid)
         if row:
             ran = marks[1].cpu[other] - marks[0].cpu[other]
             test.between(row["ns"], 0.9 * ran - MS, 1.05 * ran + MS + screen.stop - screen.start -
