@@ -247,7 +247,8 @@ static void asked_take(struct awaited_watch *watch, const struct session_view *v
 	}
 }
 
-/* The last sleep of a thread that waits for its children, which goes on, may be too short. */
+/* The last sleep of a thread that waits for its children, which goes on, may be too short. Another
+ * descriptor may be somebody else's. */
 static void for_child_spread(const struct thread_row *thread)
 {
 	for (size_t i = 0; i < thread->n_descriptors; i++) {
@@ -257,7 +258,7 @@ static void for_child_spread(const struct thread_row *thread)
 			const struct descriptor_row *like = &thread->descriptors[j];
 
 			if (last->for_child || !like->for_child || like->call != last->call ||
-			    like->awaited != last->awaited)
+			    like->awaited != last->awaited || like->is.fd != last->is.fd)
 				continue;
 			last->for_child = true;
 			memcpy(last->awaited_name, *like->child ? like->child : like->awaited_name,
