@@ -92,7 +92,7 @@ def slow_exec(test, options, ended):
     """An exec while others have the thread's CPU: it waits for that CPU most of the time between
     the old leader's end and the event that reports the exec. ended: names of those that ended."""
     cpu = kdtest.last_cpu()
-    report, truth, before, successor = run(test, "thread", options, [cpu], beside=[f"spin:{cpu}"])
+    report, truth, before, successor = run(test, "thread", options, [cpu], beside=[f"spin:{cpu}"] * 2)
     check_new_program(test, report, truth, successor)
     thread = report.thread(truth["pid"])
     waited = thread.ns["ready after wakeup"] + thread.ns["ready after preemption"]

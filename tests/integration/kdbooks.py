@@ -86,7 +86,8 @@ def clock_shift(thread):
     if not switches:
         return 0, 0
     near = 4 * 500 * (switches.voluntary + switches.involuntary)
-    preempted = min(thread.ns["ready after preemption"], TICK * (switches.involuntary + 1))
+    preempted = min(thread.ns["ready after preemption"],
+                    TICK + WAKEUP_TO_SWITCH * (switches.involuntary + 1))
     return (WAKEUP_TO_SWITCH * switches.involuntary + near,
             thread.ns["ready after wakeup"] + preempted + near)
 
